@@ -3,9 +3,12 @@
 //! In: an event. Out: a few lines: when, what, the verdict, and below it what explains it; or JSON. Values are shown
 //! compactly, at most one line each.
 
-use celador::cel::Json;
+use celador::cel::{Json, Timestamp};
+use celador::context::MASK;
+use celador::counter::{CounterBook, CounterId, CounterState};
+use celador::policy::Policy;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
-use celador::task::{Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
+use celador::task::{CounterUse, Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
 use celador::{ObservedStep, Terms};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -93,6 +96,7 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     if let Some(value) = shown_value(event) {
         lines.push(("value", shorten(&value)));
     }
+    lines.extend(decision.counters.iter().map(|counter| ("counter", describe_use(counter))));
     lines.extend(decision.terms.iter().flat_map(|terms| describe_terms(terms)));
     if let Some(exposes) = decision.exposes.as_ref().filter(|exposes| !exposes.root().is_empty()) {
         lines.push(("exposes", shorten(&compact(exposes))));
@@ -152,6 +156,15 @@ fn describe_trace(decision: &Decision) -> Option<String> {
     (!steps.is_empty()).then(|| steps.join(", "))
 }
 
+/// A counter that a decision has read; its amounts are in no view where they may be secrets.
+fn describe_use(counter: &CounterUse) -> String {
+    let CounterUse { policy, name, counted, adds, observed } = counter;
+    let counted = counted.map_or(MASK.to_owned(), |counted| counted.to_string());
+    let adds = adds.map(|adds| format!(", the call adds {adds}")).unwrap_or_default();
+    let observed = if *observed { " (observed)" } else { "" };
+    format!("{policy}#{name}{observed} was {counted}{adds}")
+}
+
 /// What the host has to do for a call.
 fn describe_terms(terms: &Terms) -> Vec<(&'static str, String)> {
     let delay = terms.delay_ms.map(|delay| ("delay", format!("{delay} ms")));
@@ -194,6 +207,44 @@ fn shorten(text: &str) -> String {
         Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
         None => text,
     }
+}
+
+/// What a counter holds at the end of a recorded task.
+struct Held<'b> {
+    counter: &'b CounterId,
+    /// What counts and how much of it calls hold; nothing where amounts may be secrets.
+    amounts: Option<[String; 2]>,
+}
+
+fn held<'b>(book: &'b CounterBook, policy: &Policy, now: Timestamp) -> Vec<Held<'b>> {
+    let amounts = |counter: &CounterId, state: &CounterState| {
+        let is_secret = policy.counters().declared(counter).is_none_or(|declared| declared.is_secret);
+        (!is_secret).then(|| [state.counted(state.window, now), state.tally.held()].map(|it| it.to_string()))
+    };
+    book.iter().map(|(counter, state)| Held { counter, amounts: amounts(counter, state) }).collect()
+}
+
+/// What counters hold at the end, a line each.
+pub(crate) fn render_counters(book: &CounterBook, policy: &Policy, now: Timestamp) -> String {
+    held(book, policy, now).into_iter().fold(String::new(), |mut text, Held { counter, amounts }| {
+        let amounts = match amounts {
+            Some([counted, held]) => format!("{counted}, of which calls hold {held}"),
+            None => MASK.to_owned(),
+        };
+        let _ = writeln!(text, "counter {}: {amounts}", visible(&counter.to_string()));
+        text
+    })
+}
+
+/// The same as a list of JSON objects.
+pub(crate) fn counters_json(book: &CounterBook, policy: &Policy, now: Timestamp) -> Vec<Value> {
+    let row = |Held { counter, amounts }: Held<'_>| {
+        let [counted, held] = amounts.map_or([None, None], |amounts| amounts.map(Some));
+        json!({
+            "policy": counter.policy(), "name": counter.name(), "key": counter.key(), "counted": counted, "held": held,
+        })
+    };
+    held(book, policy, now).into_iter().map(row).collect()
 }
 
 pub(crate) fn render_end(decisions: usize, refused: usize, state: &TaskState) -> String {

@@ -68,6 +68,7 @@ mod client;
 mod clock;
 mod connection;
 mod connections;
+mod counter_routes;
 mod counters;
 mod digest_list;
 mod ending;

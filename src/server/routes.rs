@@ -19,7 +19,9 @@ use super::steps::{
     StepBody, Unlock, Withdraw,
 };
 use super::turn_steps::{Results, TurnStep};
-use super::{agent_context_routes, messages, reviews, switch_routes, task_policies, task_steps};
+use super::{
+    agent_context_routes, counter_routes, messages, reviews, switch_routes, task_policies, task_steps,
+};
 use axum::http::Method;
 use celador::BroughtTool;
 use celador::cel::Shortened;
@@ -37,9 +39,9 @@ use std::sync::Arc;
 pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
     use Scope::{
-        AgentContextsRead, AgentContextsWrite, ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite,
-        ReviewsRead, ReviewsWrite, SwitchesRead, SwitchesWrite, TasksAdmin, TasksPurge, TasksRead,
-        TasksWrite,
+        AgentContextsRead, AgentContextsWrite, CountersRead, CountersWrite, ManifestsRead, ManifestsWrite,
+        MetricsRead, PoliciesWrite, ReviewsRead, ReviewsWrite, SwitchesRead, SwitchesWrite, TasksAdmin,
+        TasksPurge, TasksRead, TasksWrite,
     };
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
@@ -113,6 +115,8 @@ pub(super) fn routes() -> Vec<Route> {
             method: Method::DELETE,
             ..get("/v1/switches", "turnSwitchOff", Needs(SwitchesWrite), switch_routes::turn_off)
         },
+        get("/v1/counters", "listCounters", Needs(CountersRead), counter_routes::list),
+        post("/v1/counters/reset", "resetCounter", Needs(CountersWrite), counter_routes::reset),
         get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
         Route {
             takes: Body::None,

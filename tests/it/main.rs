@@ -48,6 +48,8 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+#[cfg(feature = "server")]
+mod counter_operators;
 mod counter_servers;
 mod counters;
 mod counting;

@@ -103,6 +103,23 @@ impl Tally {
         rest.is_some()
     }
 
+    /// Forgets what was spent. What calls hold goes on counting.
+    ///
+    /// ```
+    /// use celador::counter::{Amount, CounterWindow, Tally};
+    /// # let noon: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+    ///
+    /// let mut tally = Tally::default();
+    /// tally.hold(Amount::from_int(7)?);
+    /// assert!(tally.spend(CounterWindow::Ever, Amount::from_int(5)?, noon));
+    /// tally.forget_spent();
+    /// assert_eq!(tally.counted(CounterWindow::Ever, noon), Amount::from_int(2)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn forget_spent(&mut self) {
+        self.spent.clear();
+    }
+
     /// When nothing of it counts or is kept any more, in milliseconds since 1970; nothing if that is never, or not known yet
     /// because a call holds something. `changed` is the time of the last change.
     #[must_use]

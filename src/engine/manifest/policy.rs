@@ -239,9 +239,6 @@ impl DeclaredPolicy {
         if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
             reader.report(&field.path, messages::observed_limits(field.key));
         }
-        if let Some(field) = fields.counters().get().filter(|_| mode == Mode::Observe) {
-            reader.report(&field.path, messages::observed_counters(field.key));
-        }
         let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
         let guardrails = fields.guardrails().fields(reader);
         let (guardrails_before, guardrails_after) = guardrails.map_or_else(Default::default, |fields| {

@@ -420,6 +420,13 @@ pub(super) fn bad_counter_type(text: &Embedded, key: &str, expected: &str, found
     Diagnostic::error("bad_counter_type", message, text.place.clone())
 }
 
+pub(super) fn observed_counters(place: Place) -> Diagnostic {
+    let message =
+        "the counters of a policy that is only tried out reach observed steps alone, and this step decides";
+    Diagnostic::error("observed_counters", message, place)
+        .help("say `mode: observe` of the step too, or `mode: enforce` of the policy")
+}
+
 pub(super) fn unread_counter(name: &Embedded) -> Diagnostic {
     let message = format!("no step of the policy reads the counter `{}`, so it counts nothing", name.text);
     Diagnostic::warning("unread_counter", message, name.place.clone()).help(format!(

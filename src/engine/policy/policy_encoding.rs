@@ -10,6 +10,7 @@ use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
 use crate::manifest::counter::DeclaredCounter;
+use crate::manifest::mode::Mode;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
@@ -110,7 +111,10 @@ impl Encoder {
         if applied.policy.counters.is_empty() {
             return;
         }
-        self.part("counters of a policy");
+        self.part(match applied.policy.mode {
+            Mode::Enforce => "counters of a policy",
+            Mode::Observe => "counters of an observed policy",
+        });
         self.text(&applied.policy.applied_name());
         self.list(applied.policy.used_by.as_ref().map_or(&[][..], |by| &by.uses), |it, used| it.text(used));
         self.definitions(&applied.policy);

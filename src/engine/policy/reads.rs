@@ -266,7 +266,7 @@ impl Policy {
         found.changes.functions.insert(position);
         let Some(function) = self.functions.get(position) else { return found };
         found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
-        for counter in self.counters.of(position) {
+        for counter in self.counters.of(position).filter(|counter| counter.decides(position)) {
             counter.expressions().for_each(|expression| found.reads.add(self, expression));
         }
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {

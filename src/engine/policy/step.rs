@@ -174,6 +174,11 @@ impl Step {
         Some(step)
     }
 
+    /// Where it is written.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Names each counter that something in it reads; nothing for all of them at once.
     pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
         let shown = || self.message.iter().chain(&self.user_message).flat_map(StepText::shows);

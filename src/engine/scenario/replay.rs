@@ -13,6 +13,7 @@ use super::script::Script;
 use super::step::{ScriptAction, ScriptCall, ScriptResult, ScriptStep};
 use super::world::{World, drive, drive_at};
 use crate::cel::{Json, Timestamp};
+use crate::counter::CounterBook;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
@@ -94,6 +95,18 @@ impl Replay {
     #[must_use]
     pub fn task(&self) -> &Task {
         &self.task
+    }
+
+    /// The time of the last step.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.world.now
+    }
+
+    /// What counts across tasks as it is now: what the recording begins with, and what its calls hold and have spent.
+    #[must_use]
+    pub fn counters(&self) -> &CounterBook {
+        &self.world.counters
     }
 
     /// Takes a step and adds its decisions to `events`: one, and one more for each call of a turn, for each further result, for

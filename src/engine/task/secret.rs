@@ -13,7 +13,7 @@ use super::state::{
 };
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
-use crate::policy::{Expression, Policy, Shown, reads_secret};
+use crate::policy::{Expression, Policy, Shown, Step, reads_secret};
 use serde::Deserialize;
 
 impl Decision {
@@ -151,7 +151,7 @@ impl Policy {
                 };
                 places.into_iter().map(|place| format!("/invoke/arguments{place}")).collect()
             }
-            // a counter goes by its key, which the host alone sees
+            // a counter goes by its key, and by a digest of one that is made of a secret
             Request::Review { .. } | Request::Counters { .. } => Vec::new(),
             Request::ReadMount { .. } => whole(&["/read_mount/path"]),
             Request::WriteMount { .. } => whole(&["/write_mount/path", "/write_mount/text"]),
@@ -268,10 +268,14 @@ impl Task {
     }
 
     /// Whether a step's message shows a secret in one of its places. What an expression makes of a secret counts as one.
-    pub(super) fn shows_secret(&self, subject: &Subject, shown: Shown<'_>) -> bool {
-        let call = subject.call();
+    pub(super) fn shows_secret(&self, step: &Step, subject: &Subject, shown: Shown<'_>) -> bool {
+        let (call, counters) = (subject.call(), self.policy.counters());
         let placeholder = match shown {
+            Shown::Path(placeholder) if counters.show_secret_path(step, placeholder) => return true,
             Shown::Path(placeholder) => placeholder,
+            Shown::Computed(expression) if counters.show_secret(step, expression.program().expr()) => {
+                return true;
+            }
             Shown::Computed(expression) => {
                 let function = call.map(|call| function_id(call.function));
                 return call.is_some_and(|call| call.made == Made::OfSecrets)
@@ -283,6 +287,14 @@ impl Task {
         }
         let function = call.map(|call| function_id(call.function));
         self.policy.schema().meets_secret(function, &placeholder.root, &placeholder.selectors())
+    }
+
+    /// What a step answers in the place of a tool.
+    pub(super) fn responded_by(&self, step: &Step, call: &CallUnderWay, response: &Expression) -> Made {
+        if self.policy.counters().show_secret(step, response.program().expr()) {
+            return Made::OfSecrets;
+        }
+        self.made_by(call, response)
     }
 
     /// What a transform makes of the result of a call.

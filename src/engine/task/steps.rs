@@ -108,6 +108,7 @@ impl Task {
             let end = match due {
                 Due::End(end) => end,
                 Due::Counters => match self.read_counters(policy, operation, now) {
+                    Flow::Passed if !operation.subject.has_unread_counters() => continue,
                     Flow::Passed => StepEnd::Failed(Some(no_counters(step))),
                     flow => return flow,
                 },
@@ -192,7 +193,7 @@ impl Task {
     pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
         let bound = self.bound(subject, now);
         let text = step.message(&bound)?;
-        let shown = step.masked_message(&bound, |shown| self.shows_secret(subject, shown));
+        let shown = step.masked_message(&bound, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
     }
 
@@ -200,7 +201,7 @@ impl Task {
     fn user_message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
         let bound = self.bound(subject, now);
         let text = step.user_message(&bound)?;
-        let shown = step.masked_user_message(&bound, |shown| self.shows_secret(subject, shown));
+        let shown = step.masked_user_message(&bound, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
     }
 

@@ -88,7 +88,9 @@ impl Task {
     fn obligation(&self, step: &Step, duty: &Duty, values: Vec<Json>, subject: &Subject) -> Obligation {
         let function = subject.call().map(|call| function_id(call.function));
         let is_secret = |expression: &Expression| {
-            reads_secret(expression.program().expr(), self.policy.schema(), function)
+            let read = expression.program().expr();
+            reads_secret(read, self.policy.schema(), function)
+                || self.policy.counters().show_secret(step, read)
         };
         let secret = duty.values.iter().filter(|computed| is_secret(&computed.value));
         let secret: Vec<Arc<str>> = secret.map(|computed| computed.name.clone()).collect();
@@ -116,7 +118,7 @@ impl Task {
         let Subject::Call(call) = subject else { return StepEnd::Passed };
         // it has not run (REC-05)
         let record = self.record_call(call, None, InvocationStatus::Restricted, now);
-        call.made = self.made_by(call, response);
+        call.made = self.responded_by(step, call, response);
         call.record = Some(record);
         call.output = Some(value);
         call.responded = true;
