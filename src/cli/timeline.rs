@@ -181,8 +181,9 @@ fn describe_terms(terms: &Terms) -> Vec<(&'static str, String)> {
 fn describe_observed(observed: &ObservedStep) -> String {
     let end = observed.verdict.map_or(observed.outcome.as_str(), Verdict::as_str);
     let notes = observed.reviewer.iter().chain(&observed.message).map(String::as_str).map(visible);
+    let labels = observed.labels.iter().map(|label| format!("label {}", visible(label)));
     let errors = observed.findings.iter().map(|finding| visible(&finding.message));
-    let notes: Vec<_> = notes.chain(errors).collect();
+    let notes: Vec<_> = notes.chain(labels).chain(errors).collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
     format!("{} would {end}{notes}", observed.called())
 }

@@ -63,6 +63,7 @@
 mod agent_context_routes;
 mod agent_contexts;
 mod auth;
+mod child_labels;
 mod children;
 mod client;
 mod clock;

@@ -75,6 +75,8 @@ mod host_bounds;
 mod imports;
 mod key_order;
 mod labels;
+#[cfg(feature = "server")]
+mod labels_over_http;
 mod launches;
 mod laws;
 mod laws_expressions;

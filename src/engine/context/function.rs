@@ -42,7 +42,7 @@ pub const WITHIN: &[Function] = &[Function {
         ("within({'at': null}, '1h')", "error: no_matching_overload"),
     ],
     code: Code::Given {
-        variable: "now",
+        variables: &["now"],
         code: within,
         accepts: |position, value| position != 1 || value.as_str().is_none_or(|text| span(text).is_some()),
     },

@@ -3,7 +3,8 @@
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
 use super::history::{InvocationRecord, InvocationStatus};
-use super::label_functions::{LABELS, SOURCES};
+use super::label_functions::{BINDINGS, LABELS, SOURCES};
+use super::labels::SeenBy;
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
@@ -12,11 +13,20 @@ use crate::cel::{
 };
 use std::ops::Range;
 
+/// Which `context` it is that observed steps see; in all but labels it is that of the others.
+const OBSERVED: u32 = 1;
+
 impl TaskContext {
     /// `context`, as expressions see it.
     #[must_use]
     pub fn value(&self) -> Value<'_> {
         self.record_at(Part::Context, 0).into()
+    }
+
+    /// The same, as observed steps see it: with the labels that observed steps would have given and taken.
+    #[must_use]
+    pub fn observed_value(&self) -> Value<'_> {
+        self.record_at(Part::Context, OBSERVED).into()
     }
 
     /// The last input as guardrails and `exposes` see it: a list of one entry, on which a field may be selected
@@ -193,14 +203,16 @@ impl LiveRecord for TaskContext {
 
     fn answer(
         &self,
-        _: At,
+        at: At,
         question: &str,
         about: &Value<'_>,
         meter: &mut Meter<'_>,
     ) -> Result<Value<'static>, Fault> {
+        let who = if Part::of(at).1 == OBSERVED { SeenBy::Observed } else { SeenBy::Everybody };
         match question {
-            LABELS => self.answer_labels(about, meter),
-            SOURCES => self.answer_sources(about, meter),
+            LABELS => self.answer_labels(who, about, meter),
+            SOURCES => self.answer_sources(who, about, meter),
+            BINDINGS => self.answer_bindings(about, meter),
             _ => Err(Fault::no_overload([about.kind()])),
         }
     }

@@ -36,6 +36,7 @@
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
 
 mod activations;
+mod bound_sources;
 mod call_at_hand;
 mod call_path;
 mod call_type;
@@ -82,7 +83,7 @@ pub use counters::{CounterValue, counters_type};
 pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
 pub use history::{Caller, Counts, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
 pub use label_functions::{LABELLING, LABELS, SOURCES};
-pub use labels::{LabelChange, LabelSet, Labelling, ValueSource};
+pub use labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
 pub(crate) use log::Log;
 pub use moment::Moment;
 pub use page::{ContextPage, PageError, PageRequest};

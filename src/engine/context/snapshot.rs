@@ -51,6 +51,11 @@ impl ContextState {
         &self.user_id
     }
 
+    /// Everything that was said of labels, in order.
+    pub(crate) fn labellings(&self) -> &[Labelling] {
+        &self.labels
+    }
+
     /// The claims of the user.
     pub(crate) fn claims(&self) -> Option<&Json> {
         self.user_claims.as_ref()

@@ -246,6 +246,8 @@ pub enum Want {
     Observed(Vec<serde_json::Map<String, serde_json::Value>>),
     /// `terms`: of those of the call the keys that are given.
     Terms(Json),
+    /// One of `labels`: an argument, all of them, or what the operation is about, and its labels.
+    Labels(LabelsOf, Vec<String>),
     /// `exposes`: an object.
     Exposes(Json),
     /// One of `files`: a path and its content.
@@ -260,6 +262,17 @@ pub enum Want {
     NoWarnings,
     /// One of `context`: an expression over `context`, `c` and `now`, and its value.
     Context(Embedded, Json),
+}
+
+/// What has labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelsOf {
+    /// `input`: all arguments of a call, or the message that came in.
+    Input,
+    /// `arguments.NAME`: one argument of a call.
+    Argument(String),
+    /// `output`: the result of a call.
+    Output,
 }
 
 /// The keys of `expect` that hold one text.

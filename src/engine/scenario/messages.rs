@@ -31,6 +31,16 @@ pub(super) fn not_a_count(node: &Node) -> Diagnostic {
     Diagnostic::error("not_a_count", message, node.place.clone())
 }
 
+pub(super) fn bad_label(found: &Embedded, most: usize) -> Diagnostic {
+    let message = format!("a label is a text of 1 to {most} bytes");
+    Diagnostic::error("bad_label", message, found.place.clone())
+}
+
+pub(super) fn nothing_to_label(node: &Node) -> Diagnostic {
+    let message = "`labels` stands beside `input`, `call` or `invoke`: nothing else has labels";
+    Diagnostic::error("nothing_to_label", message, node.place.clone())
+}
+
 pub(super) fn unknown_word(found: &Embedded, known: &[&str]) -> Diagnostic {
     let message = format!("expected {}, found `{}`", alternatives(known), found.text);
     let finding = Diagnostic::error("unknown_word", message, found.place.clone());

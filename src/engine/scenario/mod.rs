@@ -37,6 +37,7 @@ mod case_step;
 mod counted;
 mod environment;
 mod expect;
+mod expect_labels;
 mod expect_observed;
 mod expect_terms;
 mod known_call;

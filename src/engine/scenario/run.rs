@@ -427,6 +427,10 @@ impl<'c> Running<'c> {
         found.invoked = self.world.invoked;
         let now = self.world.now;
         found.counted = counted(&self.case.expect, &self.task, &self.world.counters, now);
+        if let TestedOperation::Before(call) | TestedOperation::Invoke(call) = &self.case.operation {
+            found.labels.made(&call.arguments);
+        }
+        found.labels.find(&self.task);
         found.files = self.world.files;
         let of_context = |expr: &Embedded| of_context(&self.task, &expr.text, now);
         let mut mismatches = compare(&self.case.expect, found, of_context);

@@ -5,6 +5,7 @@
 //! policy: a step that was already passed might not be there any more. Which policy it was cannot be told of a task that an
 //! earlier release saved; there whoever restores it says whether the manifests are the same.
 
+use super::calls::all_labels;
 use super::calls::allowed::lists;
 use super::flow::function_id;
 use super::size;
@@ -13,7 +14,7 @@ use super::state::{
     Request, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
-use crate::context::{ContextState, Runtime, TaskContext};
+use crate::context::{ContextState, LabelSet, Runtime, TaskContext};
 use crate::manifest::agent::Capability;
 use crate::manifest::brought::BroughtTool;
 use crate::policy::{AllowList, Fingerprint, Policy};
@@ -167,6 +168,12 @@ impl SavedTask {
     #[must_use]
     pub fn is_interrupted(&self) -> bool {
         self.activity.is_interrupted()
+    }
+
+    /// All labels that steps have given to its results and inputs, and that came along with delegations.
+    #[must_use]
+    pub fn labels_given(&self) -> LabelSet {
+        all_labels(self.context.labellings())
     }
 
     /// Whether the result of a call is awaited: it was let through, or waits for an answer.

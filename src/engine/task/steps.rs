@@ -107,6 +107,11 @@ impl Task {
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
+                Due::Observed(labelling) => {
+                    self.context.label(*labelling);
+                    operation.course.next_step();
+                    continue;
+                }
                 Due::Counters => match self.read_counters(policy, operation, now) {
                     Flow::Passed if !operation.subject.has_unread_counters() => continue,
                     Flow::Passed => StepEnd::Failed(Some(no_counters(step))),
@@ -191,7 +196,7 @@ impl Task {
 
     /// What a step says that failed, and what views show of it.
     pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
-        let bound = self.bound(subject, now);
+        let bound = self.bound_of(step, subject, now);
         let text = step.message(&bound)?;
         let shown = step.masked_message(&bound, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })

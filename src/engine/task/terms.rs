@@ -50,7 +50,7 @@ impl Task {
         now: &Moment,
     ) -> Result<Terms, NotComputed> {
         let approved = course.approved.clone();
-        let (values, cost) = self.compute(effect.expressions(), subject, (exchanges, &approved), now);
+        let (values, cost) = self.compute(step, effect.expressions(), subject, (exchanges, &approved), now);
         course.cost = course.cost.saturating_add(cost);
         let mut values = values?.into_iter();
         let mut terms = course.terms.clone();
@@ -109,7 +109,7 @@ impl Task {
     ) -> StepEnd {
         let UnderWay { subject, course, .. } = operation;
         let answers = (&*course.exchanges, &*course.approved);
-        let (value, cost) = self.compute(std::iter::once(response), subject, answers, now);
+        let (value, cost) = self.compute(step, std::iter::once(response), subject, answers, now);
         course.cost = course.cost.saturating_add(cost);
         let value = match value {
             Ok(mut values) => values.pop().unwrap_or_else(Json::null),
