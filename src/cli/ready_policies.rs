@@ -64,6 +64,13 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
         "writing-asks"
     ),
     ready_policy!(
+        "models",
+        "answer" "attack-call-that-nobody-offered" "attack-long" "attack-look-alike"
+        "attack-order-in-a-result" "attack-order-with-hidden-signs" "attack-other-model" "attack-prompt"
+        "attack-prompt-in-a-call" "attack-prompt-in-capitals" "attack-secret-back" "attack-secret-sent"
+        "question" "short-line"
+    ),
+    ready_policy!(
         "no-personal-data",
         "attack-mail-address" "attack-number-in-second-part" "plain"
     ),

@@ -41,6 +41,8 @@ fn subject(happened: &Happened) -> (String, String) {
     match happened {
         Happened::Input(input) => ("input".to_owned(), message_text(input)),
         Happened::Output(output) => ("output".to_owned(), message_text(output)),
+        Happened::Request { id, request } => (format!("request {}", visible(id)), compact(request)),
+        Happened::Answer { id, answer } => (format!("answer {}", visible(id)), compact(answer)),
         Happened::ModelTurn(usage) => {
             let mut about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
             if !usage.cost.is_zero() {
@@ -135,12 +137,23 @@ fn shown_value(event: &ReplayedEvent) -> Option<String> {
             return Some(message_text(value)).filter(|text| *text != message_text(message));
         }
         Happened::Event { .. } => return Some(message_text(value)),
+        Happened::Request { request: given, .. } | Happened::Answer { answer: given, .. } => {
+            goes_on_as_given(given, value)
+        }
         Happened::ModelTurn(_)
         | Happened::Review { .. }
         | Happened::Withdrawn { .. }
         | Happened::Decided { .. } => false,
     };
     (!unchanged).then(|| compact(value))
+}
+
+/// Whether every key that was given goes on as it came; what was left out and filled in is no news.
+fn goes_on_as_given(given: &Json, value: &Json) -> bool {
+    value.root().entries().all(|(key, value)| match given.root().get(key) {
+        Some(given) => given.to_json() == value.to_json(),
+        None => value.is_empty(),
+    })
 }
 
 fn describe_trace(decision: &Decision) -> Option<String> {
@@ -272,6 +285,8 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
             let llm = tokens.into_iter().chain(cost).map(|(key, number)| (key.to_owned(), number));
             json!({ "llm": llm.collect::<Map<_, _>>() })
         }
+        Happened::Request { id, request } => json!({ "model": { "id": id, "request": request } }),
+        Happened::Answer { id, answer } => json!({ "model": { "id": id, "answer": answer } }),
         Happened::Call { id, call } => {
             json!({ "call": { "id": id, "fn": call.function, "args": call.arguments } })
         }

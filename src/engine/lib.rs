@@ -117,10 +117,10 @@ pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
 pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError};
 pub use task::{
-    AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, Credential, DecidedCall,
-    DecidedKind, Decision, DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next,
-    Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress, Question, QuestionId, Queued, Ran,
-    Received, Refusal, Reported, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed,
-    RoutedEvent, Rule, SavedTask, StartTask, Task, TaskError, Terms, Turn, Turned, Usage, User, Verdict,
-    Waiting,
+    AcceptedInput, AllowedCall, AllowedModelCall, Answer, Call, CallId, CallResult, Content, Credential,
+    DecidedCall, DecidedKind, Decision, DeliveredOutput, Delivery, Host, Identity, Invocation,
+    InvocationTarget, ModelCall, Next, Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress,
+    Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported, Request, Review,
+    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task,
+    TaskError, Terms, Turn, Turned, Usage, User, Verdict, Waiting,
 };

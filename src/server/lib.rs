@@ -85,6 +85,7 @@ mod listen;
 mod manifests;
 mod messages;
 mod metrics;
+mod model_steps;
 #[cfg(feature = "schema")]
 mod openapi;
 mod origin;

@@ -7,6 +7,7 @@ use super::evaluate::{Check, Evaluate, Render};
 use super::event_step::Event;
 use super::identity::Scope;
 use super::manifests::AgentName;
+use super::model_steps::{ModelAfter, ModelBefore};
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
@@ -79,6 +80,8 @@ pub(super) fn routes() -> Vec<Route> {
         get("/v1/tasks/{task}/events", "listEvents", read, events),
         waits(post("/v1/tasks/{task}/input", "input", write, step::<Input>)),
         post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
+        post("/v1/tasks/{task}/model-before", "modelBefore", write, step::<ModelBefore>),
+        post("/v1/tasks/{task}/model-after", "modelAfter", write, step::<ModelAfter>),
         post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
         waits(post("/v1/tasks/{task}/turn", "turn", write, step::<TurnStep>)),
         waits(post("/v1/tasks/{task}/results", "results", write, step::<Results>)),

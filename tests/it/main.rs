@@ -99,6 +99,7 @@ mod manifest_scalars;
 #[cfg(feature = "server")]
 mod masking;
 mod masking_schemas;
+mod model_calls;
 #[cfg(feature = "server")]
 mod openapi;
 #[cfg(feature = "server")]

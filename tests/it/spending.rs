@@ -1,7 +1,7 @@
 //! What turns of the model cost: sums without error, and the limits of a task and of one message.
 
 use celador::limits::EngineLimits;
-use celador::{Amount, Decision, Engine, Json, Next, StartTask, Task, Turn, User, Verdict};
+use celador::{Amount, Decision, Engine, Json, ModelCall, Next, StartTask, Task, Turn, User, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::fs;
@@ -232,6 +232,25 @@ fn what_one_message_costs_ends_with_the_next() {
     assert!(task.limits(Next::ModelTurn, NOW).is_allowed());
     assert_eq!(spend(&mut task, "c", "0.5").1, Verdict::Allow);
     assert_eq!(spent(&task), "1.01");
+}
+
+/// The tokens of an answer are not counted again with its turn, and the cost is known of the turn alone.
+#[test]
+fn the_cost_of_a_turn_whose_answer_came_before_is_counted() {
+    let mut task = begin(&engine("{max_spend: 1}"));
+    for (id, answer) in [
+        ("m1", json!({"text": "Hello.", "usage": {"prompt_tokens": 9, "completion_tokens": 1}})),
+        ("m2", json!({"text": "Hello."})),
+    ] {
+        let messages = json!([{"role": "user", "text": "hello"}]);
+        let call = ModelCall::new(json!({"model": "small", "messages": messages}).into()).with_id(id);
+        assert!(task.model_before(&call, NOW).unwrap().outcome().is_allowed());
+        assert!(task.model_after(&id.into(), &answer.into(), NOW).unwrap().outcome().is_allowed());
+        let (limits, _) = spend(&mut task, &format!("of-{id}"), "0.6");
+        assert_eq!(limits.is_allowed(), id == "m1");
+    }
+    assert_eq!((spent(&task).as_str(), task.context().llm_turns()), ("1.2", 2));
+    assert_eq!(task.context().prompt_tokens(), 18);
 }
 
 #[test]

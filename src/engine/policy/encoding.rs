@@ -75,6 +75,7 @@ pub(super) fn rules(resolved: &ResolvedAgent) -> Rules {
         encoder.list(steps, |it, step| it.step(&own, step));
     }
     encoder.policy_guardrails(resolved);
+    encoder.policy_models(resolved);
     Rules {
         capabilities: capabilities.iter().map(of_capability).collect(),
         guardrails: encoder.finish(),

@@ -56,6 +56,22 @@ pub(super) fn claim_misfit(misfit: &Misfit) -> String {
     of_misfit("`claims", misfit)
 }
 
+/// What of a request to a model, or of its answer, does not fit; `whose` opens a quotation.
+pub(super) fn model_misfit(whose: &str, misfit: &Misfit) -> String {
+    let said = of_misfit(whose, misfit);
+    match misfit {
+        Misfit::Undeclared { .. } => {
+            format!("{said}; what rules need not know by a name stands under `other`")
+        }
+        _ => said,
+    }
+}
+
+/// What of an answer does not fit whose usage has another number than a count.
+pub(super) fn bad_token_count() -> String {
+    "`answer.usage`: a number of tokens is a whole number, 0 or more".to_owned()
+}
+
 /// The message of a trigger whose event does not fit.
 pub(super) fn unfit_payload(why: &str) -> String {
     format!("the payload is not what the trigger declares: {why}")
@@ -337,6 +353,21 @@ pub(super) fn transform_misfit(place: Place, declared: &Place) -> Diagnostic {
     Diagnostic::warning("transform_misfit", message, place)
         .related(declared.clone(), "as the tool declares it")
         .help("the model is told that results fit; nothing else is held to it")
+}
+
+pub(super) fn model_transform_misfit(place: Place, is_request: bool) -> Diagnostic {
+    let (message, help) = if is_request {
+        (
+            "what this transform makes is no request to a model",
+            "a map takes the place of the request, a list that of its messages",
+        )
+    } else {
+        (
+            "what this transform makes is no answer of a model",
+            "a map takes the place of the answer, a text that of its text",
+        )
+    };
+    Diagnostic::warning("model_transform_misfit", message, place).label("the step fails here").help(help)
 }
 
 pub(super) fn tool_output_misfit(text: &Embedded, declared: &Place) -> Diagnostic {

@@ -32,6 +32,7 @@
 //! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
 //! | `counter`, `counter_list` | counters of policy documents, and which of them a call needs |
 //! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
+//! | `model_call`, `model_schema`, `model_steps` | what is sent to a model and what it answers, and the steps on both |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
@@ -64,6 +65,9 @@ mod launch;
 mod message;
 mod messages;
 mod misfit;
+mod model_call;
+mod model_schema;
+mod model_steps;
 mod of_agents;
 mod origin;
 mod panel;
@@ -108,6 +112,8 @@ pub use function::{AgentFunction, Execute, InvocationTarget};
 pub use labels::{COPY_LETTERS, LabelStep, StepLabels};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
+pub(crate) use model_call::{ModelAnswer, ModelRequest};
+pub use model_schema::{answer_schema, request_schema};
 pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
 pub use panel::{ReviewPanel, ReviewSeats};
@@ -127,7 +133,7 @@ pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
-use crate::cel::JsonRef;
+use crate::cel::{JsonRef, Type};
 use crate::context::{ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv};
 use crate::digest::Digest;
 use crate::limits::EngineLimits;
@@ -314,7 +320,17 @@ impl Policy {
                 StepList::ahead(&self.guardrails_before, &self.policies.guardrails_before)
             }
             Hook::GuardrailAfter => StepList::behind(&self.guardrails_after, &self.policies.guardrails_after),
-            Hook::BeforeFirst | Hook::Before | Hook::After | Hook::Trigger => StepList::default(),
+            _ => StepList::default(),
+        }
+    }
+
+    /// The steps that each call of the model, or each of its answers, passes: those of policies, as manifests have none.
+    #[must_use]
+    pub fn steps_of_model(&self, hook: Hook) -> StepList<'_> {
+        match hook {
+            Hook::ModelBefore => StepList::ahead(&[], &self.policies.model_before),
+            Hook::ModelAfter => StepList::behind(&[], &self.policies.model_after),
+            _ => StepList::default(),
         }
     }
 
@@ -324,7 +340,11 @@ impl Policy {
             Hook::BeforeFirst => &steps.before_first,
             Hook::Before => &steps.before,
             Hook::After => &steps.after,
-            Hook::GuardrailBefore | Hook::GuardrailAfter | Hook::Trigger => &[],
+            Hook::GuardrailBefore
+            | Hook::GuardrailAfter
+            | Hook::ModelBefore
+            | Hook::ModelAfter
+            | Hook::Trigger => &[],
         }
     }
 
@@ -398,6 +418,7 @@ impl Policy {
     #[must_use]
     pub fn trial_scope(&self, scope: Scope) -> Arc<ScopeEnv> {
         let declared = || {
+            let is_of_model = matches!(scope, Scope::ModelBefore | Scope::ModelAfter);
             let offered = self.functions.iter().filter(|function| function.offered);
             let capabilities: Vec<Arc<str>> = offered.map(|function| function.key.clone()).collect();
             Arc::new(ScopeEnv::new(&ScopeDecl {
@@ -405,6 +426,8 @@ impl Policy {
                 has_mount: self.agent.mount != MountScope::None,
                 capabilities: &capabilities,
                 libraries: crate::cel::LANGUAGE,
+                input: if is_of_model { model_call::request_type() } else { Type::Dyn },
+                output: if is_of_model { model_call::answer_type() } else { Type::Dyn },
                 ..ScopeDecl::new(
                     scope,
                     if scope == Scope::Script { self.limits.of_scripts() } else { self.limits.eval },

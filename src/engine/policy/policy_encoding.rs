@@ -68,6 +68,7 @@ impl Encoder {
         }
         resolved.policies.iter().for_each(|applied| self.policy_counters(resolved, applied));
         self.policy_guardrails(resolved);
+        self.policy_models(resolved);
         for (_, schema) in Claims::of(resolved).schemas() {
             self.part("claims of a policy");
             self.shape(schema);
@@ -98,6 +99,21 @@ impl Encoder {
                 continue;
             }
             self.part("guardrails of a policy");
+            self.definitions(&applied.policy);
+            for steps in lists {
+                self.policy_steps(resolved, applied, steps);
+            }
+        }
+    }
+
+    /// The steps of all policies around calls of the model.
+    pub(super) fn policy_models(&mut self, resolved: &ResolvedAgent) {
+        for applied in &resolved.policies {
+            let lists = [&applied.policy.model_before, &applied.policy.model_after];
+            if lists.iter().all(|steps| steps.is_empty()) {
+                continue;
+            }
+            self.part("model calls of a policy");
             self.definitions(&applied.policy);
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);

@@ -193,6 +193,7 @@ impl Changes {
 pub(super) struct KnownDependencies {
     calls: Box<[OnceLock<Dependencies>]>,
     input: OnceLock<Dependencies>,
+    model: OnceLock<Dependencies>,
     events: Box<[OnceLock<Dependencies>]>,
 }
 
@@ -200,7 +201,12 @@ impl KnownDependencies {
     /// Of a policy with so many functions and events.
     pub(super) fn new(functions: usize, events: usize) -> Self {
         let unknown = |count: usize| (0..count).map(|_| OnceLock::new()).collect();
-        Self { calls: unknown(functions), input: OnceLock::new(), events: unknown(events) }
+        Self {
+            calls: unknown(functions),
+            input: OnceLock::new(),
+            model: OnceLock::new(),
+            events: unknown(events),
+        }
     }
 }
 
@@ -217,6 +223,16 @@ impl Policy {
     #[must_use]
     pub fn dependencies_of_input(&self) -> &Dependencies {
         self.dependencies.input.get_or_init(|| self.find_dependencies_of_input())
+    }
+
+    /// What the steps ahead of a call of the model read. What their invoke steps change is on record when they are through.
+    #[must_use]
+    pub fn dependencies_of_model(&self) -> &Dependencies {
+        self.dependencies.model.get_or_init(|| {
+            let mut found = Dependencies::default();
+            self.steps_of_model(Hook::ModelBefore).iter().for_each(|step| self.add_step(step, &mut found));
+            found
+        })
     }
 
     /// The same of the event at this position; nothing for a position without an event.

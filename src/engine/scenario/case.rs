@@ -111,6 +111,15 @@ pub enum TestedOperation {
     Input(Json),
     /// Is a response delivered?
     Output(Json),
+    /// Does a request go to the model?
+    ModelBefore(Json),
+    /// Does the answer to a request pass?
+    ModelAfter {
+        /// What was sent.
+        request: Json,
+        /// What came back.
+        answer: Json,
+    },
     /// What is the prompt?
     Prompt,
     /// Is a limit reached?
@@ -181,6 +190,8 @@ impl TestedOperation {
             Self::Invoke(_) => "invoke",
             Self::Input(_) => "input",
             Self::Output(_) => "output",
+            Self::ModelBefore(_) => "model_before",
+            Self::ModelAfter { .. } => "model_after",
             Self::Prompt => "prompt",
             Self::Limits(_) => "limits",
             Self::Cel { .. } => "cel",

@@ -45,6 +45,7 @@ mod load;
 mod loading;
 mod made_up;
 mod messages;
+mod model_step;
 mod observed;
 mod one_document;
 mod past;

@@ -68,7 +68,7 @@ impl Task {
         match subject {
             Subject::Call(call) => call.record.map(|record| self.context.source_of(record)),
             Subject::Input(_) => self.context.last_input_source(),
-            Subject::Event(_) | Subject::Output | Subject::Script(_) => None,
+            Subject::Event(_) | Subject::Output | Subject::Model(_) | Subject::Script(_) => None,
         }
     }
 }

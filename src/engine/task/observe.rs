@@ -14,7 +14,7 @@ use super::state::{
     Course, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome, Subject, Task,
     Verdict,
 };
-use super::steps::{no_message, stopped};
+use super::steps::{misshapen, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Caller, LabelSet, Labelling, Moment, SeenBy, TaskIo};
 use crate::policy::{Effect, Expression, Invoke, LabelStep, Policy, Step, StepAction, StepLabels};
@@ -86,7 +86,7 @@ impl Task {
                 StepAction::Transform(transform) => {
                     match self.try_out(transform, course, values, Expression::json_metered) {
                         Ok(value) if self.can_replace(subject, &value) => Seen::Passed,
-                        Ok(_) => Seen::Failed(vec![no_message(step)]),
+                        Ok(_) => Seen::Failed(vec![misshapen(step, subject)]),
                         Err(seen) => seen,
                     }
                 }
@@ -199,6 +199,7 @@ impl Task {
             Subject::Call(_) => return true,
             Subject::Input(_) => self.context.last_input(),
             Subject::Output => self.context.last_output(),
+            Subject::Model(model) => return model.can_become(value),
             // no step of a policy is about these
             Subject::Event(_) | Subject::Script(_) => None,
         };

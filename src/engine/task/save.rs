@@ -10,8 +10,9 @@ use super::calls::allowed::lists;
 use super::flow::function_id;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, Holdings, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue,
-    Request, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
+    Activity, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent, Pending,
+    QuestionId, Queue, Request, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms,
+    stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, LabelSet, Runtime, TaskContext};
@@ -57,6 +58,8 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begun_with: Option<String>,
     pub(super) next_call: u64,
+    #[serde(default, skip_serializing_if = "ModelCalls::is_empty")]
+    pub(super) model: ModelCalls,
     #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
     pub(super) known: SavedCalls,
     pub(super) activity: Activity,
@@ -241,6 +244,7 @@ impl Task {
             mount_id: self.mount_id.clone(),
             begun_with: self.begun_with.clone(),
             next_call: self.next_call,
+            model: self.model.clone(),
             known: self.known.save(),
             activity: self.activity,
             stretches: self.stretches,
@@ -307,6 +311,7 @@ impl Task {
         let under_way = saved.waiting.iter().filter_map(|pending| pending.operation.name().cloned());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);
         let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
+        let ids = ids.chain(saved.model.open.iter().map(|open| open.id.clone()));
         let known = KnownCalls::restore(saved.known, ids);
         Ok(Self {
             mount: policy.mount(saved.mount_id.as_deref().unwrap_or(&saved.id)),
@@ -332,6 +337,7 @@ impl Task {
             open,
             script_bytes: 0,
             next_call: saved.next_call,
+            model: saved.model,
             known,
             activity: saved.activity,
             stretches: saved.stretches,

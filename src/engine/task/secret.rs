@@ -185,6 +185,13 @@ impl Policy {
         self.secrets().outcome(position.map(function_id), is_success).mask(output)
     }
 
+    /// What is sent to a model, or what it has answered, as views show it: nothing of it where anything of a task is secret, as nobody
+    /// knows what of the task it repeats.
+    #[must_use]
+    pub fn masked_of_model(&self, document: &Json) -> Json {
+        if self.secrets().is_empty() { document.clone() } else { Json::string(MASK) }
+    }
+
     /// An input as it was sent, or as it was admitted, as views show it: a text alone is its message.
     #[must_use]
     pub fn masked_input(&self, given: &Json) -> Json {
@@ -270,6 +277,10 @@ impl Task {
     /// Whether a step's message shows a secret in one of its places. What an expression makes of a secret counts as one.
     pub(super) fn shows_secret(&self, step: &Step, subject: &Subject, shown: Shown<'_>) -> bool {
         let (call, counters) = (subject.call(), self.policy.counters());
+        if matches!(subject, Subject::Model(_)) {
+            // what is sent to a model repeats what the task was told and got, so anything of it may be secret
+            return !self.policy.secrets().is_empty();
+        }
         let placeholder = match shown {
             Shown::Path(placeholder) if counters.show_secret_path(step, placeholder) => return true,
             Shown::Path(placeholder) => placeholder,

@@ -41,7 +41,7 @@ impl Task {
         });
         let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
         let reviews = self.reviews.iter().map(Review::bytes);
-        [self.open_bytes, self.script_bytes, self.known.bytes()]
+        [self.open_bytes, self.script_bytes, self.known.bytes(), self.model.bytes()]
             .into_iter()
             .chain(reviews)
             .chain(waiting)
@@ -86,6 +86,7 @@ impl UnderWay {
             }
             Subject::Event(event) => of(&event.data).saturating_add(of(&event.entry)),
             Subject::Script(script) => script.source.len() as u64,
+            Subject::Model(model) => of(model.judged()),
             Subject::Input(_) | Subject::Output => 0,
         };
         let course = &self.course;

@@ -7,6 +7,7 @@ use crate::ending::Purged;
 use crate::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
 use crate::event_step::Event;
 use crate::manifests::Status;
+use crate::model_steps::{ModelAfter, ModelBefore};
 use crate::pending::WaitQuery;
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
@@ -106,6 +107,12 @@ pub(super) fn operations() -> Vec<Operation> {
             "While a review is open, or a call that its guardrails read, its verdict is `wait`: it is judged by itself afterwards, in the order in which it came, and `call` is the id under which `readCall` tells of it.",
         ),
         step::<Limits>("limits", "May this be done next?"),
+        step::<ModelBefore>("modelBefore", "Something is about to be sent to the model: may it be?").notes(
+            "Allow carries what is sent in `value`, and the id under which `modelAfter` takes the answer in `call`. While a review is open, or calls are open that its rules read, its verdict is `rejected`: ask again when they are over. A call that will not be answered is withdrawn.",
+        ),
+        step::<ModelAfter>("modelAfter", "The model has answered").notes(
+            "The answer counts as a turn of the model with its `usage`, whatever becomes of it; the turn that is reported next, before another call of the model begins, is the same one and not counted again.",
+        ),
         step::<ModelTurn>("modelTurn", "The model has answered"),
         together::<TurnStep>("turn", "The model has answered, with all the calls that it wants").notes(
             "As `model-turn` and then `before` for each call, in one request. A turn whose calls are all known by their ids comes again: it is not counted once more.",

@@ -17,11 +17,7 @@ impl Task {
         extent: Extent,
     ) -> Result<Option<Progress>, TaskError> {
         let Some(id) = &call.id else { return Ok(None) };
-        let max = self.policy.limits().max_id_bytes;
-        if !id.is_sound(max) {
-            return Err(TaskError::BadCallId { max });
-        }
-        let Some(known) = self.known.get(id) else { return Ok(None) };
+        let Some(known) = self.known_id(id)? else { return Ok(None) };
         if !known.is_made_so(Mark::of_call(call, extent)) {
             return Err(TaskError::CallExists(id.clone()));
         }
@@ -31,6 +27,12 @@ impl Task {
             _ => decision,
         });
         Ok(self.asks_at(id).or_else(|| standing.map(Progress::from)))
+    }
+
+    /// What is known of an id that a host gives.
+    pub(in crate::task) fn known_id(&self, id: &CallId) -> Result<Option<&KnownCall>, TaskError> {
+        let max = self.policy.limits().max_id_bytes;
+        if id.is_sound(max) { Ok(self.known.get(id)) } else { Err(TaskError::BadCallId { max }) }
     }
 
     /// What the result came to that is reported once more; nothing of a call whose result nobody has reported.
@@ -52,7 +54,7 @@ impl Task {
         self.known.get(id).is_some()
     }
 
-    fn asks_at(&self, call: &CallId) -> Option<Progress> {
+    pub(in crate::task) fn asks_at(&self, call: &CallId) -> Option<Progress> {
         let question = self.question_of(call)?;
         self.questions().find(|asked| asked.id == question).map(Progress::Asks)
     }
@@ -69,7 +71,7 @@ impl Task {
     }
 
     /// What a call came to that is over.
-    fn came_to(&self, known: &KnownCall) -> Decision {
+    pub(in crate::task) fn came_to(&self, known: &KnownCall) -> Decision {
         match known.closed() {
             Closed::Told(decision) => decision,
             Closed::OnRecord(decision, record) => {
@@ -129,6 +131,7 @@ impl Task {
 
     fn is_under_way(&self, id: &CallId) -> bool {
         self.open.iter().any(|open| open.id == *id)
+            || self.model.get(id).is_some()
             || self.question_of(id).is_some()
             || self.queue.waiting.iter().any(|queued| queued.id == *id)
     }

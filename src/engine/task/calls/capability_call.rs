@@ -409,6 +409,7 @@ impl Task {
             // an event goes on to the guardrails, as an input
             Subject::Event(_) | Subject::Input(_) => return self.admit(operation),
             Subject::Output => return self.deliver(operation),
+            Subject::Model(_) => return self.let_model_go_on(operation),
             // a script has no stage to come through: its end is its own
             Subject::Script(_) => return operation.decide(Verdict::Allow),
         };
@@ -483,7 +484,7 @@ impl Task {
             Subject::Event(_) => {}
             Subject::Input(_) => drop(self.context.pop_input()),
             Subject::Output => drop(self.context.pop_output()),
-            Subject::Script(_) => {}
+            Subject::Model(_) | Subject::Script(_) => {}
             Subject::Call(CallUnderWay { record: Some(record), .. }) => self.context.restrict(*record),
             Subject::Call(call) => {
                 self.record_call(call, None, InvocationStatus::Restricted, &now);

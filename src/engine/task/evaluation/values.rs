@@ -30,6 +30,10 @@ impl Task {
                 bound.input = Some(event.input.value());
                 bound.event = Some(event.data.value());
             }
+            Subject::Model(model) => {
+                bound.input = Some(model.request.json().value());
+                bound.output = model.answer.as_ref().map(|answer| answer.json().value());
+            }
             Subject::Input(_) | Subject::Output | Subject::Script(_) => {}
         }
         bound

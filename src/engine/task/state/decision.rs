@@ -49,7 +49,8 @@ pub struct Decision {
     /// Whether the step may go on, and otherwise why not.
     pub verdict: Verdict,
     /// The value to go on with: resolved arguments (`before`), the result for the model (`after`, `invoke`), the admitted input or
-    /// the delivered response as an object with `message` (`input`, `output`, `event`), the result of an expression.
+    /// the delivered response as an object with `message` (`input`, `output`, `event`), what is sent to the model or what it has answered
+    /// (`model_before`, `model_after`), the result of an expression.
     pub value: Option<Json>,
     /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34); for the
     /// caller in all other cases but allow.
@@ -202,6 +203,8 @@ pub enum DecidedKind {
     Event,
     /// A response of the model.
     Output,
+    /// A call of the model.
+    Model,
 }
 
 impl DecidedKind {
@@ -213,6 +216,7 @@ impl DecidedKind {
             Self::Input => "input",
             Self::Event => "event",
             Self::Output => "output",
+            Self::Model => "model",
         }
     }
 

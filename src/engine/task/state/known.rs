@@ -228,7 +228,8 @@ impl KnownCalls {
         let made: Vec<_> =
             self.calls.range(mark.next..).map(|(_, call)| call).filter(is_open).cloned().collect();
         let open = self.calls.range(..mark.next).map(|(_, call)| call).filter(is_open);
-        let reported: Vec<_> = open.filter(|call| call.record.is_some()).cloned().collect();
+        let reported: Vec<_> =
+            open.filter(|call| call.record.is_some() || call.result.is_some()).cloned().collect();
         let known = mark.closed.saturating_sub(self.forgotten);
         let closed = self.closed.iter().skip(known).filter_map(|number| self.calls.get(number));
         let closed: Vec<_> = closed.cloned().collect();
@@ -359,6 +360,16 @@ impl Mark {
     pub(in crate::task) fn of_result(result: &CallResult) -> Self {
         let child = result.task_id.as_deref().unwrap_or_default();
         Self::of(format_args!("{:?} {child}", result.status), &result.output)
+    }
+
+    /// Of what is sent to a model. Linear.
+    pub(in crate::task) fn of_request(request: &Json) -> Self {
+        Self::of(format_args!("request"), request)
+    }
+
+    /// Of what a model has answered. Linear.
+    pub(in crate::task) fn of_answer(answer: &Json) -> Self {
+        Self::of(format_args!("answer"), answer)
     }
 
     fn of(name: fmt::Arguments<'_>, value: &Json) -> Self {

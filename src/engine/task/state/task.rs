@@ -7,6 +7,7 @@ use super::effect::{Question, Request};
 use super::error::TaskError;
 use super::known::KnownCalls;
 use super::lifecycle::End;
+use super::model::ModelCalls;
 use super::queue::Queue;
 use super::review::Review;
 use super::start::{Offer, Parent};
@@ -73,6 +74,8 @@ pub struct Task {
     pub(in crate::task) mount_id: Option<String>,
     pub(in crate::task) begun_with: Option<String>,
     pub(in crate::task) next_call: u64,
+    /// The calls of the model that it was asked about.
+    pub(in crate::task) model: ModelCalls,
     /// The calls that it knows by their ids.
     pub(in crate::task) known: KnownCalls,
     /// When steps were taken, for the subscriptions.
