@@ -120,7 +120,7 @@ pub use task::{
     AcceptedInput, AllowedCall, AllowedModelCall, Answer, Call, CallId, CallResult, Content, Credential,
     DecidedCall, DecidedKind, Decision, DeliveredOutput, Delivery, Host, Identity, Invocation,
     InvocationTarget, ModelCall, Next, Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress,
-    Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported, Request, Review,
+    Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported, Request, Retain, Review,
     ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task,
     TaskError, Terms, Turn, Turned, Usage, User, Verdict, Waiting,
 };

@@ -123,6 +123,7 @@ mod reads;
 mod repl;
 mod requirements;
 #[cfg(feature = "server")]
+mod retain;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;

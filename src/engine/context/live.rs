@@ -2,7 +2,7 @@
 //!
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
-use super::history::{InvocationRecord, InvocationStatus};
+use super::invocation::{InvocationStatus, Logged};
 use super::label_functions::{BINDINGS, LABELS, SOURCES};
 use super::labels::SeenBy;
 use super::part::{MAX_INDEX, Part};
@@ -267,6 +267,10 @@ impl LiveList for TaskContext {
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, which)?.io.message().item(index).map(View::Json)
             }
+            Part::TaskIds => {
+                let position = self.history.newest_position(which, index)?;
+                Some(self.history.task_id(position).map_or(View::Null, |id| View::Text(id)))
+            }
             _ => self.history.newest(which, index).map(|invocation| one_of(part, invocation)),
         }
     }
@@ -376,8 +380,8 @@ fn names<'a>(
     names
 }
 
-/// What an invocation has at its place in one of a record's lists.
-fn one_of(list: Part, invocation: &InvocationRecord) -> View<'_> {
+/// What an invocation has at its place in one of a record's lists, but for its child task.
+fn one_of(list: Part, invocation: &Logged) -> View<'_> {
     match list {
         Part::Timestamps => View::Time(invocation.at.as_str()),
         Part::RecordInputs => View::Json(invocation.input.root()),
@@ -386,8 +390,7 @@ fn one_of(list: Part, invocation: &InvocationRecord) -> View<'_> {
         }
         Part::Successful => View::Bool(invocation.status == InvocationStatus::Successful),
         Part::Errored => View::Bool(invocation.status == InvocationStatus::Errored),
-        Part::Restricted => View::Bool(invocation.status == InvocationStatus::Restricted),
-        _ => invocation.task_id.as_ref().map_or(View::Null, |id| View::Text(id)),
+        _ => View::Bool(invocation.status == InvocationStatus::Restricted),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::decision::CallId;
 use super::error::TaskError;
+use super::retain::Retain;
 use crate::amount::Amount;
 use crate::cel::{Json, Timestamp};
 use crate::context::{LabelSet, Runtime};
@@ -55,6 +56,8 @@ pub struct StartTask {
     /// What whoever begins it has written on it, to find it by: texts under names of ASCII letters, digits, `_`, `-`, `.` and `/`.
     /// Expressions do not see it.
     pub metadata: BTreeMap<String, String>,
+    /// How much of its calls it keeps.
+    pub retain: Retain,
 }
 
 /// The task that has delegated to another one.
@@ -105,6 +108,7 @@ impl StartTask {
             tools: Vec::new(),
             parent: None,
             metadata: BTreeMap::new(),
+            retain: Retain::All,
         }
     }
 
