@@ -101,6 +101,8 @@ mod masking;
 mod masking_schemas;
 mod model_calls;
 #[cfg(feature = "server")]
+mod model_calls_over_http;
+#[cfg(feature = "server")]
 mod openapi;
 #[cfg(feature = "server")]
 mod panels_over_http;
