@@ -227,3 +227,4 @@ mod urls;
 mod vectors;
 mod versions;
 mod waiting_inputs;
+mod windows;

@@ -9,7 +9,8 @@ use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
 use crate::cel::{
-    At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, Value, View,
+    At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, TimeOrder,
+    Value, View,
 };
 use std::ops::Range;
 
@@ -314,6 +315,15 @@ impl LiveList for TaskContext {
 
     fn forwards(&self, at: At) -> bool {
         matches!(Part::of(at).0, Part::PendingInput | Part::PendingOutput)
+    }
+
+    /// Calls are recorded as they come to their end, and clocks may go back.
+    fn time_order(&self, at: At) -> Option<TimeOrder> {
+        match Part::of(at) {
+            (Part::Calls, _) => Some(self.history.times.order()),
+            (Part::RecordCalls | Part::Timestamps, record) => Some(self.history.of(record)?.times.order()),
+            _ => None,
+        }
     }
 
     /// All lists but those of one entry grow. The last input and response may still be replaced or taken back, and the
