@@ -175,6 +175,7 @@ mod servers;
 mod serving;
 mod shell;
 mod side_by_side;
+mod spending;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
@@ -226,3 +227,4 @@ mod urls;
 mod vectors;
 mod versions;
 mod waiting_inputs;
+mod windows;

@@ -188,7 +188,13 @@ fn a_call_of_the_model_goes_on_in_another_process() {
     assert_eq!(text(&after(&mut task, "m2", json!({"text": "Hello."})).unwrap()).as_deref(), Some("Hello.+"));
     // the turn of it was counted before the restart
     assert!(task.has_counted_answer());
-    assert!(task.model_turn(celador::Usage { prompt_tokens: 5, completion_tokens: 5 }, NOW).is_allowed());
+    assert!(
+        task.model_turn(
+            celador::Usage { prompt_tokens: 5, completion_tokens: 5, ..celador::Usage::default() },
+            NOW
+        )
+        .is_allowed()
+    );
     assert_eq!((task.context().llm_turns(), task.context().prompt_tokens()), (2, 5));
 }
 
