@@ -176,6 +176,7 @@ mod serving;
 mod shell;
 mod shop_fixture;
 mod side_by_side;
+mod spending;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
@@ -227,3 +228,4 @@ mod urls;
 mod vectors;
 mod versions;
 mod waiting_inputs;
+mod windows;

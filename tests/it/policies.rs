@@ -72,6 +72,9 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("name: money\n", "name: money\nlimits: {max_turns_per_message: 3}\n"),
         ("name: money\n", "name: money\nlimits: {max_tool_calls_per_message: 3}\n"),
         ("name: money\n", "name: money\nlimits: {max_tool_calls_per_turn: 3}\n"),
+        ("name: money\n", "name: money\nlimits: {max_spend: 3}\n"),
+        ("name: money\n", "name: money\nlimits: {max_spend: 3.5}\n"),
+        ("name: money\n", "name: money\nlimits: {max_spend_per_message: 3}\n"),
         ("name: money\n", "name: money\nclaims: {properties: {tier: {type: string}}}\n"),
         ("name: money\n", "name: money\nclaims: {properties: {tier: {enum: [a]}}}\n"),
     ];

@@ -10,6 +10,7 @@ use super::labels::Labelling;
 use super::snapshot::{ContextState, Kept, StoredInvocation};
 use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
+use crate::amount::Amount;
 use crate::cel::Json;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct ContextChange {
     model: Option<Arc<str>>,
     prompt_tokens: u64,
     completion_tokens: u64,
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    spend: Amount,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
     turns: Tail<TurnKind>,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
@@ -138,6 +141,7 @@ impl TaskContext {
             model: (self.start.model != mark.model).then(|| self.start.model.clone()),
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
+            spend: self.spend(),
             turns: Tail::new(mark.turns, mark.turns, turns),
             inputs: self.inputs.tail_since(&mark.inputs),
             outputs: self.outputs.tail_since(&mark.outputs),
@@ -194,6 +198,7 @@ impl ContextState {
             model: None,
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
+            spend: self.spend,
             turns: Tail::default(),
             inputs: Tail::default(),
             outputs: Tail::default(),
@@ -211,6 +216,7 @@ impl ContextState {
         self.model = change.model.unwrap_or(self.model);
         self.prompt_tokens = change.prompt_tokens;
         self.completion_tokens = change.completion_tokens;
+        self.spend = change.spend;
         let mut fits = change.turns.put_to(&mut self.turns);
         fits &= change.inputs.put_to(&mut self.inputs);
         fits &= change.outputs.put_to(&mut self.outputs);

@@ -12,6 +12,7 @@ use super::log::Log;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::shorten::shorten;
+use super::times::Times;
 use super::values_on_path::CallValues;
 use crate::cel::Json;
 use std::collections::BTreeMap;
@@ -53,6 +54,7 @@ impl Counts {
 pub(super) struct Record {
     /// Positions in the log, oldest first.
     positions: Log<u32>,
+    pub(super) times: Times,
     pub(super) counts: Counts,
     /// The model's calls that ran.
     executed: u32,
@@ -73,6 +75,8 @@ const INVOCATION_BYTES: usize = 128;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     log: Log<Logged>,
+    /// Whether they stand in the order of time.
+    pub(super) times: Times,
     /// The child tasks of those that got as far as one.
     task_ids: BTreeMap<u32, Arc<str>>,
     /// What was dropped.
@@ -110,6 +114,7 @@ impl History {
     pub(super) fn new(schema: &ContextSchema) -> Self {
         Self {
             log: Log::default(),
+            times: Times::default(),
             task_ids: BTreeMap::new(),
             dropped: RunningDigest::default(),
             nothing: None,
@@ -144,7 +149,11 @@ impl History {
         let by_model = invocation.origin == Caller::Model;
         for &record in schema.records_of(invocation.function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
-            record.positions.push(position);
+            let Record { positions, times, .. } = record;
+            let index = u32::try_from(positions.len()).unwrap_or(u32::MAX);
+            let time = |index: u32| Some(self.log.get(*positions.get(index as usize)? as usize)?.at);
+            times.add(index, invocation.at, time);
+            positions.push(position);
             record.counts.add(invocation.status);
             record.executed = record.executed.saturating_add(u32::from(by_model && invocation.executed));
             record.dropped_inputs = record.dropped_inputs.saturating_add(no_input);
@@ -160,6 +169,7 @@ impl History {
         let documents = logged.document_bytes().saturating_add(of_child);
         self.document_bytes = self.document_bytes.saturating_add(documents);
         self.lacking_bytes = self.lacking_bytes.saturating_add(logged.lacking_bytes());
+        self.times.add(position, at, |position| Some(self.log.get(position as usize)?.at));
         self.log.push(logged);
         InvocationId(position)
     }

@@ -9,7 +9,8 @@ use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
 use crate::cel::{
-    At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, Value, View,
+    At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, TimeOrder,
+    Value, View,
 };
 use std::ops::Range;
 
@@ -147,6 +148,7 @@ impl LiveRecord for TaskContext {
                 _ => self.capability_list(index, slot),
             },
             Part::Llm if slot == 1 => Some(self.record_at(Part::Tokens, 0)),
+            Part::Llm if slot == 2 => Some(View::Double(self.spend.nearest)),
             Part::History if slot == 0 => Some(self.list_at(Part::Turns, 0)),
             Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
             Part::Agent if slot == 2 => Some(View::Time(self.started.as_str())),
@@ -313,6 +315,15 @@ impl LiveList for TaskContext {
 
     fn forwards(&self, at: At) -> bool {
         matches!(Part::of(at).0, Part::PendingInput | Part::PendingOutput)
+    }
+
+    /// Calls are recorded as they come to their end, and clocks may go back.
+    fn time_order(&self, at: At) -> Option<TimeOrder> {
+        match Part::of(at) {
+            (Part::Calls, _) => Some(self.history.times.order()),
+            (Part::RecordCalls | Part::Timestamps, record) => Some(self.history.of(record)?.times.order()),
+            _ => None,
+        }
     }
 
     /// All lists but those of one entry grow. The last input and response may still be replaced or taken back, and the

@@ -14,6 +14,7 @@
 //! | `invocation` | one invocation on record |
 //! | `history` | the log of invocations, and the records over it |
 //! | `dropped` | what is known of values that were not kept |
+//! | `times` | whether the times of a list stand in order |
 //! | `open_calls` | the calls whose results are awaited |
 //! | `call_type` | the type of a call as an object |
 //! | `calls` | both as one list of objects, most recent first |
@@ -76,6 +77,7 @@ mod surroundings;
 mod task_context;
 mod task_io;
 mod task_secrets;
+mod times;
 mod unanswered;
 mod values_on_path;
 

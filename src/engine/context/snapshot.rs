@@ -12,6 +12,7 @@ use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::task_context::{TaskContext, TaskFacts, TurnKind};
 use super::task_io::{TaskIo, TaskIoError};
+use crate::amount::Amount;
 use crate::cel::{Fault, Json, Shortened, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub struct ContextState {
     pub(super) model: Arc<str>,
     pub(super) prompt_tokens: u64,
     pub(super) completion_tokens: u64,
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    pub(super) spend: Amount,
     pub(super) turns: Vec<TurnKind>,
     pub(super) inputs: Vec<Json>,
     pub(super) outputs: Vec<Json>,
@@ -164,6 +167,7 @@ impl TaskContext {
             model: start.model,
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
+            spend: self.spend(),
             turns: self.turns().collect(),
             inputs: self.inputs().map(TaskIo::to_json).collect(),
             outputs: self.outputs().map(TaskIo::to_json).collect(),
@@ -211,6 +215,7 @@ impl TaskContext {
             },
         );
         task.add_tokens(state.prompt_tokens, state.completion_tokens);
+        task.add_cost(state.spend);
         state.turns.into_iter().for_each(|kind| task.turn(kind));
         for input in &state.inputs {
             task.push_input(TaskIo::from_entry(input.root())?);

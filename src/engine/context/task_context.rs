@@ -18,6 +18,7 @@ use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::task_io::TaskIo;
 use super::values_on_path::CallValues;
+use crate::amount::Amount;
 use crate::cel::{Field, Folds, Json, RecordType, Storage, Timestamp, Type};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -81,6 +82,7 @@ pub struct TaskContext {
     pub(super) claims: Option<Json>,
     pub(super) prompt_tokens: i64,
     pub(super) completion_tokens: i64,
+    pub(super) spend: Spend,
     pub(super) turns: Log<TurnKind>,
     llm_turns: u32,
     pub(super) inputs: Entries,
@@ -94,6 +96,13 @@ pub struct TaskContext {
     pub(super) folds: Folds,
     /// Where values came from, and their labels.
     pub(super) provenance: Provenance,
+}
+
+/// What the model's turns have cost: the sum, and the nearest double, which expressions read without computing it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spend {
+    exact: Amount,
+    pub(super) nearest: f64,
 }
 
 /// `context.input` or `context.output`, oldest first (`CTX-11`, `CTX-12`).
@@ -128,6 +137,7 @@ impl TaskContext {
             start,
             prompt_tokens: 0,
             completion_tokens: 0,
+            spend: Spend::default(),
             turns: Log::default(),
             llm_turns: 0,
             inputs: Entries::default(),
@@ -192,6 +202,12 @@ impl TaskContext {
     pub fn add_tokens(&mut self, prompt: u64, completion: u64) {
         self.prompt_tokens = self.prompt_tokens.saturating_add_unsigned(prompt);
         self.completion_tokens = self.completion_tokens.saturating_add_unsigned(completion);
+    }
+
+    /// Adds what a model turn cost.
+    pub fn add_cost(&mut self, cost: Amount) {
+        let exact = self.spend.exact.plus(cost);
+        self.spend = Spend { exact, nearest: exact.to_double() };
     }
 
     /// Records an invocation: in its function's record, its tool's, and `_meta` (`MW-46`, `REC-13`, `REC-17`). One of
@@ -293,6 +309,12 @@ impl TaskContext {
     #[must_use]
     pub fn completion_tokens(&self) -> i64 {
         self.completion_tokens
+    }
+
+    /// What the model's turns have cost so far, in the unit in which the host reports it; bounded by `max_spend`.
+    #[must_use]
+    pub fn spend(&self) -> Amount {
+        self.spend.exact
     }
 
     /// The number of the model's calls, delegations among them, bounded by `max_tool_calls` (`LIM-09` to `LIM-11`).

@@ -130,7 +130,7 @@ pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use step_list::StepList;
 pub use step_text::Shown;
-pub use task_limits::{Exceeded, Used, UsedOfStretches, exceeded, exceeded_stretch};
+pub use task_limits::{Exceeded, LimitNumber, Used, UsedOfStretches, exceeded, exceeded_stretch};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};

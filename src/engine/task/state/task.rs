@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());
-/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now).is_allowed());
+/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35, ..Usage::default() }, now).is_allowed());
 ///
 /// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
 /// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
