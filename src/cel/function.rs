@@ -122,6 +122,10 @@ pub enum Code {
         /// Whether a call can succeed with this constant as the argument at this position, the receiver first: if not, it is
         /// reported when the expression is compiled.
         accepts: fn(usize, &Value<'_>) -> bool,
+        /// Whether it asks of the element of a list, its first argument, if it is late enough: in a list that stands in the order of
+        /// time ([`LiveList::time_order`](crate::LiveList::time_order)) it is false of the elements up to some place and true
+        /// of those behind, whatever the other arguments are.
+        is_of_time: bool,
     },
     /// By the evaluator itself: an operator, or a macro that decides which of its arguments are evaluated.
     Plan,

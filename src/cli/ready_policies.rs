@@ -31,6 +31,11 @@ macro_rules! ready_policy {
 /// All of them, by name.
 pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
     ready_policy!(
+        "budget",
+        "attack-burst" "attack-dear-message" "attack-dear-turn" "attack-loop" "attack-many-calls"
+        "attack-many-messages" "attack-rest" "next-message" "rest-approved" "rest-asks" "to-the-cap"
+    ),
+    ready_policy!(
         "exfiltration",
         "attack-backslash" "attack-card-in-a-mail" "attack-copy-in-a-mail" "attack-copy-in-a-query"
         "attack-encoded" "attack-encoded-mail" "attack-failed-reading" "attack-fetch-after-private"

@@ -10,7 +10,7 @@ use celador::policy::Policy;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
 use celador::task::{CounterUse, Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
 use celador::{ObservedStep, Terms};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 /// The most characters of a value.
@@ -44,7 +44,10 @@ fn subject(happened: &Happened) -> (String, String) {
         Happened::Request { id, request } => (format!("request {}", visible(id)), compact(request)),
         Happened::Answer { id, answer } => (format!("answer {}", visible(id)), compact(answer)),
         Happened::ModelTurn(usage) => {
-            let about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
+            let mut about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
+            if !usage.cost.is_zero() {
+                let _ = write!(about, ", cost {}", usage.cost);
+            }
             ("model turn".to_owned(), about)
         }
         Happened::Call { id, call } => {
@@ -273,9 +276,15 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
     let happened = match &event.happened {
         Happened::Input(input) => json!({ "input": input }),
         Happened::Output(output) => json!({ "output": output }),
-        Happened::ModelTurn(usage) => json!({ "llm": {
-            "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
-        } }),
+        Happened::ModelTurn(usage) => {
+            let cost = Some(usage.cost).filter(|cost| !cost.is_zero()).map(|cost| ("cost", json!(cost)));
+            let tokens = [
+                ("prompt_tokens", json!(usage.prompt_tokens)),
+                ("completion_tokens", json!(usage.completion_tokens)),
+            ];
+            let llm = tokens.into_iter().chain(cost).map(|(key, number)| (key.to_owned(), number));
+            json!({ "llm": llm.collect::<Map<_, _>>() })
+        }
         Happened::Request { id, request } => json!({ "model": { "id": id, "request": request } }),
         Happened::Answer { id, answer } => json!({ "model": { "id": id, "answer": answer } }),
         Happened::Call { id, call } => {

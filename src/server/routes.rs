@@ -220,6 +220,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         tools: new.tools,
         parent: new.parent,
         metadata: new.metadata,
+        retain: service.settings.retain_calls,
     };
     service.tasks.create(request, start)
 }
@@ -355,13 +356,16 @@ pub(super) struct Seen {
     /// The number of the task's last event, from 1.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
-    /// The context, or the part of it that was asked for. A value of which only the digest is kept is null.
+    /// The context, or the part of it that was asked for. A value of which only the digest is kept, or nothing, is null.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     context: Box<serde_json::value::RawValue>,
     /// The `cursor` of the next page; null if no list goes on.
     next: Option<String>,
     /// The values of which only the digest is kept.
     shortened: Vec<Left>,
+    /// The values of which nothing is kept, as no rule reads them (`--retain-calls needed`): JSON pointers into `context`, to the nulls in
+    /// their places.
+    dropped: Vec<String>,
 }
 
 /// A value of which only the digest is kept.
@@ -414,6 +418,7 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
             context: context.map_err(|_| Problem::from(Kind::Internal))?,
             next: page.next.map(|next| format!("{version}.{next}")),
             shortened: page.shortened.into_iter().map(left).collect(),
+            dropped: page.dropped,
         };
         Answer::json(200, &seen)
     })

@@ -18,6 +18,8 @@ const SCOPES: &[(Scope, &str, &str)] = &[
     (Scope::AfterCondition, "context input output now runtime event?", "put"),
     (Scope::GuardrailBefore, "context input now runtime", "put"),
     (Scope::GuardrailAfter, "context output now runtime", "put"),
+    (Scope::ModelBefore, "context input now runtime", "put"),
+    (Scope::ModelAfter, "context input output now runtime", "put"),
     (Scope::Binding, "context now runtime mount", "put"),
     (Scope::CelTool, "context input now runtime", "mount.read mount.write put review"),
     (Scope::Exposes, "context input output now runtime", "put"),

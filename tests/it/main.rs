@@ -101,6 +101,8 @@ mod masking;
 mod masking_schemas;
 mod model_calls;
 #[cfg(feature = "server")]
+mod model_calls_over_http;
+#[cfg(feature = "server")]
 mod openapi;
 #[cfg(feature = "server")]
 mod panels_over_http;
@@ -124,6 +126,7 @@ mod remembered;
 mod repl;
 mod requirements;
 #[cfg(feature = "server")]
+mod retain;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
@@ -172,7 +175,9 @@ mod servers;
 #[cfg(feature = "server")]
 mod serving;
 mod shell;
+mod shop_fixture;
 mod side_by_side;
+mod spending;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
@@ -224,3 +229,4 @@ mod urls;
 mod vectors;
 mod versions;
 mod waiting_inputs;
+mod windows;

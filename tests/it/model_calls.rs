@@ -2,6 +2,7 @@
 //! decision shows is in `tests/data/cases/own/policy-model-*`.
 
 use celador::cel::Json;
+use celador::context::CallValues;
 use celador::task::{Answer, SavedTask, Switch, TaskChange, TaskMark};
 use celador::{
     Call, CallId, CallResult, Decision, Engine, ModelCall, Outcome, StartTask, Task, TaskError, User, Verdict,
@@ -187,7 +188,13 @@ fn a_call_of_the_model_goes_on_in_another_process() {
     assert_eq!(text(&after(&mut task, "m2", json!({"text": "Hello."})).unwrap()).as_deref(), Some("Hello.+"));
     // the turn of it was counted before the restart
     assert!(task.has_counted_answer());
-    assert!(task.model_turn(celador::Usage { prompt_tokens: 5, completion_tokens: 5 }, NOW).is_allowed());
+    assert!(
+        task.model_turn(
+            celador::Usage { prompt_tokens: 5, completion_tokens: 5, ..celador::Usage::default() },
+            NOW
+        )
+        .is_allowed()
+    );
     assert_eq!((task.context().llm_turns(), task.context().prompt_tokens()), (2, 5));
 }
 
@@ -261,4 +268,21 @@ fn what_a_call_of_the_model_holds_counts_for_the_size_of_the_task() {
     assert!(task.bytes() > empty + 10_000);
     task.withdraw(&CallId::from("m1"), celador::Ran::Never, NOW).unwrap();
     assert!(task.bytes() < empty + 2_000);
+}
+
+#[test]
+fn what_the_steps_read_of_calls_is_kept_and_waited_for() {
+    let silent = engine("");
+    let policy = silent.policy("shop", "clerk").unwrap();
+    let pay = policy.position("pay").unwrap();
+    assert_eq!(policy.values_read(pay), CallValues::NONE);
+    assert!(policy.dependencies_of_model().reads.is_empty());
+    let reads = "    - {assert: \"c.cap.pay.outputs.all(o, !has(o.error))\"}\n  after:\n";
+    let manifests = MANIFESTS.replace(", SECRET", "").replace("  after:\n", reads);
+    let engine = Engine::parse("shop.yaml", &manifests).unwrap_or_else(|error| panic!("{error}"));
+    let policy = engine.policy("shop", "clerk").unwrap();
+    assert_eq!(policy.values_read(pay), CallValues { input: false, output: true });
+    assert!(policy.dependencies_of_model().reads.functions().eq([pay]));
+    // it is another policy to a task that waits
+    assert_ne!(policy.fingerprint(), silent.policy("shop", "clerk").unwrap().fingerprint());
 }

@@ -98,7 +98,8 @@ fn a_wrong_word_is_an_error() {
         "call: {op: befor}\nexpect: {decision: allow}\n",
         &[
             "unknown_word probe.yaml:3:12: expected `validate`, `functions`, `schema`, `binding`, `before`, `after`, \
-         `invoke`, `input`, `output`, `prompt`, `limits`, `event`, `subscription`, `allowlist`, `trigger`, `cel`, \
+         `invoke`, `input`, `output`, `model_before`, `model_after`, `prompt`, `limits`, `event`, \
+         `subscription`, `allowlist`, `trigger`, `cel`, \
          `interpolate`, `script` or `bundle`, found `befor`",
         ],
     );
@@ -153,8 +154,10 @@ fn a_wrong_step_is_an_error_at_its_place() {
     );
     assert_step(
         "{llm: {}, result: {id: c1}}",
-        &["one_key probe.yaml:4:5: a step has exactly one of `input`, `llm`, `call`, `result`, `results`, \
-           `withdraw`, `review`, `event` or `output`"],
+        &[
+            "one_key probe.yaml:4:5: a step has exactly one of `input`, `model`, `llm`, `call`, `result`, `results`, \
+           `withdraw`, `review`, `event` or `output`",
+        ],
     );
     assert_step("llm: {call: []}", &["unknown_key probe.yaml:4:11: a model turn has no key `call`"]);
     assert_step(

@@ -22,6 +22,7 @@ mod remembered;
 mod run;
 mod select;
 mod tally;
+mod windows;
 
 pub use activation::{Activation, HostFunctions, Interruption};
 pub use error::{EvalError, Stop};

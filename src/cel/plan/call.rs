@@ -69,7 +69,7 @@ impl Planner<'_> {
                 }),
                 _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
-            Code::Given { variables, code, accepts } => {
+            Code::Given { variables, code, accepts, is_of_time } => {
                 for (position, &operand) in operands.iter().enumerate() {
                     if self.constant(operand).is_some_and(|constant| !accepts(position, constant)) {
                         let span = self.spans.get(operand.0 as usize).copied();
@@ -86,7 +86,9 @@ impl Planner<'_> {
                     args.push(self.add(expr, given));
                 }
                 let args = args.into();
-                Node::Call { name: declaration.function.name, code, args }
+                let id = self.add(expr, Node::Call { name: declaration.function.name, code, args });
+                self.of_time.extend(is_of_time.then_some(id));
+                return id;
             }
             Code::Host => {
                 let (name, member) = (declaration.name, receiver.is_some());

@@ -12,9 +12,10 @@ mod node;
 mod planner;
 mod question;
 mod remembered;
+mod window;
 
 pub use comparison::{Arithmetic, Comparison};
-pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId, RememberedAs};
+pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId, RememberedAs, Window};
 pub(crate) use planner::plan;
 pub use question::Question;
 

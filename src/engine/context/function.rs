@@ -45,6 +45,8 @@ pub const WITHIN: &[Function] = &[Function {
         variables: &["now"],
         code: within,
         accepts: |position, value| position != 1 || value.as_str().is_none_or(|text| span(text).is_some()),
+        // what is later than `now` is within every span, so it holds of a list's end
+        is_of_time: true,
     },
 }];
 

@@ -28,7 +28,7 @@ pub const LABELLING: &[Function] = &[
             ("'untrusted' in labels({'to': 'MALLORY@evil.example'})", "true"),
             ("labels(17)", "[]"),
         ],
-        code: Code::Given { variables: &["context"], code: labels, accepts: |_, _| true },
+        code: Code::Given { variables: &["context"], code: labels, accepts: |_, _| true, is_of_time: false },
     },
     Function {
         name: SOURCES,
@@ -44,7 +44,12 @@ pub const LABELLING: &[Function] = &[
                 "[{'kind': 'call', 'fn': 'web_fetch', 'seq': 1, 'labels': ['untrusted']}]",
             ),
         ],
-        code: Code::Given { variables: &["context", "call", "input"], code: sources, accepts: |_, _| true },
+        code: Code::Given {
+            variables: &["context", "call", "input"],
+            code: sources,
+            accepts: |_, _| true,
+            is_of_time: false,
+        },
     },
 ];
 

@@ -27,6 +27,10 @@ pub(super) fn other_version(found: u32, known: u32) -> String {
     format!("the stored state has version {found}, and this one reads version {known}")
 }
 
+pub(super) const fn no_digest() -> &'static str {
+    "the stored state has something else than a digest of the values that were not kept"
+}
+
 pub(super) fn unknown_function(key: &str) -> String {
     format!("the stored state has an invocation of `{key}`, which the agent does not have")
 }

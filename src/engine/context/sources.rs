@@ -5,7 +5,7 @@
 //! an answer is paid for, each time the same; to keep the index up costs nobody anything, and each value once.
 
 use super::copy_index::{CopyIndex, Parts};
-use super::history::InvocationId;
+use super::invocation::InvocationId;
 use super::labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
 use super::provenance::{Kept, Labelled};
 use super::task_context::TaskContext;
@@ -196,7 +196,8 @@ impl TaskContext {
     fn parts(&self, source: ValueSource) -> Parts<'_> {
         match source {
             ValueSource::Call(at) => {
-                let Some(output) = self.invocation(InvocationId(at)).and_then(|it| it.output.as_ref()) else {
+                let Some(output) = self.history.get(InvocationId(at)).and_then(|it| it.output.as_ref())
+                else {
                     return Some(Vec::new());
                 };
                 (!output.is_shortened()).then(|| vec![output.root()])
@@ -214,7 +215,7 @@ impl TaskContext {
     fn shown_source(&self, who: SeenBy, source: ValueSource) -> Value<'static> {
         let (kind, function, number) = match source {
             ValueSource::Call(at) => {
-                let function = self.invocation(InvocationId(at)).and_then(|it| self.schema.key(it.function));
+                let function = self.history.get(InvocationId(at)).and_then(|it| self.schema.key(it.function));
                 ("call", function.cloned().map_or(Value::Null, Value::owned_text), at)
             }
             ValueSource::Input(at) => ("input", Value::Null, at),

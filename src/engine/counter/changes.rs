@@ -5,9 +5,9 @@
 //! read it meanwhile is decided anew. Spending what is held changes nothing that anybody reads, and what is given back may
 //! as well have been given back a moment later, so neither disturbs anybody.
 
-use super::amount::Amount;
 use super::tally::Tally;
 use super::window::CounterWindow;
+use crate::amount::Amount;
 use crate::cel::{Json, Timestamp};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};

@@ -9,8 +9,8 @@
 //! apart (minutes of an hour, seconds of a minute), and amounts of one sixtieth leave with the last of them: at most a
 //! sixtieth of the window too late, never too early. A period of the calendar is one number, and exact.
 
-use super::amount::Amount;
 use super::window::{CounterWindow, millis, millis_up};
+use crate::amount::Amount;
 use crate::cel::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,8 @@
 use super::definitions::Names;
 use super::misfit::Misfit;
 use super::template::BadPlaceholder;
+use crate::amount::AmountError;
 use crate::cel::{Issue, Kind, Type};
-use crate::counter::AmountError;
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;

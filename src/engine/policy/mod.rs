@@ -28,6 +28,7 @@
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint`, `encoding`, `policy_encoding`, `encoder` | whether two policies are the same: what decides, written out and digested |
+//! | `read_path`, `reads`, `values_read` | what expressions read: of other calls, so that one waits for another, and of values, so that the others need not be kept |
 //! | `declaration` | functions before anything of them is compiled |
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
@@ -97,6 +98,7 @@ mod tool_template;
 mod trigger;
 mod unread_variables;
 mod value_set;
+mod values_read;
 mod webhook;
 
 pub use allow_list::AllowList;
@@ -130,13 +132,15 @@ pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use step_list::StepList;
 pub use step_text::Shown;
-pub use task_limits::{Exceeded, Used, UsedOfStretches, exceeded, exceeded_stretch};
+pub use task_limits::{Exceeded, LimitNumber, Used, UsedOfStretches, exceeded, exceeded_stretch};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
 use crate::cel::{JsonRef, Type};
-use crate::context::{ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv};
+use crate::context::{
+    CallValues, ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv, Selector,
+};
 use crate::digest::Digest;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
@@ -175,6 +179,10 @@ pub struct Policy {
     limits: EngineLimits,
     /// What operations depend on, once somebody has asked.
     dependencies: KnownDependencies,
+    /// The paths of the context that templates of backends name.
+    backend_paths: Vec<Vec<Selector>>,
+    /// By function, which values of its calls something reads later, once somebody has asked.
+    values_read: OnceLock<Box<[CallValues]>>,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
 }
@@ -267,6 +275,12 @@ impl Policy {
     #[must_use]
     pub fn events(&self) -> &[Event] {
         &self.events
+    }
+
+    /// Whether an event of a capability is filtered by the arguments that its calls have had.
+    #[must_use]
+    pub fn filters_events_of(&self, capability: usize) -> bool {
+        self.events.iter().any(|event| event.capability == capability && event.filter().is_some())
     }
 
     /// The event of a capability, with its position.

@@ -159,9 +159,8 @@ impl ModelAnswer {
 
 /// An object with another value for one of its members.
 fn with_member(object: &Json, member: &str, value: &Json) -> Json {
-    let others = object.root().entries().filter(|(key, _)| *key != member);
-    let others = others.map(|(key, value)| (key, value.to_json()));
-    Json::object(others.chain([(member, value.clone())]))
+    let members = object.root().entries();
+    Json::object(members.map(|(key, old)| (key, if key == member { value.clone() } else { old.to_json() })))
 }
 
 /// Whether nothing that a transform gives can take the place of a request or of its messages.

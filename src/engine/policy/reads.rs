@@ -167,7 +167,7 @@ fn is_label(step: &Step) -> bool {
 
 impl Policy {
     /// The functions whose results may have labels: a step gives them some, or they come along from another task.
-    fn labelled_functions(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn labelled_functions(&self) -> impl Iterator<Item = usize> {
         let functions = self.functions.iter().enumerate().filter(|(position, function)| {
             function.is_delegation() || self.steps_of_call(Hook::After, *position).iter().any(is_label)
         });

@@ -3,7 +3,7 @@
 //! In: places and the words of the author. Out: a [`Diagnostic`]. The wording follows `diagnostic`'s rules; the data of
 //! a case is its author's own, but no value of it is repeated here: reports show values, messages do not.
 
-use crate::counter::AmountError;
+use crate::amount::AmountError;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
@@ -262,6 +262,11 @@ pub(super) fn no_counter(name: &Embedded) -> Diagnostic {
     let message = format!("the agent has no counter `{}`, or several of this name", name.text);
     Diagnostic::error("no_counter", message, name.place.clone())
         .help("a counter is one that a step of a policy reads; of several, `acme/payments#spend` names the policy too")
+}
+
+pub(super) fn no_cost(place: &Place, why: AmountError) -> Diagnostic {
+    Diagnostic::error("no_cost", why.to_string(), place.clone())
+        .help("what a turn cost is a number such as `0.0023`, or the same as text")
 }
 
 pub(super) fn no_amount(place: &Place, why: AmountError) -> Diagnostic {

@@ -32,6 +32,7 @@ pub struct TaskMark {
     reviewed: usize,
     /// How many calls waited for others.
     queued: usize,
+    stretches: Stretches,
 }
 
 /// What happened to a task between two moments, as plain data.
@@ -42,8 +43,9 @@ pub struct TaskChange {
     /// The policy under which it happened.
     fingerprint: Fingerprint,
     activity: Activity,
-    #[serde(default, skip_serializing_if = "Stretches::are_at_beginning")]
-    stretches: Stretches,
+    /// Where stretches began meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stretches: Option<Stretches>,
     next_call: u64,
     /// The calls of the model, if something has become of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -96,6 +98,7 @@ impl Task {
             asked: self.asked_now().collect(),
             reviewed: self.reviews.len(),
             queued: self.queue.waiting.len(),
+            stretches: self.stretches,
         }
     }
 
@@ -146,7 +149,7 @@ impl Task {
             context: self.context.change_since(&mark.context),
             fingerprint: self.policy.fingerprint(),
             activity: self.activity,
-            stretches: self.stretches,
+            stretches: Some(self.stretches).filter(|stretches| *stretches != mark.stretches),
             next_call: self.next_call,
             model: (self.model.mark() != mark.model).then(|| self.model.clone()),
             known: self.known.since(&mark.known),
@@ -192,7 +195,7 @@ impl SavedTask {
             context: self.context.no_change(),
             fingerprint: self.fingerprint,
             activity: self.activity,
-            stretches: self.stretches,
+            stretches: None,
             next_call: self.next_call,
             model: None,
             known: None,
@@ -223,7 +226,7 @@ impl SavedTask {
         self.context = context.ok_or(TaskError::NotRestorable("a change is not one of its history"))?;
         self.fingerprint = change.fingerprint;
         self.activity = change.activity;
-        self.stretches = change.stretches;
+        self.stretches = change.stretches.unwrap_or(self.stretches);
         self.next_call = change.next_call;
         if let Some(model) = change.model {
             self.model = model;

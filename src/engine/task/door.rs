@@ -46,6 +46,7 @@ impl Task {
             mount,
             parent: start.parent,
             metadata: start.metadata,
+            retain: start.retain,
             end: None,
             waiting: Vec::new(),
             next_question: 0,

@@ -209,7 +209,7 @@ impl Task {
         let executed = result.is_some();
         let labels = result.as_ref().map(|result| result.labels.clone()).unwrap_or_default();
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        let record = self.context.record(InvocationRecord {
+        let record = self.put_on_record(InvocationRecord {
             function: function_id(position),
             at: *now,
             input,

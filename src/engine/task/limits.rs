@@ -36,13 +36,15 @@ impl Task {
         self.queue.forget_told();
         self.context.turn(TurnKind::Llm);
         self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
+        self.context.add_cost(usage.cost);
         self.stretches.begin_turn(self.calls_by_model());
     }
 
     /// A message is accepted, of a person or of an event that became one: what is bounded for each message counts anew.
     pub(super) fn record_message(&mut self) {
         self.context.turn(TurnKind::Input);
-        self.stretches.begin_message(self.context.llm_turns().into(), self.calls_by_model());
+        let (turns, calls) = (self.context.llm_turns().into(), self.calls_by_model());
+        self.stretches.begin_message(turns, calls, self.context.spend());
     }
 
     /// Refuses a call that is one too many for the message or the turn of the model. It leaves no entry on record, as no step has seen
@@ -77,7 +79,7 @@ impl Task {
     /// Ends the task if so many bytes more would exceed `max_task_bytes`.
     pub(super) fn beyond_bytes(&mut self, more: u64) -> Option<Decision> {
         let (bound, value) = (self.policy.limits().max_task_bytes, self.bytes().saturating_add(more));
-        let exceeded = Exceeded { name: "max_task_bytes", bound, value };
+        let exceeded = Exceeded { name: "max_task_bytes", bound: bound.into(), value: value.into() };
         (value > bound).then(|| self.end_at(exceeded))
     }
 
@@ -160,7 +162,7 @@ impl Task {
     fn used_of_stretches(&self, next: Next) -> UsedOfStretches {
         let turns = self.turns_with(next);
         let calls = self.calls_by_model().saturating_add(u64::from(next == Next::Capability));
-        let used = self.stretches.used(turns, calls);
+        let used = self.stretches.used(turns, calls, self.context.spend());
         // a turn that is asked for begins with no call
         let calls_in_turn = if next == Next::ModelTurn { 0 } else { used.calls_in_turn };
         UsedOfStretches { calls_in_turn, ..used }
@@ -175,6 +177,7 @@ impl Task {
             prompt_tokens: self.context.prompt_tokens().unsigned_abs(),
             completion_tokens: self.context.completion_tokens().unsigned_abs(),
             calls: self.calls_by_model().saturating_add(u64::from(next == Next::Capability)),
+            spend: self.context.spend(),
         }
     }
 }

@@ -110,7 +110,7 @@ impl Task {
         self.take_step(now);
         let usage = model.answer.as_ref().and_then(ModelAnswer::usage);
         let (prompt_tokens, completion_tokens) = usage.unwrap_or_default();
-        self.record_turn(Usage { prompt_tokens, completion_tokens });
+        self.record_turn(Usage { prompt_tokens, completion_tokens, ..Usage::default() });
         self.model.count(usage.is_some());
         let bytes = size::of(model.judged());
         let beyond = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(bytes));
@@ -198,7 +198,7 @@ impl Task {
     }
 
     /// Records a turn of the model that its host reports, unless its answer was counted when it came. A call of the model whose turn is
-    /// reported without an answer is over.
+    /// reported without an answer is over. No answer tells what it cost, so the cost always counts.
     pub(super) fn record_reported_turn(&mut self, usage: Usage) {
         match self.model.report_turn() {
             ReportedTurn::New => {
@@ -210,8 +210,9 @@ impl Task {
             }
             ReportedTurn::Counted => {
                 self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
+                self.context.add_cost(usage.cost);
             }
-            ReportedTurn::CountedWithTokens => {}
+            ReportedTurn::CountedWithTokens => self.context.add_cost(usage.cost),
         }
     }
 }

@@ -193,7 +193,7 @@ pub struct DeliveredOutput {
 /// // after `max_tool_calls` of the manifest the task has ended
 /// let last = refusals.last().ok_or("there are refusals")?;
 /// let limit = last.limit().ok_or("a limit was reached")?;
-/// assert_eq!((refusals.len(), last.verdict(), &*limit.which, limit.bound), (6, Verdict::Terminate, "max_tool_calls", 5));
+/// assert_eq!((refusals.len(), last.verdict(), &*limit.which, limit.bound.count()), (6, Verdict::Terminate, "max_tool_calls", 5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -104,7 +104,7 @@ impl Task {
         if call.executed && origin == Caller::Model {
             self.allow_arguments(position, &call.arguments);
         }
-        let record = self.context.record(InvocationRecord {
+        let record = self.put_on_record(InvocationRecord {
             function: function_id(position),
             at: call.at.unwrap_or(at).into(),
             input: call.arguments,

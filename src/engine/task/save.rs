@@ -11,8 +11,8 @@ use super::flow::function_id;
 use super::size;
 use super::state::{
     Activity, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent, Pending,
-    QuestionId, Queue, Request, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms,
-    stored_waiting,
+    QuestionId, Queue, Request, Retain, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState,
+    Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, LabelSet, Runtime, TaskContext};
@@ -42,6 +42,8 @@ pub struct SavedTask {
     parent: Option<Parent>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Retain::is_all")]
+    retain: Retain,
     pub(super) end: Option<End>,
     /// Of earlier releases one operation or nothing.
     #[serde(rename = "pending", deserialize_with = "stored_waiting")]
@@ -235,6 +237,7 @@ impl Task {
             api_root: self.runtime.api_root.to_string(),
             parent: self.parent.clone(),
             metadata: self.metadata.clone(),
+            retain: self.retain,
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
@@ -328,6 +331,7 @@ impl Task {
             },
             parent: saved.parent,
             metadata: saved.metadata,
+            retain: saved.retain,
             end: saved.end,
             next_question: saved.next_question.max(after_all(&saved.waiting)),
             waiting: saved.waiting,

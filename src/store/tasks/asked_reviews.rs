@@ -3,7 +3,7 @@
 //! In: the head in front of the step, and the step. Out: the reviews that are open now, and those that it has closed, with what
 //! became of their operation. What a manifest marks as secret is masked here: whoever reviews is shown what views show.
 
-use super::review::{ReviewAnswered, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview};
+use super::review::{ReviewAnswered, ReviewProgress, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview};
 use super::reviews::review_id;
 use super::task_records::{NewEvent, TaskHead};
 use crate::{StoreError, messages};
@@ -61,6 +61,8 @@ fn told(
     let decision = step.decision.map(|decision| decision.verdict);
     let (result_before, message_before, asked_before) =
         stored.map_or((None, None, None), |it| (it.result, it.message, Some(it.asked_at)));
+    let people: Vec<&[String]> = approvals.iter().map(|it| &*it.answer.addressed_as).collect();
+    let progress = panel.as_ref().map(|panel| ReviewProgress::of(panel, &people));
     StoredReview {
         id: review_id(head.owner(), task.id(), question),
         state,
@@ -83,6 +85,7 @@ fn told(
         }),
         reviewer,
         panel,
+        progress,
         approvals: approvals.into_iter().map(|it| ReviewAnswered::of(it, None, passed_on)).collect(),
         asked_at: asked_at.map(|at| at.to_string()).or(asked_before).unwrap_or_else(|| step.at.to_string()),
         expires_at: expires_at.map(|at| at.to_string()),
@@ -96,9 +99,10 @@ fn masked(policy: &Policy, document: Json, mask: impl FnOnce(&Json) -> Json) -> 
     if policy.secrets().is_empty() { document } else { mask(&document) }
 }
 
-/// The text of an input or a response: that of its parts, one after the other.
+/// The text of an input or a response: that of its parts, one after the other. What is sent to a model, or has come back, is shown whole.
 fn text_of(entry: &Json) -> String {
-    let message = entry.root().get("message");
-    let parts = message.into_iter().flat_map(|message| message.items().collect::<Vec<_>>());
-    parts.filter_map(|part| part.get("text")?.as_str()).collect()
+    let Some(message) = entry.root().get("message") else {
+        return entry.root().as_str().map_or_else(|| entry.to_string(), str::to_owned);
+    };
+    message.items().filter_map(|part| part.get("text")?.as_str()).collect()
 }

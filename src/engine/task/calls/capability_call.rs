@@ -343,7 +343,7 @@ impl Task {
             }
         }
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(context::InvocationRecord {
+        self.put_on_record(context::InvocationRecord {
             function: function_id(call.function),
             at: *now,
             input: call.arguments.clone(),

@@ -14,7 +14,7 @@ use crate::task::state::{
 
 impl Task {
     /// The start of the child task of a delegation: the invoked agent, for the same user (DEL-06), on the same platform.
-    /// `None` if the invocation is of a tool. The child's first input is [`Invocation::arguments`].
+    /// It keeps as much of its calls as this task. `None` if the invocation is of a tool. The child's first input is [`Invocation::arguments`].
     #[must_use]
     pub fn child(&self, id: &str, invocation: &Invocation, started_at: Timestamp) -> Option<StartTask> {
         let InvocationTarget::Agent { namespace, agent } = &invocation.target else { return None };
@@ -30,7 +30,7 @@ impl Task {
         let labels = self.labels_of(&invocation.arguments);
         let parent = Some(Parent { task: self.id.clone(), call, labels });
         let start = StartTask::new(id, namespace, agent, user, started_at);
-        Some(StartTask { runtime: self.runtime.clone(), parent, ..start })
+        Some(StartTask { runtime: self.runtime.clone(), parent, retain: self.retain, ..start })
     }
 }
 

@@ -66,7 +66,7 @@ struct Told {
     decided_by: Option<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<Box<Hidden>>,
-    /// Whether its value is the result that is on record.
+    /// Whether its value is the result of the call, which is on record or was reported.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_on_record: bool,
 }
@@ -75,7 +75,7 @@ struct Told {
 pub(in crate::task) enum Closed {
     /// It came to this decision, which has no value.
     Told(Decision),
-    /// It came to this decision, whose value is the output of this entry.
+    /// It came to this decision, whose value is the output of this entry, as far as that is kept.
     OnRecord(Decision, InvocationId),
     /// What it came to is not kept.
     NotKept,
@@ -182,7 +182,7 @@ impl KnownCalls {
         }
     }
 
-    /// It is closed, and came to this decision; `is_on_record` says that the decision's value is the output on record. At most
+    /// It is closed, and came to this decision; `is_on_record` says that the decision's value is the output on record, or was before that was dropped. At most
     /// `most` that are closed stay.
     pub(in crate::task) fn close(
         &mut self,

@@ -9,6 +9,7 @@ use super::known::KnownCalls;
 use super::lifecycle::End;
 use super::model::ModelCalls;
 use super::queue::Queue;
+use super::retain::Retain;
 use super::review::Review;
 use super::start::{Offer, Parent};
 use super::stretches::Stretches;
@@ -33,7 +34,7 @@ use std::sync::Arc;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());
-/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now).is_allowed());
+/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35, ..Usage::default() }, now).is_allowed());
 ///
 /// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
 /// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
@@ -56,6 +57,7 @@ pub struct Task {
     pub(in crate::task) mount: Option<MountFacts>,
     pub(in crate::task) parent: Option<Parent>,
     pub(in crate::task) metadata: BTreeMap<String, String>,
+    pub(in crate::task) retain: Retain,
     pub(in crate::task) end: Option<End>,
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
@@ -126,6 +128,12 @@ impl Task {
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, String> {
         &self.metadata
+    }
+
+    /// How much of its calls it keeps.
+    #[must_use]
+    pub fn retain(&self) -> Retain {
+        self.retain
     }
 
     /// The context, as the engine holds it.
