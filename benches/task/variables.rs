@@ -19,8 +19,11 @@ kind: commonagents.info/v1beta2/tool
 namespace: desk
 name: refund
 description: Pays money back.
-parameters: {{properties: {{amount: {{type: integer}}}}}}
-execute: {{stateless_http: {{method: POST, url: "https://pay.example.com"}}}}
+actions:
+- name: run
+  description: Pays it.
+  parameters: {{properties: {{amount: {{type: integer}}}}}}
+  execute: {{stateless_http: {{method: POST, url: "https://pay.example.com"}}}}
 ---
 kind: commonagents.info/v1beta2/agent
 namespace: desk
