@@ -6,6 +6,7 @@
 mod foreign;
 pub mod grammar;
 mod guards;
+mod labels;
 #[cfg(feature = "server")]
 mod requests;
 mod shell;
@@ -13,6 +14,7 @@ mod shell;
 mod stored;
 
 pub use foreign::foreign;
+pub use labels::labels;
 #[cfg(feature = "server")]
 pub use requests::requests;
 pub use shell::shell;

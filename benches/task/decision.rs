@@ -63,8 +63,10 @@ fn warm(mut task: Task, call: &Call) -> Task {
 
 /// A turn of three calls beside one step.
 fn turns(engine: &Engine, call: &Call) {
-    let turn =
-        Turn { usage: Usage { prompt_tokens: 100, completion_tokens: 10 }, calls: vec![call.clone(); 3] };
+    let turn = Turn {
+        usage: Usage { prompt_tokens: 100, completion_tokens: 10, ..Usage::default() },
+        calls: vec![call.clone(); 3],
+    };
     let task = || desk::task(engine, 100);
     let decided = task().turn(&turn, desk::now()).expect("the ids are their own");
     assert!(decided.calls.iter().all(|call| call.decision.verdict == Verdict::Allow));

@@ -78,7 +78,7 @@ pub fn task(engine: &Engine, invocations: usize) -> Task {
 /// One step of a task's past: a turn of the model, and a call that ran.
 pub fn step(task: &mut Task, n: usize) {
     let (arguments, output) = documents(n);
-    let usage = Usage { prompt_tokens: 100, completion_tokens: 10 };
+    let usage = Usage { prompt_tokens: 100, completion_tokens: 10, ..Usage::default() };
     task.record(Past::ModelTurn(usage), now()).expect("nothing waits");
     let call = PastCall {
         function: "ticket".into(),

@@ -4,6 +4,7 @@
 //! withdrawn, which puts it on record.
 
 use crate::{desk, quietest};
+use celador::Timestamp;
 use celador::context::InvocationStatus;
 use celador::engine::Engine;
 use celador::task::{Call, Past, PastCall, Ran, StartTask, Task, User, Verdict};
@@ -23,6 +24,16 @@ const RULES: &[(&str, &str)] = &[
     (
         "their sum",
         "c.cap.fetch.calls.filter(t, t.input.ticket == input.ticket).map(t, t.output.amount).sum() == 5",
+    ),
+    ("how many in the last second", "c.cap.fetch.calls.filter(t, within(t, '1s')).size() < 50"),
+    ("how many in the last hour", "c.cap.fetch.calls.filter(t, within(t, '1h')).size() > 0"),
+    (
+        "one of the last second",
+        "c.cap.fetch.calls.exists(t, within(t, '1s') && t.input.ticket.startsWith('T-'))",
+    ),
+    (
+        "the sum of the last second",
+        "c.cap.fetch.calls.filter(t, within(t, '1s')).map(t, t.output.amount).sum() < 500",
     ),
     ("the sum of all", "c.cap.fetch.calls.map(t, t.output.amount).sum() > 0"),
     (
@@ -85,11 +96,17 @@ fn task(engine: &Engine, fetches: usize) -> Task {
             status: InvocationStatus::Successful,
             executed: true,
             task_id: None,
-            at: None,
+            at: Some(ago(fetches.saturating_sub(n))),
         };
         task.record(Past::Call(call), desk::now()).expect("the function is there");
     }
     task
+}
+
+/// When a call came to its end behind which so many others did: one every 30 milliseconds.
+fn ago(calls: usize) -> Timestamp {
+    let nanos = desk::now().nanos() - 30_000_000 * i128::try_from(calls).expect("a task is not that long");
+    Timestamp::from_nanos(nanos).expect("a time of this century")
 }
 
 pub fn measure() {

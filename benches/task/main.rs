@@ -22,6 +22,7 @@ mod history;
 mod many;
 mod memory;
 mod policies;
+mod refunds;
 mod schemas;
 mod worst;
 

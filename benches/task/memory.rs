@@ -1,8 +1,9 @@
 //! What a task weighs: bytes on the heap for each recorded invocation, beside the bytes of its JSON.
 
 use crate::counting::counted;
-use crate::desk;
 use crate::held;
+use crate::{desk, refunds};
+use celador::Retain;
 
 /// At most this many times the bytes of its JSON.
 const TARGET: f64 = 1.5;
@@ -35,7 +36,21 @@ pub fn measure() {
         }
     }
     let (input, of_input) = counted(|| desk::documents(1).0);
+    refunds_after_their_tickets();
     println!("  one input: {} bytes of JSON, {} on the heap", input.to_string().len(), held(of_input));
+}
+
+/// 10,000 calls under one rule about refunds, in tasks that keep everything and in tasks that keep what the rule reads.
+fn refunds_after_their_tickets() {
+    let engine = refunds::engine();
+    for (what, history) in refunds::HISTORIES {
+        let [all, needed] = [Retain::All, Retain::Needed].map(|retain| {
+            let (task, allocated) = counted(|| refunds::task(&engine, retain, *history, 10_000));
+            refunds::decide(task);
+            held(allocated)
+        });
+        println!("  {what}: {all} bytes for 10,000 calls, {needed} with what is needed");
+    }
 }
 
 /// The bytes of memory that the process has in use, as Linux tells it; 0 elsewhere.

@@ -84,7 +84,7 @@ impl Outside {
                 call.id = Some(CallId::from(&*format!("call_{turn}_{number}")));
             }
         }
-        let usage = Usage { prompt_tokens: 900, completion_tokens: 60 };
+        let usage = Usage { prompt_tokens: 900, completion_tokens: 60, ..Usage::default() };
         (wish.unwrap_or_else(|| Wish::Say("I have nothing to say.".to_owned())), usage)
     }
 

@@ -83,7 +83,7 @@ impl ErrorCode {
             Self::BudgetExceeded => "evaluation budget exceeded",
             Self::HostFailed => "the host could not answer",
             Self::WrongScope => "activation belongs to another scope",
-            Self::ValueShortened => "the value was shortened to its digest and cannot be read",
+            Self::ValueShortened => "the value was shortened or dropped and cannot be read",
         }
     }
 }

@@ -112,16 +112,20 @@ pub enum Code {
     Named(PureCode, NamesCode),
     /// The same for a question about two values, which needs no value of its own to say yes or no.
     Test(TestCode),
-    /// As [`Code::Pure`], with the value of a variable of the scope behind the arguments: of a function of time that of `now`.
-    /// Where the scope has no such variable, each call fails.
+    /// As [`Code::Pure`], with the values of variables of the scope behind the arguments: of a function of time that of `now`.
+    /// Where the scope does not have the first of them, each call fails; of another that it does not have, null is given.
     Given {
-        /// The variable.
-        variable: &'static str,
+        /// The variables, in the order in which their values are given.
+        variables: &'static [&'static str],
         /// The code.
         code: PureCode,
         /// Whether a call can succeed with this constant as the argument at this position, the receiver first: if not, it is
         /// reported when the expression is compiled.
         accepts: fn(usize, &Value<'_>) -> bool,
+        /// Whether it asks of the element of a list, its first argument, if it is late enough: in a list that stands in the order of
+        /// time ([`LiveList::time_order`](crate::LiveList::time_order)) it is false of the elements up to some place and true
+        /// of those behind, whatever the other arguments are.
+        is_of_time: bool,
     },
     /// By the evaluator itself: an operator, or a macro that decides which of its arguments are evaluated.
     Plan,

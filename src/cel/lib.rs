@@ -85,6 +85,6 @@ pub use syntax::{
 pub use types::{At, Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{
     Blob, Cidr, Duration, DurationError, Entries, Folds, GrowingEnd, Growth, Json, JsonError, JsonRef, Key,
-    Keys, List, LiveList, LiveRecord, Map, Opaque, Part, Repeated, Shortened, Text, Timestamp, TypeName,
-    Value, View,
+    Keys, List, LiveList, LiveRecord, Map, Opaque, Part, Repeated, Shortened, Text, TimeOrder, Timestamp,
+    TypeName, Value, View,
 };

@@ -46,7 +46,7 @@ Examples:
   celador check --strict my-agent
   celador test my-agent
 
-Exit codes: 0 written, 1 a file is there already or cannot be written.")]
+Exit codes: 0 written, 1 a file is there already or cannot be written, or there is no policy of that name.")]
 pub(crate) struct Arguments {
     /// The folder; made if it is not there
     #[arg(default_value = ".", value_name = "DIR")]

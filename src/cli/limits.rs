@@ -52,7 +52,7 @@ holds those of the parts below it, and `celador serve`, `celador run` and `celad
 a bound is refused before work is done for it, with the bound's name and value in the message; a bound that is reached
 while an expression runs fails the expression, which no `||` absorbs, so the step fails closed.
 
-The limits of a task (`max_turns`, `max_age`, …) are its manifest's.
+The limits of a task (`max_turns`, `max_age`, `max_spend`, …) are those of its manifest and its policies.
 ";
 
 /// The bounds of one part.

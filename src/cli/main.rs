@@ -6,6 +6,8 @@
 mod check;
 mod clock;
 mod completions;
+#[cfg(feature = "store")]
+mod counters;
 mod eval;
 mod exit;
 mod files;
@@ -100,6 +102,8 @@ enum Command {
     #[cfg(feature = "store")]
     Switch(switch::Arguments),
     #[cfg(feature = "store")]
+    Counters(counters::Arguments),
+    #[cfg(feature = "store")]
     Task(task::Arguments),
     #[cfg(feature = "store")]
     Log(log::Arguments),
@@ -153,6 +157,8 @@ fn run() -> ExitCode {
         Command::Store(store) => store.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Switch(switch) => switch.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Counters(counters) => counters.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Task(task) => task.run(&mut screen),
         #[cfg(feature = "store")]

@@ -242,6 +242,18 @@ pub(crate) fn not_on(switch: &str) -> String {
 }
 
 #[cfg(feature = "store")]
+pub(crate) fn no_counter(counter: &str) -> String {
+    format!(
+        "there is no counter `{counter}` with this key and this caller; `celador counters list` shows those that there are"
+    )
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn no_counter_name(text: &str) -> String {
+    format!("`{text}` is not the name of a counter: expected `NAMESPACE/POLICY#NAME`")
+}
+
+#[cfg(feature = "store")]
 pub(crate) fn no_qualified_name(text: &str) -> String {
     format!("`{text}` is not a name: expected `NAMESPACE/NAME`")
 }

@@ -31,6 +31,11 @@ macro_rules! ready_policy {
 /// All of them, by name.
 pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
     ready_policy!(
+        "budget",
+        "attack-burst" "attack-dear-message" "attack-dear-turn" "attack-loop" "attack-many-calls"
+        "attack-many-messages" "attack-rest" "next-message" "rest-approved" "rest-asks" "to-the-cap"
+    ),
+    ready_policy!(
         "exfiltration",
         "attack-backslash" "attack-card-in-a-mail" "attack-copy-in-a-mail" "attack-copy-in-a-query"
         "attack-encoded" "attack-encoded-mail" "attack-failed-reading" "attack-fetch-after-private"
@@ -57,6 +62,13 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
         "attack-order-in-a-mark" "attack-order-to-keep-quiet" "attack-reversed-text" "attack-secret"
         "attack-tag-characters" "attack-writing" "attack-zero-width" "reading" "result" "writing-approved"
         "writing-asks"
+    ),
+    ready_policy!(
+        "models",
+        "answer" "attack-call-that-nobody-offered" "attack-long" "attack-look-alike"
+        "attack-order-in-a-result" "attack-order-with-hidden-signs" "attack-other-model" "attack-prompt"
+        "attack-prompt-in-a-call" "attack-prompt-in-capitals" "attack-secret-back" "attack-secret-sent"
+        "question" "short-line"
     ),
     ready_policy!(
         "no-personal-data",

@@ -120,10 +120,18 @@ impl Arguments {
             taken.map_err(|finding| unusable(finding, screen))?;
         }
         let state = replay.task().state();
+        let (book, policy, now) = (replay.counters(), replay.task().policy(), replay.now());
         match screen.format() {
-            Format::Human => screen.line(&timeline::render_end(steps, refused, &state))?,
+            Format::Human => {
+                screen.text(&timeline::render_counters(book, policy, now))?;
+                screen.line(&timeline::render_end(steps, refused, &state))?;
+            }
             Format::Json => {
-                let end = serde_json::json!({ "decisions": steps, "refused": refused, "task": state });
+                let mut end = serde_json::json!({ "decisions": steps, "refused": refused, "task": state });
+                let counters = timeline::counters_json(book, policy, now);
+                if let Some(members) = end.as_object_mut().filter(|_| !counters.is_empty()) {
+                    members.insert("counters".to_owned(), counters.into());
+                }
                 screen.json("summary", end)?;
             }
         }

@@ -2,6 +2,7 @@
 
 use super::limits::Changes;
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
+use celador::Retain;
 use celador::cel::Json;
 use celador::limits::EngineLimits;
 use celador_server::{
@@ -64,6 +65,10 @@ pub(crate) struct Arguments {
     /// (else the task takes no step), `keep` the policy of the task, or `lock` the task until an operator decides
     #[arg(long, value_name = "HOW", value_parser = ["adopt", "keep", "lock"], default_value = "adopt")]
     live_tasks: String,
+
+    /// How much of its calls a task keeps that is begun from now on: `all`, or of arguments and results those that rules read later
+    #[arg(long, value_name = "HOW", value_parser = ["all", "needed"], default_value = "all")]
+    retain_calls: String,
 
     /// Let holders of the scope `tasks:admin` unlock tasks (`POST /v1/tasks/{task}/unlock`); otherwise a lock is for good
     #[arg(long)]
@@ -300,6 +305,10 @@ impl Arguments {
                 "keep" => LiveTasks::Keep,
                 "lock" => LiveTasks::Lock,
                 _ => LiveTasks::Adopt,
+            },
+            retain_calls: match &*self.retain_calls {
+                "needed" => Retain::Needed,
+                _ => Retain::All,
             },
             manifest_digests: self.manifest_digests.clone(),
             allow_unlock: self.allow_unlock,

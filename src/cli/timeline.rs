@@ -3,11 +3,14 @@
 //! In: an event. Out: a few lines: when, what, the verdict, and below it what explains it; or JSON. Values are shown
 //! compactly, at most one line each.
 
-use celador::cel::Json;
+use celador::cel::{Json, Timestamp};
+use celador::context::MASK;
+use celador::counter::{CounterBook, CounterId, CounterState};
+use celador::policy::Policy;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
-use celador::task::{Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
+use celador::task::{CounterUse, Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
 use celador::{ObservedStep, Terms};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
 
 /// The most characters of a value.
@@ -38,8 +41,13 @@ fn subject(happened: &Happened) -> (String, String) {
     match happened {
         Happened::Input(input) => ("input".to_owned(), message_text(input)),
         Happened::Output(output) => ("output".to_owned(), message_text(output)),
+        Happened::Request { id, request } => (format!("request {}", visible(id)), compact(request)),
+        Happened::Answer { id, answer } => (format!("answer {}", visible(id)), compact(answer)),
         Happened::ModelTurn(usage) => {
-            let about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
+            let mut about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
+            if !usage.cost.is_zero() {
+                let _ = write!(about, ", cost {}", usage.cost);
+            }
             ("model turn".to_owned(), about)
         }
         Happened::Call { id, call } => {
@@ -90,6 +98,7 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     if let Some(value) = shown_value(event) {
         lines.push(("value", shorten(&value)));
     }
+    lines.extend(decision.counters.iter().map(|counter| ("counter", describe_use(counter))));
     lines.extend(decision.terms.iter().flat_map(|terms| describe_terms(terms)));
     if let Some(exposes) = decision.exposes.as_ref().filter(|exposes| !exposes.root().is_empty()) {
         lines.push(("exposes", shorten(&compact(exposes))));
@@ -128,12 +137,23 @@ fn shown_value(event: &ReplayedEvent) -> Option<String> {
             return Some(message_text(value)).filter(|text| *text != message_text(message));
         }
         Happened::Event { .. } => return Some(message_text(value)),
+        Happened::Request { request: given, .. } | Happened::Answer { answer: given, .. } => {
+            goes_on_as_given(given, value)
+        }
         Happened::ModelTurn(_)
         | Happened::Review { .. }
         | Happened::Withdrawn { .. }
         | Happened::Decided { .. } => false,
     };
     (!unchanged).then(|| compact(value))
+}
+
+/// Whether every key that was given goes on as it came; what was left out and filled in is no news.
+fn goes_on_as_given(given: &Json, value: &Json) -> bool {
+    value.root().entries().all(|(key, value)| match given.root().get(key) {
+        Some(given) => given.to_json() == value.to_json(),
+        None => value.is_empty(),
+    })
 }
 
 fn describe_trace(decision: &Decision) -> Option<String> {
@@ -147,6 +167,15 @@ fn describe_trace(decision: &Decision) -> Option<String> {
     });
     let steps: Vec<String> = steps.collect();
     (!steps.is_empty()).then(|| steps.join(", "))
+}
+
+/// A counter that a decision has read; its amounts are in no view where they may be secrets.
+fn describe_use(counter: &CounterUse) -> String {
+    let CounterUse { policy, name, counted, adds, observed } = counter;
+    let counted = counted.map_or(MASK.to_owned(), |counted| counted.to_string());
+    let adds = adds.map(|adds| format!(", the call adds {adds}")).unwrap_or_default();
+    let observed = if *observed { " (observed)" } else { "" };
+    format!("{policy}#{name}{observed} was {counted}{adds}")
 }
 
 /// What the host has to do for a call.
@@ -165,8 +194,9 @@ fn describe_terms(terms: &Terms) -> Vec<(&'static str, String)> {
 fn describe_observed(observed: &ObservedStep) -> String {
     let end = observed.verdict.map_or(observed.outcome.as_str(), Verdict::as_str);
     let notes = observed.reviewer.iter().chain(&observed.message).map(String::as_str).map(visible);
+    let labels = observed.labels.iter().map(|label| format!("label {}", visible(label)));
     let errors = observed.findings.iter().map(|finding| visible(&finding.message));
-    let notes: Vec<_> = notes.chain(errors).collect();
+    let notes: Vec<_> = notes.chain(labels).chain(errors).collect();
     let notes = if notes.is_empty() { String::new() } else { format!(" ({})", notes.join("; ")) };
     format!("{} would {end}{notes}", observed.called())
 }
@@ -193,6 +223,44 @@ fn shorten(text: &str) -> String {
     }
 }
 
+/// What a counter holds at the end of a recorded task.
+struct Held<'b> {
+    counter: &'b CounterId,
+    /// What counts and how much of it calls hold; nothing where amounts may be secrets.
+    amounts: Option<[String; 2]>,
+}
+
+fn held<'b>(book: &'b CounterBook, policy: &Policy, now: Timestamp) -> Vec<Held<'b>> {
+    let amounts = |counter: &CounterId, state: &CounterState| {
+        let is_secret = policy.counters().declared(counter).is_none_or(|declared| declared.is_secret);
+        (!is_secret).then(|| [state.counted(state.window, now), state.tally.held()].map(|it| it.to_string()))
+    };
+    book.iter().map(|(counter, state)| Held { counter, amounts: amounts(counter, state) }).collect()
+}
+
+/// What counters hold at the end, a line each.
+pub(crate) fn render_counters(book: &CounterBook, policy: &Policy, now: Timestamp) -> String {
+    held(book, policy, now).into_iter().fold(String::new(), |mut text, Held { counter, amounts }| {
+        let amounts = match amounts {
+            Some([counted, held]) => format!("{counted}, of which calls hold {held}"),
+            None => MASK.to_owned(),
+        };
+        let _ = writeln!(text, "counter {}: {amounts}", visible(&counter.to_string()));
+        text
+    })
+}
+
+/// The same as a list of JSON objects.
+pub(crate) fn counters_json(book: &CounterBook, policy: &Policy, now: Timestamp) -> Vec<Value> {
+    let row = |Held { counter, amounts }: Held<'_>| {
+        let [counted, held] = amounts.map_or([None, None], |amounts| amounts.map(Some));
+        json!({
+            "policy": counter.policy(), "name": counter.name(), "key": counter.key(), "counted": counted, "held": held,
+        })
+    };
+    held(book, policy, now).into_iter().map(row).collect()
+}
+
 pub(crate) fn render_end(decisions: usize, refused: usize, state: &TaskState) -> String {
     let end = match state {
         TaskState::Active | TaskState::Suspended => state.as_str().to_owned(),
@@ -208,9 +276,17 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
     let happened = match &event.happened {
         Happened::Input(input) => json!({ "input": input }),
         Happened::Output(output) => json!({ "output": output }),
-        Happened::ModelTurn(usage) => json!({ "llm": {
-            "prompt_tokens": usage.prompt_tokens, "completion_tokens": usage.completion_tokens,
-        } }),
+        Happened::ModelTurn(usage) => {
+            let cost = Some(usage.cost).filter(|cost| !cost.is_zero()).map(|cost| ("cost", json!(cost)));
+            let tokens = [
+                ("prompt_tokens", json!(usage.prompt_tokens)),
+                ("completion_tokens", json!(usage.completion_tokens)),
+            ];
+            let llm = tokens.into_iter().chain(cost).map(|(key, number)| (key.to_owned(), number));
+            json!({ "llm": llm.collect::<Map<_, _>>() })
+        }
+        Happened::Request { id, request } => json!({ "model": { "id": id, "request": request } }),
+        Happened::Answer { id, answer } => json!({ "model": { "id": id, "answer": answer } }),
         Happened::Call { id, call } => {
             json!({ "call": { "id": id, "fn": call.function, "args": call.arguments } })
         }

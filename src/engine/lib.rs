@@ -29,7 +29,7 @@
 //! // Somebody says something: guardrails look at it before the model does.
 //! let input = json(serde_json::json!({"message": "Please see to this ticket.", "ticket_id": "T-1041"}));
 //! let Outcome::Allowed(said) = task.input(&input, now()).drive(&mut runtime)? else { panic!("a harmless input") };
-//! task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now());
+//! task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35, ..Usage::default() }, now());
 //!
 //! // The model wants to pay before it has read the ticket. `runtime` answers whatever the steps ask for.
 //! let refund = Call::new("payments_refund", json(serde_json::json!({"amount": 180, "reason": "Broken."})));
@@ -93,6 +93,7 @@
 
 #![forbid(unsafe_code)]
 
+mod amount;
 pub mod context;
 pub mod copies;
 pub mod counter;
@@ -109,16 +110,17 @@ pub mod task;
 
 pub use celador_cel::{self as cel, diagnostic, source};
 
+pub use amount::{Amount, AmountError};
 pub use cel::{Json, Timestamp};
 pub use diagnostic::Diagnostic;
 pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;
 pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError};
 pub use task::{
-    AcceptedInput, AllowedCall, Answer, Call, CallId, CallResult, Content, Credential, DecidedCall,
-    DecidedKind, Decision, DeliveredOutput, Delivery, Host, Identity, Invocation, InvocationTarget, Next,
-    Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress, Question, QuestionId, Queued, Ran,
-    Received, Refusal, Reported, Request, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed,
-    RoutedEvent, Rule, SavedTask, StartTask, Task, TaskError, Terms, Turn, Turned, Usage, User, Verdict,
-    Waiting,
+    AcceptedInput, AllowedCall, AllowedModelCall, Answer, Call, CallId, CallResult, Content, Credential,
+    DecidedCall, DecidedKind, Decision, DeliveredOutput, Delivery, Host, Identity, Invocation,
+    InvocationTarget, ModelCall, Next, Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress,
+    Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported, Request, Retain, Review,
+    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task,
+    TaskError, Terms, Turn, Turned, Usage, User, Verdict, Waiting,
 };

@@ -1,6 +1,7 @@
 //! Tasks to which another task has delegated: they begin under it, and end with it.
 //!
-//! In: a task that begins with a parent, or one that has ended. Out: whether it may begin; the children ended, and theirs. A task
+//! In: a task that begins with a parent, or one that has ended. Out: whether it may begin; the children ended, and theirs. The labels that pass
+//! between the two stand in `child_labels`. A task
 //! looks at its parent with each step, so that one whose parent ended in another process ends before it takes the step. Those whose
 //! parent ended just before a process died are looked for when a server starts, and with each sweep.
 
@@ -15,11 +16,11 @@ use tracing::warn;
 const NOBODY: &str = "";
 
 impl Tasks {
-    /// Gives a task the claims of its parent, if it has one and no claims of its own: both run for the same user. The error says whether
+    /// Gives a task the claims of its parent, if it has one and no claims of its own, and the labels of what it is given: both run for the same user. The error says whether
     /// it may begin under it at all: that is a task of the same caller which has not ended, has the call
     /// open, and runs for the same user (DEL-06). Linear in the parent.
     pub(super) fn under_parent(&self, owner: &Owner, start: &mut StartTask) -> Result<(), Problem> {
-        let Some(parent) = &start.parent else { return Ok(()) };
+        let Some(parent) = &mut start.parent else { return Ok(()) };
         let saved = self.store.load(owner, &parent.task).map_err(|error| self.problem(&error))?.saved;
         if saved.has_ended() {
             return Err(Kind::ParentEnded.into());
@@ -31,6 +32,7 @@ impl Tasks {
             return Err(Problem::new(Kind::BadRequest, messages::user_of_parent()));
         }
         start.user.claims = start.user.claims.take().or_else(|| saved.claims().cloned());
+        parent.labels.append(&mut self.labels_given_to(owner, &saved, parent.call.as_ref()));
         Ok(())
     }
 

@@ -61,11 +61,15 @@ pub(super) enum Scope {
     SwitchesRead,
     /// Stop agents, tools and users, of all callers.
     SwitchesWrite,
+    /// See the counters of all callers.
+    CountersRead,
+    /// Reset them.
+    CountersWrite,
 }
 
 impl Scope {
     /// All of them.
-    pub(super) const ALL: [Self; 16] = [
+    pub(super) const ALL: [Self; 18] = [
         Self::TasksRead,
         Self::TasksWrite,
         Self::TasksPurge,
@@ -82,6 +86,8 @@ impl Scope {
         Self::MetricsRead,
         Self::SwitchesRead,
         Self::SwitchesWrite,
+        Self::CountersRead,
+        Self::CountersWrite,
     ];
 
     /// The word in tokens.
@@ -103,6 +109,8 @@ impl Scope {
             Self::MetricsRead => "metrics:read",
             Self::SwitchesRead => "switches:read",
             Self::SwitchesWrite => "switches:write",
+            Self::CountersRead => "counters:read",
+            Self::CountersWrite => "counters:write",
         }
     }
 

@@ -63,11 +63,13 @@
 mod agent_context_routes;
 mod agent_contexts;
 mod auth;
+mod child_labels;
 mod children;
 mod client;
 mod clock;
 mod connection;
 mod connections;
+mod counter_routes;
 mod counters;
 mod digest_list;
 mod ending;
@@ -83,6 +85,7 @@ mod listen;
 mod manifests;
 mod messages;
 mod metrics;
+mod model_steps;
 #[cfg(feature = "schema")]
 mod openapi;
 mod origin;

@@ -121,6 +121,10 @@ pub(super) fn misfit(error: &serde_json::Error) -> String {
     }
 }
 
+pub(super) fn no_page_of_counters() -> String {
+    "`after` is not the `next` of a page of counters".to_owned()
+}
+
 /// A page of a context that is not there any more.
 pub(super) fn cursor_of_the_past() -> String {
     "the task has taken a step since the page before: begin without a `cursor`".to_owned()

@@ -103,6 +103,8 @@ kinds! {
     OwnJudge = "own-judge", 403, "Nobody approves for themselves";
     /// No such switch is on.
     UnknownSwitch = "unknown-switch", 404, "No such switch is on";
+    /// Nobody has reserved such a counter.
+    UnknownCounter = "unknown-counter", 404, "There is no such counter";
     /// No context is kept under this key.
     UnknownContext = "unknown-context", 404, "Nothing is kept under this key";
     /// Another method is meant.

@@ -7,6 +7,7 @@ use super::evaluate::{Check, Evaluate, Render};
 use super::event_step::Event;
 use super::identity::Scope;
 use super::manifests::AgentName;
+use super::model_steps::{ModelAfter, ModelBefore};
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
@@ -19,7 +20,9 @@ use super::steps::{
     StepBody, Unlock, Withdraw,
 };
 use super::turn_steps::{Results, TurnStep};
-use super::{agent_context_routes, messages, reviews, switch_routes, task_policies, task_steps};
+use super::{
+    agent_context_routes, counter_routes, messages, reviews, switch_routes, task_policies, task_steps,
+};
 use axum::http::Method;
 use celador::BroughtTool;
 use celador::cel::Shortened;
@@ -37,9 +40,9 @@ use std::sync::Arc;
 pub(super) fn routes() -> Vec<Route> {
     use Access::{Known, Needs, Public};
     use Scope::{
-        AgentContextsRead, AgentContextsWrite, ManifestsRead, ManifestsWrite, MetricsRead, PoliciesWrite,
-        ReviewsRead, ReviewsWrite, SwitchesRead, SwitchesWrite, TasksAdmin, TasksPurge, TasksRead,
-        TasksWrite,
+        AgentContextsRead, AgentContextsWrite, CountersRead, CountersWrite, ManifestsRead, ManifestsWrite,
+        MetricsRead, PoliciesWrite, ReviewsRead, ReviewsWrite, SwitchesRead, SwitchesWrite, TasksAdmin,
+        TasksPurge, TasksRead, TasksWrite,
     };
     let get = |path, operation, access, answer| Route {
         method: Method::GET,
@@ -77,6 +80,8 @@ pub(super) fn routes() -> Vec<Route> {
         get("/v1/tasks/{task}/events", "listEvents", read, events),
         waits(post("/v1/tasks/{task}/input", "input", write, step::<Input>)),
         post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
+        post("/v1/tasks/{task}/model-before", "modelBefore", write, step::<ModelBefore>),
+        post("/v1/tasks/{task}/model-after", "modelAfter", write, step::<ModelAfter>),
         post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
         waits(post("/v1/tasks/{task}/turn", "turn", write, step::<TurnStep>)),
         waits(post("/v1/tasks/{task}/results", "results", write, step::<Results>)),
@@ -113,6 +118,8 @@ pub(super) fn routes() -> Vec<Route> {
             method: Method::DELETE,
             ..get("/v1/switches", "turnSwitchOff", Needs(SwitchesWrite), switch_routes::turn_off)
         },
+        get("/v1/counters", "listCounters", Needs(CountersRead), counter_routes::list),
+        post("/v1/counters/reset", "resetCounter", Needs(CountersWrite), counter_routes::reset),
         get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
         Route {
             takes: Body::None,
@@ -213,6 +220,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         tools: new.tools,
         parent: new.parent,
         metadata: new.metadata,
+        retain: service.settings.retain_calls,
     };
     service.tasks.create(request, start)
 }
@@ -348,13 +356,16 @@ pub(super) struct Seen {
     /// The number of the task's last event, from 1.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
-    /// The context, or the part of it that was asked for. A value of which only the digest is kept is null.
+    /// The context, or the part of it that was asked for. A value of which only the digest is kept, or nothing, is null.
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
     context: Box<serde_json::value::RawValue>,
     /// The `cursor` of the next page; null if no list goes on.
     next: Option<String>,
     /// The values of which only the digest is kept.
     shortened: Vec<Left>,
+    /// The values of which nothing is kept, as no rule reads them (`--retain-calls needed`): JSON pointers into `context`, to the nulls in
+    /// their places.
+    dropped: Vec<String>,
 }
 
 /// A value of which only the digest is kept.
@@ -407,6 +418,7 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
             context: context.map_err(|_| Problem::from(Kind::Internal))?,
             next: page.next.map(|next| format!("{version}.{next}")),
             shortened: page.shortened.into_iter().map(left).collect(),
+            dropped: page.dropped,
         };
         Answer::json(200, &seen)
     })

@@ -3,6 +3,7 @@
 //! Plain data with defaults that are safe on a developer's machine: loopback, no token needed, all bounds on.
 
 use super::limits::ServerLimits;
+use celador::Retain;
 use celador::cel::Json;
 use celador_store::Retention;
 use celador_store::conversation;
@@ -57,6 +58,8 @@ pub struct Settings {
     pub manifest_digests: Option<PathBuf>,
     /// Whether tasks that are under way go over to new manifests when other ones are served.
     pub live_tasks: LiveTasks,
+    /// How much of its calls each task keeps that it begins: the wish of whoever runs the server, and of nobody who begins a task.
+    pub retain_calls: Retain,
     /// Whether locked tasks can be unlocked; without it a lock is for good (MW-31).
     pub allow_unlock: bool,
     /// Whether the claims of a user may stand in the body that begins a task, although callers need tokens; without it they come from
@@ -259,6 +262,7 @@ impl Settings {
             allow_plain_claims: false,
             default_agents: BTreeMap::new(),
             live_tasks: LiveTasks::default(),
+            retain_calls: Retain::default(),
             watch: Some(Duration::from_secs(1)),
             authentication: Authentication::default(),
             allow_unauthenticated: false,

@@ -100,6 +100,23 @@ pub(super) struct Circumstances<'c> {
     pub(super) settings: &'c BTreeMap<String, Json>,
     /// Who brings it; nobody is known where callers need no token.
     pub(super) person: Option<&'c Person>,
+    /// A result of another agent with the labels that it carries in that agent's task.
+    pub(super) with_labels: &'c dyn Fn(&Task, &CallResult) -> Result<CallResult, Problem>,
+}
+
+impl Circumstances<'_> {
+    /// A result of a function as the task is to take it: that of another agent with the labels that it brings along.
+    pub(super) fn result(
+        &self,
+        task: &Task,
+        function: Option<&str>,
+        result: &CallResult,
+    ) -> Result<CallResult, Problem> {
+        match function.is_some_and(|function| task.delegates(function)) {
+            true => (self.with_labels)(task, result),
+            false => Ok(result.clone()),
+        }
+    }
 }
 
 /// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
@@ -248,7 +265,8 @@ impl StepBody for After {
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.after(&self.call, self.result.clone(), at.now)?.into_progress())
+        let result = at.result(task, task.function_of(&self.call), &self.result)?;
+        Ok(task.after(&self.call, result, at.now)?.into_progress())
     }
 }
 
@@ -349,6 +367,9 @@ impl StepBody for Resume {
             }
             Answer::Review(answer) => {
                 Answer::Review(ReviewAnswer { by: at.person.map(Person::identity), ..answer })
+            }
+            Answer::Result(result) => {
+                Answer::Result(at.result(task, task.function_asked(self.question), &result)?)
             }
             answer => answer,
         };

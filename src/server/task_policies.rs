@@ -14,7 +14,7 @@ use super::steps::check_reason;
 use super::tasks::{Tasks, owner};
 use celador::BroughtTool;
 use celador::policy::Fingerprint;
-use celador::task::{Parent, TaskState};
+use celador::task::{Parent, Task, TaskState};
 use celador_store::{
     NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision, StoreError, TaskHead, TaskPolicy, Terms,
 };
@@ -46,8 +46,33 @@ pub(super) struct Standing<'t> {
     asks: Option<celador::task::Request>,
     /// Whether it was interrupted and has taken no step since.
     interrupted: bool,
+    /// The values of earlier calls that its policy reads and that it has not kept, because it was under another one: a step that reads one of
+    /// them fails.
+    lacking: Vec<Lacking>,
     /// The policy that it is under.
     policy: Shown<'t>,
+}
+
+/// A value of earlier calls that a task has not kept.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LackingValue"))]
+struct Lacking {
+    /// The function.
+    function: String,
+    /// `input`, the arguments of the calls, or `output`, their results.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["input", "output"])))]
+    value: &'static str,
+    /// The number of calls.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    calls: u32,
+}
+
+impl Lacking {
+    /// What a task lacks under the policy that it is under.
+    fn of(task: &Task) -> Vec<Self> {
+        let lacking = task.values_lacking();
+        lacking.map(|it| Self { function: it.function, value: it.part.as_str(), calls: it.calls }).collect()
+    }
 }
 
 /// The policy that a task is under.
@@ -165,6 +190,8 @@ pub(super) fn state(service: &Service, request: &Request) -> Result<Answer, Prob
                 open.task.masked_request()
             },
             interrupted: open.task.is_interrupted(),
+            // of rules that are not its own it lacks what it likes
+            lacking: if open.is_borrowed { Vec::new() } else { Lacking::of(&open.task) },
             policy: Shown::of(open, &served),
         };
         Answer::json(200, &standing)
@@ -221,6 +248,7 @@ impl Tasks {
             state: saved.state(),
             asks: saved.request().map(celador::task::Request::masked),
             interrupted: saved.is_interrupted(),
+            lacking: Vec::new(),
             policy: Shown { held, ..Shown::stored(head, saved.tools(), served) },
         };
         Answer::json(200, &standing)

@@ -13,7 +13,9 @@ use super::service::Service;
 use super::steps::{Answers, Circumstances, StepBody, WhileHeld};
 use super::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
-use celador::task::{CallId, DecidedCall, DecidedKind, Decision, Progress, Question, QuestionId, Task};
+use celador::task::{
+    CallId, CallResult, DecidedCall, DecidedKind, Decision, Progress, Question, QuestionId, Task,
+};
 use celador_store::{self as store, Owner, StoreError, Terms};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -273,7 +275,8 @@ impl Tasks {
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), found.task.mark());
             let (settings, person) = (self.settings_of(&found.task), request.caller.person.as_ref());
-            let at = Circumstances { now, settings, person };
+            let with_labels = |task: &Task, result: &CallResult| self.with_labels(owner, task, result);
+            let at = Circumstances { now, settings, person, with_labels: &with_labels };
             // before the step is taken: it may close the call and the question that its body is about
             let content = self.recorder.content_of(step, &found.task, &request.body);
             let comes_again = step.comes_again(&found.task);

@@ -83,7 +83,10 @@ impl StepBody for Results {
         if self.results.is_empty() {
             return Err(Problem::new(Kind::BadRequest, messages::no_results()));
         }
-        let results = self.results.iter().map(|after| (after.call.clone(), after.result.clone()));
-        Ok(task.results(results.collect(), at.now)?.into_decision().into())
+        let results = self.results.iter().map(|After { call, result }| {
+            Ok((call.clone(), at.result(task, task.function_of(call), result)?))
+        });
+        let results = results.collect::<Result<_, Problem>>()?;
+        Ok(task.results(results, at.now)?.into_decision().into())
     }
 }

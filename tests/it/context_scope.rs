@@ -18,6 +18,8 @@ const SCOPES: &[(Scope, &str, &str)] = &[
     (Scope::AfterCondition, "context input output now runtime event?", "put"),
     (Scope::GuardrailBefore, "context input now runtime", "put"),
     (Scope::GuardrailAfter, "context output now runtime", "put"),
+    (Scope::ModelBefore, "context input now runtime", "put"),
+    (Scope::ModelAfter, "context input output now runtime", "put"),
     (Scope::Binding, "context now runtime mount", "put"),
     (Scope::CelTool, "context input now runtime", "mount.read mount.write put review"),
     (Scope::Exposes, "context input output now runtime", "put"),
@@ -140,6 +142,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
     let (arguments, event) = (Json::from(json!({ "depth": 1 })), Json::from(json!({ "payload": 2 })));
     let all = Bound {
         context: Some(&task),
+        is_observed: false,
         input: Some(arguments.value()),
         output: Some(Value::Int(3)),
         event: Some(event.value()),
@@ -184,6 +187,7 @@ fn a_step_of_a_policy_reads_what_is_called() {
         function: "pay_refund".into(),
         tool: "pay".into(),
         tags: ["destructive".into(), "money".into()].into(),
+        bound: ["order".into()].into(),
     };
     let declared = ScopeEnv::new(&ScopeDecl {
         call: Some(CallAtHand::cel_type([&call].into_iter())),

@@ -30,7 +30,7 @@ const LIMITS: [(&str, ToTheLimit, &str); 7] = [
 ];
 
 fn two_turns(task: &mut Task) -> Decision {
-    let usage = Usage { prompt_tokens: 60, completion_tokens: 7 };
+    let usage = Usage { prompt_tokens: 60, completion_tokens: 7, ..Usage::default() };
     assert!(task.limits(Next::ModelTurn, noon()).is_allowed());
     assert!(task.model_turn(usage, noon()).is_allowed());
     let decision = task.limits(Next::ModelTurn, noon());

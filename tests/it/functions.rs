@@ -8,7 +8,7 @@ use celador::cel::{
 };
 use celador::context::{
     Caller, ContextSchema, CopyRules, FunctionDecl, FunctionId, HASH, InvocationRecord, InvocationStatus,
-    LABELLING, LabelChange, Labelling, PUT, SchemaDecl, TaskContext, TaskFacts, WITHIN,
+    LABELLING, LabelChange, Labelling, PUT, SchemaDecl, SeenBy, TaskContext, TaskFacts, WITHIN,
 };
 use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
@@ -62,7 +62,7 @@ static FETCHED: LazyLock<TaskContext> = LazyLock::new(|| {
         task_id: None,
     });
     let (of, labels) = (task.source_of(fetched), ["untrusted".into()].into());
-    task.label(Labelling { of, change: LabelChange::Given, labels, by: None });
+    task.label(Labelling { of, change: LabelChange::Given, labels, by: None, seen_by: SeenBy::default() });
     task
 });
 

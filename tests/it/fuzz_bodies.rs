@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 15] = [
+const TARGETS: [(&str, Body); 16] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("expression", bodies::expression),
@@ -18,6 +18,7 @@ const TARGETS: [(&str, Body); 15] = [
     ("grammar", bodies::grammar),
     ("guard", bodies::guard),
     ("json", bodies::json),
+    ("labels", bodies::labels),
     ("manifest", bodies::manifest),
     ("requests", requests),
     ("rpc", rpc),
@@ -49,7 +50,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 14] = [
+const FOLDERS: [(&str, Body); 15] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
@@ -59,6 +60,7 @@ const FOLDERS: [(&str, Body); 14] = [
     ("tests/data/detect", bodies::detect),
     ("fuzz/seeds/guard", bodies::guard),
     ("fuzz/seeds/json", bodies::json),
+    ("fuzz/seeds/labels", bodies::labels),
     ("fuzz/seeds/requests", requests),
     ("fuzz/seeds/rpc", rpc),
     ("fuzz/seeds/script", bodies::script),
@@ -197,6 +199,11 @@ proptest! {
     #[test]
     fn mutated_scripts_do_no_harm(bytes in mutated(seeds("fuzz/seeds/script"))) {
         bodies::script(&bytes);
+    }
+
+    #[test]
+    fn mutated_labels_do_no_harm(bytes in mutated(seeds("fuzz/seeds/labels"))) {
+        bodies::labels(&bytes);
     }
 
     #[test]

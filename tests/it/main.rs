@@ -48,6 +48,8 @@ mod conversation_laws;
 mod conversation_lists;
 #[cfg(feature = "store")]
 mod conversation_servers;
+#[cfg(feature = "server")]
+mod counter_operators;
 mod counter_servers;
 mod counters;
 mod counting;
@@ -73,6 +75,8 @@ mod host_bounds;
 mod imports;
 mod key_order;
 mod labels;
+#[cfg(feature = "server")]
+mod labels_over_http;
 mod launches;
 mod laws;
 mod laws_expressions;
@@ -95,6 +99,9 @@ mod manifest_scalars;
 #[cfg(feature = "server")]
 mod masking;
 mod masking_schemas;
+mod model_calls;
+#[cfg(feature = "server")]
+mod model_calls_over_http;
 #[cfg(feature = "server")]
 mod openapi;
 #[cfg(feature = "server")]
@@ -118,6 +125,7 @@ mod reads;
 mod repl;
 mod requirements;
 #[cfg(feature = "server")]
+mod retain;
 mod retention;
 #[cfg(feature = "store")]
 mod retention_rules;
@@ -167,6 +175,7 @@ mod servers;
 mod serving;
 mod shell;
 mod side_by_side;
+mod spending;
 mod starter;
 #[cfg(feature = "store")]
 mod store_bounds;
@@ -218,3 +227,4 @@ mod urls;
 mod vectors;
 mod versions;
 mod waiting_inputs;
+mod windows;

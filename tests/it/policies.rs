@@ -97,6 +97,9 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("name: money\n", "name: money\nlimits: {max_turns_per_message: 3}\n"),
         ("name: money\n", "name: money\nlimits: {max_tool_calls_per_message: 3}\n"),
         ("name: money\n", "name: money\nlimits: {max_tool_calls_per_turn: 3}\n"),
+        ("name: money\n", "name: money\nlimits: {max_spend: 3}\n"),
+        ("name: money\n", "name: money\nlimits: {max_spend: 3.5}\n"),
+        ("name: money\n", "name: money\nlimits: {max_spend_per_message: 3}\n"),
         ("name: money\n", "name: money\nclaims: {properties: {tier: {type: string}}}\n"),
         ("name: money\n", "name: money\nclaims: {properties: {tier: {enum: [a]}}}\n"),
     ];
@@ -110,6 +113,47 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         assert!(!known.contains(&found), "{from} to {to}");
         known.push(found);
     }
+}
+
+const COUNTED: &str = "---
+kind: celador/v1/policy
+namespace: shop
+name: money
+counters:
+  spend: {on: pay_refund, key: context.user.id, window: 24h, add: input.amount}
+capabilities:
+  pay_refund:
+    before:
+    - {assert: counters.spend <= 100.0}
+";
+
+#[test]
+fn whatever_counts_makes_another_fingerprint() {
+    let others = [
+        ("window: 24h", "window: day"),
+        ("window: 24h", "window: 25h"),
+        ("key: context.user.id, ", ""),
+        ("context.user.id", "context.user.id + 'x'"),
+        (", add: input.amount", ""),
+        ("add: input.amount", "add: input.amount * 2.0"),
+        (
+            "on: pay_refund, key: context.user.id, window: 24h, add: input.amount",
+            "on: pay, key: context.user.id, window: 24h",
+        ),
+        // in a store a counter goes by the names of its policy and its own
+        ("spend", "spent"),
+        ("name: money", "name: cash"),
+        ("name: money\n", "name: money\nmode: observe\n"),
+    ];
+    let mut known = vec![fingerprint(""), fingerprint(COUNTED)];
+    for (from, to) in others {
+        assert!(COUNTED.contains(from), "{from}");
+        let found = fingerprint(&COUNTED.replace(from, to));
+        assert!(!known.contains(&found), "{from} to {to}");
+        known.push(found);
+    }
+    let described = COUNTED.replace("name: money\n", "name: money\ndescription: About money.\n");
+    assert_eq!(fingerprint(&described), fingerprint(COUNTED));
 }
 
 #[test]

@@ -164,26 +164,21 @@ fn a_key_or_an_amount_that_is_none_refuses_the_call() {
             "context.user.id",
             "-input.amount",
             "bad_counter_amount",
-            "the counter `spend`: the amount of a counter is negative",
+            "the counter `spend`: the amount is negative",
         ),
         (
             "context.user.id",
             "1.0 / 0.0",
             "bad_counter_amount",
-            "the counter `spend`: the amount of a counter is not finite",
+            "the counter `spend`: the amount is not finite",
         ),
         (
             "context.user.id",
             "0.0 / 0.0",
             "bad_counter_amount",
-            "the counter `spend`: the amount of a counter is not finite",
+            "the counter `spend`: the amount is not finite",
         ),
-        (
-            "context.user.id",
-            "1e19",
-            "bad_counter_amount",
-            "the counter `spend`: the amount of a counter is above 10^18",
-        ),
+        ("context.user.id", "1e19", "bad_counter_amount", "the counter `spend`: the amount is above 10^18"),
         ("context.user.id", "input.amount / 0", "divide_by_zero", "divide by zero"),
         ("input.to[0]", "1", "no_matching_overload", "no matching overload"),
     ] {
@@ -352,4 +347,156 @@ fn a_store_that_cannot_be_read_leaves_the_question_open() {
     assert_eq!(task.settle_counters(turned.into(), away, now()).err(), Some("away"));
     assert_eq!(task.asked_counters(), asked);
     assert!(task.take_counter_changes().is_empty());
+}
+
+/// A policy by whose counters a call with secret arguments is judged, with an obligation, an answer in the place of the tool, and texts.
+const SECRETS: &str = r#"
+kind: commonagents.info/v1beta2/tool
+namespace: shop
+name: payments
+description: Moves money.
+actions:
+  - name: refund
+    description: Pays money back.
+    parameters: {properties: {amount: {type: number, secret: true}, card: {type: string, secret: true}, to: {type: string, default: ""}}}
+    execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+---
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: clerk
+description: Answers customers.
+prompt: You are a careful clerk.
+capabilities:
+  payments: {include: [refund]}
+---
+kind: celador/v1/policy
+namespace: shop
+name: money
+counters:
+  sum: {on: payments, key: context.user.id, window: 24h, add: input.amount}
+  cards: {on: payments, key: input.card, window: 24h}
+  plain: {on: payments, window: 24h}
+variables: {used: counters.cards}
+capabilities:
+  payments:
+    before:
+      - condition: input.to == 'nobody'
+        respond: "'all in all ' + string(counters.sum)"
+      - obligations: [{id: tell, values: {sum: counters.sum, cards: variables.used, plain: counters.plain}}]
+      - assert: counters.sum < 7000.0
+        error_message: "{counters.sum} or {counters.sum + 0.5} with {counters.cards}, {variables.used + 70} and {counters.plain}"
+        user_message: "{counters.sum} were spent, {counters.plain} times"
+"#;
+
+#[test]
+fn a_counter_that_is_made_of_a_secret_is_in_no_view() {
+    let engine = Engine::parse("shop.yaml", SECRETS).unwrap_or_else(|error| panic!("{error}"));
+    let mut desk = Desk::default();
+    let mut task = begin(&engine, "t-1");
+    let pay = |amount: f64, to: &str| {
+        Call::new("payments", json!({"amount": amount, "card": "HUSH-4111", "to": to}).into())
+    };
+    let allowed = desk.before(&mut task, &pay(7134.0, "ann"));
+    let asked = task.before(&pay(1.0, "ann"), now()).unwrap().into_progress();
+    let Progress::Asks(asked) = asked else { panic!("it asks for counters") };
+    // whoever keeps counters sees no secret key
+    let request = serde_json::to_string(&asked.request).unwrap();
+    assert!(request.contains("sha256:") && !request.contains("HUSH"), "{request}");
+    let mut task = begin(&engine, "t-2");
+    let blocked = desk.before(&mut task, &pay(1.0, "ann"));
+    assert_eq!((allowed.verdict, blocked.verdict), (Verdict::Allow, Verdict::Block));
+    assert!(!format!("{:?}", desk.0).contains("HUSH"));
+    let names: Vec<_> = blocked.counters.iter().map(|used| (&*used.name, used.counted.is_some())).collect();
+    assert_eq!(names, [("sum", false), ("cards", false), ("plain", true)]);
+
+    // the model and the user are told, and views show `***`
+    assert_eq!(blocked.message.as_deref(), Some("7134 or 7134.5 with 1, 71 and 1"));
+    assert_eq!(blocked.user_message.as_deref(), Some("7134 were spent, 1 times"));
+    let shown = blocked.masked();
+    assert_eq!(shown.message.as_deref(), Some("*** or *** with ***, *** and 1"));
+    assert_eq!(shown.user_message.as_deref(), Some("*** were spent, 1 times"));
+    assert!(!serde_json::to_string(&shown).unwrap().contains("7134"), "{shown:?}");
+    let terms = blocked_terms(&allowed);
+    assert_eq!(terms, json!({"sum": "***", "cards": "***", "plain": 0}));
+
+    let mut task = begin(&engine, "t-3");
+    let answered = desk.before(&mut task, &pay(1.0, "nobody"));
+    assert_eq!(answered.verdict, Verdict::Respond);
+    assert_eq!(answered.value.as_ref().unwrap().root().as_str(), Some("all in all 7134"));
+    assert_eq!(answered.masked().value.unwrap().root().as_str(), Some("***"));
+}
+
+/// The values of the only obligation of a decision, as views show them.
+fn blocked_terms(decision: &Decision) -> serde_json::Value {
+    let terms = decision.clone().masked().terms.unwrap();
+    serde_json::to_value(&terms.obligations[0].values).unwrap()
+}
+
+/// Both policies of a rule that is to be lowered: the one that decides, and the one that is tried out.
+fn tried(key: &str) -> Engine {
+    let (shop, policy) = MANIFESTS.split_at(MANIFESTS.find("---\nkind: celador/v1/policy").unwrap());
+    let policy = policy.replace("ADD", "input.amount").replace("KEY", key);
+    let next = policy.replace("name: money", "name: next\nmode: observe").replace("<= 100", "<= 10");
+    Engine::parse("shop.yaml", &format!("{shop}{next}")).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_counter_that_is_tried_out_stops_no_call_whatever_becomes_of_it() {
+    struct Away;
+    impl Host for Away {
+        fn now(&mut self) -> Timestamp {
+            now()
+        }
+        fn invoke(&mut self, _: &Invocation) -> Option<CallResult> {
+            None
+        }
+        fn review(&mut self, _: &str) -> Option<bool> {
+            None
+        }
+        fn read_mount(&mut self, _: &str) -> Option<String> {
+            None
+        }
+        fn write_mount(&mut self, _: &str, _: &str) -> bool {
+            false
+        }
+    }
+    let engine = tried("context.user.id");
+    // a host that keeps no counters
+    let mut task = begin(&engine, "t-1");
+    let decision = task.before(&refund(20), now()).unwrap().drive(&mut Away).unwrap().into_decision();
+    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Allow, "counters_unavailable"));
+    assert_eq!(decision.observed[0].verdict, Some(Verdict::Block));
+    assert!(decision.counters.is_empty() && task.take_counter_changes().is_empty());
+
+    // a key that is none
+    let failing = tried("dyn(7)");
+    let mut task = begin(&failing, "t-2");
+    let decision = Desk::default().before(&mut task, &refund(20));
+    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Allow, "bad_counter_key"));
+
+    // a book: it counts under a name of its own, and no step is decided anew because of it
+    let mut task = begin(&engine, "t-3");
+    let mut desk = Desk::default();
+    let progress = task.before(&refund(20), now()).unwrap().into_progress();
+    let read = |counters: &[CounterId]| {
+        Ok::<_, TaskError>(counters.iter().map(|counter| desk.0.read(counter)).collect::<Vec<_>>())
+    };
+    let Progress::Decided(decision) = task.settle_counters(progress, read, now()).unwrap() else { panic!() };
+    assert_eq!((decision.verdict, decision.observed.len()), (Verdict::Allow, 1));
+    assert_eq!((&*decision.counters[0].policy, decision.counters[0].observed), ("shop/next", true));
+    let changes = task.take_counter_changes();
+    assert!(changes.read.is_empty());
+    let reserved: Vec<_> = changes.reserve.iter().map(|it| it.counter.policy()).collect();
+    assert_eq!(reserved, ["shop/next (observed)"]);
+    desk.0.apply("t-3", &changes, now()).unwrap();
+    assert_eq!(desk.spend(), 0, "nothing that decides is counted");
+    let next = CounterId::new("shop/next (observed)", "spend", r#""u-7""#);
+    assert_eq!(desk.0.read(&next).tally.held(), Amount::from_int(20).unwrap());
+    let _ = task
+        .after(&decision.call.unwrap(), CallResult::successful(json!({}).into()), now())
+        .unwrap()
+        .drive(&mut desk)
+        .unwrap();
+    assert_eq!(desk.0.read(&next).tally.held(), Amount::ZERO);
+    assert_eq!(desk.0.read(&next).counted("24h".parse().unwrap(), now()), Amount::from_int(20).unwrap());
 }

@@ -68,12 +68,38 @@ fn an_unknown_key_is_an_error_wherever_it_stands() {
 }
 
 #[test]
+fn labels_stand_beside_what_has_some() {
+    let frame = |state: &str, labels: &str| {
+        format!("call: {{op: before, fn: f}}\nexpect: {{labels: {{{labels}}}}}\nstate: [{state}]\n")
+    };
+    assert_findings(
+        &frame(
+            "{input: {message: x}, labels: [a]}, {call: {fn: f}, labels: [b]}",
+            "arguments: {a: [b]}, output: []",
+        ),
+        &[],
+    );
+    assert_findings(
+        &frame("{output: {message: x}, labels: [a]}", "input: []"),
+        &[
+            "nothing_to_label probe.yaml:5:40: `labels` stands beside `input`, `call` or `invoke`: nothing else has labels",
+        ],
+    );
+    assert_findings(
+        &frame("{input: {message: x}, labels: ['']}", "input: []"),
+        &["bad_label probe.yaml:5:40: a label is a text of 1 to 256 bytes"],
+    );
+    assert_findings(&frame("", "inputs: []"), &["unknown_key probe.yaml:4:19: `labels` has no key `inputs`"]);
+}
+
+#[test]
 fn a_wrong_word_is_an_error() {
     assert_findings(
         "call: {op: befor}\nexpect: {decision: allow}\n",
         &[
             "unknown_word probe.yaml:3:12: expected `validate`, `functions`, `schema`, `binding`, `before`, `after`, \
-         `invoke`, `input`, `output`, `prompt`, `limits`, `event`, `subscription`, `allowlist`, `trigger`, `cel`, \
+         `invoke`, `input`, `output`, `model_before`, `model_after`, `prompt`, `limits`, `event`, \
+         `subscription`, `allowlist`, `trigger`, `cel`, \
          `interpolate`, `script` or `bundle`, found `befor`",
         ],
     );
@@ -128,8 +154,10 @@ fn a_wrong_step_is_an_error_at_its_place() {
     );
     assert_step(
         "{llm: {}, result: {id: c1}}",
-        &["one_key probe.yaml:4:5: a step has exactly one of `input`, `llm`, `call`, `result`, `results`, \
-           `withdraw`, `review`, `event` or `output`"],
+        &[
+            "one_key probe.yaml:4:5: a step has exactly one of `input`, `model`, `llm`, `call`, `result`, `results`, \
+           `withdraw`, `review`, `event` or `output`",
+        ],
     );
     assert_step("llm: {call: []}", &["unknown_key probe.yaml:4:11: a model turn has no key `call`"]);
     assert_step(

@@ -107,6 +107,10 @@ pub(crate) fn misfit(schema: &Value, value: &Value, definitions: &Map<String, Va
             "minProperties" => object.is_none_or(|object| object.len() >= size()),
             "maxProperties" => object.is_none_or(|object| object.len() <= size()),
             "minItems" => value.as_array().is_none_or(|items| items.len() >= size()),
+            "uniqueItems" => value.as_array().is_none_or(|items| {
+                items.iter().enumerate().all(|(at, item)| !items[..at].contains(item))
+                    || *wanted == json!(false)
+            }),
             "maxItems" => value.as_array().is_none_or(|items| items.len() <= size()),
             _ => panic!("the keyword `{keyword}` is not known here"),
         }
@@ -272,7 +276,7 @@ fn sample(schema: &Value, definitions: &Map<String, Value>) -> Value {
         }
         Some("null") => Value::Null,
         Some("boolean") => json!(true),
-        Some("integer") => json!(1),
+        Some("integer" | "number") => json!(1),
         Some("array") => {
             let items = schema["minItems"].as_u64().unwrap_or_default();
             (0..items).map(|_| sample(&schema["items"], definitions)).collect()
@@ -408,5 +412,5 @@ fn the_reader_and_the_schema_judge_each_key_alike() {
     }
     assert!(wrong.is_empty(), "{} of {counts:?}:\n{}", wrong.len(), wrong.join("\n"));
     // how many keys there are, and under how many of them not everything may stand
-    assert_eq!(counts, [1074, 725]);
+    assert_eq!(counts, [1152, 803]);
 }

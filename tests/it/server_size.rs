@@ -2,6 +2,7 @@
 
 use crate::serving::Serving;
 use crate::task_fixture::manifests;
+use celador::Retain;
 use celador_server::Settings;
 use celador_store::Location;
 use serde_json::{Value, json};
@@ -250,4 +251,33 @@ fn a_page_of_events_is_bounded_in_bytes_and_none_is_left_out() {
     });
     let count = other.get(&format!("{task}/context?paths=capabilities.probe.count_successful")).json();
     assert_eq!(count["context"]["capabilities"]["probe"]["count_successful"], 6);
+}
+
+/// What no rule reads is not kept, and rules that come later are told of.
+#[test]
+fn a_server_that_keeps_what_is_needed_says_what_its_tasks_lack() {
+    let serving = serving(PROBE, |settings| settings.retain_calls = Retain::Needed);
+    let task = new_task(&serving);
+    let decision = report(&serving, &task, &json!({"n": 5}));
+    assert_eq!((&decision["verdict"], &decision["value"]), (&json!("allow"), &json!({"n": 5})));
+    let seen = serving.get(&format!("{task}/context?paths=capabilities.probe")).json();
+    assert_eq!(seen["context"]["capabilities"]["probe"]["outputs"], json!([null]));
+    assert_eq!(seen["dropped"], json!(["/capabilities/probe/inputs/0", "/capabilities/probe/outputs/0"]));
+    assert_eq!(serving.get(&task).json()["lacking"], json!([]));
+    // another process, with a rule that looks back
+    let looks_back =
+        "capabilities:\n  probe:\n    before: [{assert: 'c.cap.probe.outputs.all(o, o.n < 9)'}]\n";
+    let other = Serving::over(serving.database.clone(), |settings, folder| {
+        let file = folder.join("clerk.yaml");
+        fs::write(&file, manifests(looks_back)).unwrap();
+        settings.policies = vec![file];
+    });
+    let lacking = json!([{"function": "probe", "value": "output", "calls": 1}]);
+    assert_eq!(other.get(&task).json()["lacking"], lacking);
+    let call = json!({"function": "probe", "arguments": {}});
+    let (_, decision) = step(&other, &format!("{task}/before"), &call);
+    assert_eq!(
+        (&decision["verdict"], &decision["findings"][0]["code"]),
+        (&json!("block"), &json!("value_shortened"))
+    );
 }

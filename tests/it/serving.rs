@@ -22,7 +22,7 @@ use ureq::http::{HeaderMap, Request};
 pub const NOON: &str = "2026-06-01T12:00:00Z";
 
 /// All scopes that a token may have.
-pub const SCOPES: [&str; 16] = [
+pub const SCOPES: [&str; 18] = [
     "tasks:read",
     "tasks:write",
     "tasks:purge",
@@ -39,6 +39,8 @@ pub const SCOPES: [&str; 16] = [
     "metrics:read",
     "switches:read",
     "switches:write",
+    "counters:read",
+    "counters:write",
 ];
 
 /// A server and what turns it.

@@ -168,7 +168,7 @@ fn write(folder: &Path) {
     let mut idle = start("idle");
     idle.say("hello").unwrap();
     idle.step(OperationKind::ModelTurn, |task, now| {
-        task.model_turn(Usage { prompt_tokens: 10, completion_tokens: 5 }, now).into()
+        task.model_turn(Usage { prompt_tokens: 10, completion_tokens: 5, ..Usage::default() }, now).into()
     });
 
     let mut calls = start("calls");

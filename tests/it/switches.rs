@@ -110,7 +110,8 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
         }
         assert_eq!(task.context_json().unwrap().to_string(), before, "nothing has happened");
         // a turn that the model has made is counted, and leads nowhere
-        let turn = task.model_turn(Usage { prompt_tokens: 5, completion_tokens: 1 }, noon());
+        let turn =
+            task.model_turn(Usage { prompt_tokens: 5, completion_tokens: 1, ..Usage::default() }, noon());
         assert_eq!(turn.switch.as_deref(), Some(&switch));
         // a task that begins now is stopped as well
         assert_eq!(

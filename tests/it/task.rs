@@ -513,11 +513,15 @@ fn a_cel_tool_asks_reviewers_and_files_and_a_binding_of_an_invoke_step_may_ask_t
 fn tokens_are_tested_after_the_turn_and_limits_are_named_in_order() {
     // LIM-05, LIM-06, LIM-16, LIM-13
     let mut task = task("limits: {max_prompt_tokens: 100, max_completion_tokens: 10, max_age: 2h}\n");
-    let turn = |prompt_tokens, completion_tokens| Usage { prompt_tokens, completion_tokens };
+    let turn =
+        |prompt_tokens, completion_tokens| Usage { prompt_tokens, completion_tokens, ..Usage::default() };
     assert!(task.model_turn(turn(100, 10), noon()).is_allowed());
     let decision = task.model_turn(turn(1, 1), noon());
     let limit = decision.limit.unwrap();
-    assert_eq!((limit.which.as_ref(), limit.bound, limit.value), ("max_prompt_tokens", 100, 101));
+    assert_eq!(
+        (limit.which.as_ref(), limit.bound.count(), limit.value.count()),
+        ("max_prompt_tokens", 100, 101)
+    );
     assert_eq!(decision.reason.as_deref(), Some("limit_exceeded"));
     assert_eq!(task.limits(Next::Other, noon()).verdict, Verdict::Rejected);
 

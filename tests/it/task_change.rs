@@ -72,7 +72,9 @@ fn perform(task: &mut Task, open: &[CallId], deed: &Deed, now: Timestamp) -> Opt
     Some(match deed {
         Deed::Input(text) => task.input(&json!({ "message": text }).into(), now).into_progress(),
         Deed::Output(text) => task.output(&json!({ "message": text }).into(), now).into_progress(),
-        Deed::Turn => task.model_turn(Usage { prompt_tokens: 3, completion_tokens: 2 }, now).into(),
+        Deed::Turn => {
+            task.model_turn(Usage { prompt_tokens: 3, completion_tokens: 2, ..Usage::default() }, now).into()
+        }
         Deed::Limits => task.limits(Next::ModelTurn, now).into(),
         Deed::Interrupt => task.interrupt(now).into(),
         Deed::Before(depth) => task.before(&probe(*depth), now).unwrap().into_progress(),

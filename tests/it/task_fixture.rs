@@ -9,8 +9,8 @@ use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
-    Call, CallResult, Decision, Host, Invocation, Progress, SavedTask, StartTask, Task, TaskMark, TaskState,
-    Termination, TerminationReason, Trial, Tried, User,
+    Call, CallResult, Decision, Host, Invocation, Progress, Retain, SavedTask, StartTask, Task, TaskMark,
+    TaskState, Termination, TerminationReason, Trial, Tried, User,
 };
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -143,6 +143,7 @@ pub fn start(engine: &Engine) -> Task {
         mount_id: None,
         begun_with: None,
         tools: Vec::new(),
+        retain: Retain::All,
     };
     engine.start(start).unwrap()
 }

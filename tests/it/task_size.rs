@@ -50,7 +50,7 @@ fn large(bytes: usize) -> Value {
 
 fn limit(decision: &Decision) -> (&str, u64, u64) {
     let limit = decision.limit.as_ref().unwrap();
-    (&limit.which, limit.bound, limit.value)
+    (&limit.which, limit.bound.count(), limit.value.count())
 }
 
 // The limit.

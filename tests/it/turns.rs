@@ -34,7 +34,10 @@ capabilities:
 "#;
 
 fn turn(calls: impl IntoIterator<Item = Call>) -> Turn {
-    Turn { usage: Usage { prompt_tokens: 10, completion_tokens: 2 }, calls: calls.into_iter().collect() }
+    Turn {
+        usage: Usage { prompt_tokens: 10, completion_tokens: 2, ..Usage::default() },
+        calls: calls.into_iter().collect(),
+    }
 }
 
 fn probe(id: &str, depth: i64) -> Call {
@@ -96,7 +99,7 @@ fn what_a_rule_needs_and_what_it_guards_come_in_one_turn() {
 #[test]
 fn a_turn_beyond_the_limits_lets_nothing_through() {
     let mut task = task(DESK);
-    let usage = Usage { prompt_tokens: 101, completion_tokens: 0 };
+    let usage = Usage { prompt_tokens: 101, completion_tokens: 0, ..Usage::default() };
     let turned = task.turn(&Turn { usage, calls: vec![probe("a", 1)] }, noon()).unwrap();
     assert_eq!(turned.limits.verdict, Verdict::Terminate);
     assert_eq!(verdicts(&turned.calls), [("a", Verdict::Rejected)]);

@@ -208,8 +208,11 @@ impl Estimator<'_> {
                 };
                 self.note_unbounded(work, expr);
                 let arguments = Cost { constant: arguments.constant && !varies, ..arguments };
-                // the variable is a step too
-                let given = u64::from(matches!(code, Code::Given { .. }));
+                // each variable is a step too
+                let given = match code {
+                    Code::Given { variables, .. } => variables.len() as u64,
+                    _ => 0,
+                };
                 arguments.step_over(Cost::STEP).at_most(sum(work, Some(given)))
             }
         }

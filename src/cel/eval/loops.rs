@@ -7,7 +7,7 @@ use super::evaluator::Evaluator;
 use crate::fault::{ErrorCode, Fault};
 use crate::plan::{Loop, LoopKind, NodeId};
 use crate::types::At;
-use crate::value::{Entries, Growth, Key, List, Map, Repeated, Value, View};
+use crate::value::{Entries, Growth, Key, List, Map, Repeated, TimeOrder, Value, View};
 
 /// What a loop goes through.
 pub(super) enum Range<'a> {
@@ -63,6 +63,14 @@ impl<'a> Range<'a> {
         match *self {
             Self::List(List::Live { of, at }) => of.growth(at).map(|growth| (at, growth)),
             Self::Map(Map::Live { of, at }) => of.growth(at).map(|growth| (at, growth)),
+            _ => None,
+        }
+    }
+
+    /// How it grows, and which of its settled elements stand in the order of time, if its host knows that of some.
+    pub(super) fn time_order(&self) -> Option<(Growth<'a>, TimeOrder)> {
+        match *self {
+            Self::List(List::Live { of, at }) => Some((of.growth(at)?, of.time_order(at)?)),
             _ => None,
         }
     }

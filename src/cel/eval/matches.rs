@@ -137,7 +137,7 @@ impl<'a> Evaluator<'a, '_, '_> {
 }
 
 /// Where an element stands in a list, by its position counted from the oldest.
-fn element_at(position: usize, length: usize, end: GrowingEnd) -> usize {
+pub(super) fn element_at(position: usize, length: usize, end: GrowingEnd) -> usize {
     match end {
         GrowingEnd::Back => position,
         GrowingEnd::Front => length.saturating_sub(position).saturating_sub(1),

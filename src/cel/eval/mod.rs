@@ -20,6 +20,7 @@ mod read;
 mod run;
 mod select;
 mod tally;
+mod windows;
 
 pub use activation::{Activation, HostFunctions, Interruption};
 pub use error::{EvalError, Stop};

@@ -37,6 +37,13 @@ impl Tally {
         self.over = deciding == Some(held);
     }
 
+    /// So many more rounds, in each of which the predicate held, or in none.
+    pub(super) fn add_many(&mut self, rounds: usize, held: bool, deciding: Option<bool>) {
+        let more = if held { i64::try_from(rounds).unwrap_or(i64::MAX) } else { 0 };
+        self.count = self.count.saturating_add(more);
+        self.over = rounds > 0 && deciding == Some(held);
+    }
+
     /// What these rounds and then those come to.
     ///
     /// # Errors
@@ -91,6 +98,13 @@ impl<'a> Evaluator<'a, '_, '_> {
                         self.matches(id, inner, correlation, range, at, &growth)?
                     }
                     None => None,
+                };
+                let window = inner.window.filter(|_| found.is_none() && keeps && range.len() >= MANY);
+                let found = match window.zip(range.time_order()) {
+                    Some((window, (growth, order))) => {
+                        self.windowed(id, inner, window, range, &growth, order)?
+                    }
+                    None => found,
                 };
                 match found {
                     Some(tally) => tally,

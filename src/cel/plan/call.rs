@@ -69,19 +69,26 @@ impl Planner<'_> {
                 }),
                 _ => Node::Fail(ErrorCode::NoMatchingOverload.into()),
             },
-            Code::Given { variable, code, accepts } => {
+            Code::Given { variables, code, accepts, is_of_time } => {
                 for (position, &operand) in operands.iter().enumerate() {
                     if self.constant(operand).is_some_and(|constant| !accepts(position, constant)) {
                         let span = self.spans.get(operand.0 as usize).copied();
                         self.bad_arguments.extend(span.map(|span| (span, declaration.function.name)));
                     }
                 }
-                let Some(known) = self.env.variable(variable) else {
-                    return self.fail(expr, ErrorCode::Unbound);
-                };
-                let given = self.add(expr, Node::Variable(known.slot));
-                let args = operands.into_iter().chain([given]).collect();
-                Node::Call { name: declaration.function.name, code, args }
+                let mut args = operands;
+                for (position, variable) in variables.iter().enumerate() {
+                    let given = match self.env.variable(variable) {
+                        Some(known) => Node::Variable(known.slot),
+                        None if position > 0 => Node::Constant(Value::Null),
+                        None => return self.fail(expr, ErrorCode::Unbound),
+                    };
+                    args.push(self.add(expr, given));
+                }
+                let args = args.into();
+                let id = self.add(expr, Node::Call { name: declaration.function.name, code, args });
+                self.of_time.extend(is_of_time.then_some(id));
+                return id;
             }
             Code::Host => {
                 let (name, member) = (declaration.name, receiver.is_some());

@@ -7,6 +7,7 @@
 use super::correlation::correlation;
 use super::node::{Local, Loop, LoopKind, Node, NodeId, Summand};
 use super::planner::Planner;
+use super::window::window;
 use crate::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind};
 use crate::value::FoldId;
 
@@ -83,10 +84,13 @@ impl Planner<'_> {
             .and_then(|predicate| correlation(&self.nodes, inside, predicate, first))
             // of a sum the elements that are left out must be those that do not count
             .filter(|found| !(found.otherwise && matches!(kind, LoopKind::Sum(_))));
-        self.add(
-            expr,
-            Node::Loop(Box::new(Loop { kind, range, first, second, filter, body, fold, correlation })),
-        )
+        let is_sum = matches!(kind, LoopKind::Sum(_));
+        let window = predicate
+            .filter(|_| goes_on && !is_fold)
+            .and_then(|predicate| window(&self.nodes, &self.of_time, inside, predicate, first))
+            .filter(|found| !(found.otherwise && is_sum));
+        let parts = Loop { kind, range, first, second, filter, body, fold, correlation, window };
+        self.add(expr, Node::Loop(Box::new(parts)))
     }
 }
 

@@ -39,9 +39,9 @@ pub(super) fn correlation(nodes: &[Node], inside: usize, body: NodeId, first: Lo
     Some(Correlation { id: FoldId::next(), key, value, otherwise, others: others.into() })
 }
 
-struct Steps<'n> {
-    nodes: &'n [Node],
-    first: Local,
+pub(super) struct Steps<'n> {
+    pub(super) nodes: &'n [Node],
+    pub(super) first: Local,
 }
 
 impl Steps<'_> {
@@ -79,7 +79,7 @@ impl Steps<'_> {
     }
 
     /// Whether steps read no variable of the loop.
-    fn is_outside(&self, steps: RangeInclusive<usize>) -> bool {
+    pub(super) fn is_outside(&self, steps: RangeInclusive<usize>) -> bool {
         self.all(steps, |node| !matches!(node, Node::Local(local) if local.0 >= self.first.0))
     }
 

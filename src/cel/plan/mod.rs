@@ -11,9 +11,10 @@ mod correlation;
 mod node;
 mod planner;
 mod question;
+mod window;
 
 pub use comparison::{Arithmetic, Comparison};
-pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId};
+pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Window};
 pub(crate) use planner::plan;
 pub use question::Question;
 

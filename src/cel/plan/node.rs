@@ -221,6 +221,20 @@ pub struct Loop {
     pub(crate) fold: Option<FoldId>,
     /// How elements are left out that cannot matter, if the predicate compares a part of each with a value of its surroundings.
     pub(crate) correlation: Option<Correlation>,
+    /// The same if the predicate asks of each whether it is late enough.
+    pub(crate) window: Option<Window>,
+}
+
+/// A predicate that asks of each element whether it is late enough: `within(t, '1h') && …`, or `!within(t, '1h') || …`. In a list that stands in the
+/// order of time the elements that are too early are found at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// The call that asks it.
+    pub(crate) call: NodeId,
+    /// What the predicate comes to where the element is too early.
+    pub(crate) otherwise: bool,
+    /// Whether the predicate asks nothing else.
+    pub(crate) is_alone: bool,
 }
 
 /// A predicate that compares a part of each element with a value that is the same for all: `t.id == input.id && …`, or

@@ -37,6 +37,7 @@ pub(crate) fn plan(checked: &Checked, env: &Env, fold: Fold) -> Plan {
         memos: 0,
         pattern_bytes: 0,
         bad_arguments: Vec::new(),
+        of_time: Vec::new(),
         env,
         properties: Extent::max_properties(env.limits()),
     };
@@ -67,6 +68,8 @@ pub(super) struct Planner<'c> {
     memos: u32,
     /// The bytes that compiled patterns hold.
     pub(super) pattern_bytes: usize,
+    /// The calls that ask of an element if it is late enough.
+    pub(super) of_time: Vec<NodeId>,
     /// Constants with which a call always fails.
     pub(super) bad_arguments: Vec<(Span, &'static str)>,
     pub(super) env: &'c Env,

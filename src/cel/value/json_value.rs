@@ -85,12 +85,12 @@ impl Json {
 
 impl PartialEq for Json {
     /// Equality as CEL has it: `1` equals `1.0`, and the order of keys does not count. What is left of a value that was
-    /// shortened equals what is left of the same value.
+    /// shortened equals what is left of the same value, and a value that was dropped equals another one.
     fn eq(&self, other: &Self) -> bool {
-        match (self.shortened(), other.shortened()) {
-            (None, None) => self.value().equals(&other.value()),
-            (one, other) => one == other,
+        if self.is_shortened() || other.is_shortened() {
+            return self.is_shortened() == other.is_shortened() && self.shortened() == other.shortened();
         }
+        self.value().equals(&other.value())
     }
 }
 

@@ -101,6 +101,25 @@ pub trait LiveRecord: fmt::Debug + Sync {
     }
 }
 
+/// Which elements of a list stand in the order of time, by their positions counted from the oldest.
+///
+/// ```
+/// use celador_cel::TimeOrder;
+///
+/// // five elements whose times are 3, 4, 1, 2, 2: the clock went back once
+/// let order = TimeOrder { from: 2, latest_before: Some(1) };
+/// assert!(order.latest_before < Some(order.from));
+/// // of a list whose times never went back all elements are in order
+/// assert_eq!(TimeOrder::default(), TimeOrder { from: 0, latest_before: None });
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TimeOrder {
+    /// None of the elements from here on is earlier than the one ahead of it.
+    pub from: usize,
+    /// The latest of the elements ahead of these; absent if there are none.
+    pub latest_before: Option<usize>,
+}
+
 /// A list in a host's structs, read where it lies.
 ///
 /// ```
@@ -177,6 +196,12 @@ pub trait LiveList: fmt::Debug + Sync {
     /// may be such a null: `t.result.id` then is null where `t` has no result.
     fn has_gaps(&self, _at: At) -> bool {
         false
+    }
+
+    /// Which of the settled elements stand in the order of time, so that those that are too early for a loop that asks
+    /// ([`Code::Given`](crate::Code::Given)) are found at once. Nothing for a list of which the host does not know.
+    fn time_order(&self, _at: At) -> Option<TimeOrder> {
+        None
     }
 
     /// How the list grows, if that is all that happens to it: loops over it then go on where they were.

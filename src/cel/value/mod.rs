@@ -30,7 +30,7 @@ pub(crate) use json::Guess;
 pub use json::{Json, JsonError, JsonRef, Shortened};
 pub use json_parts::{Keys, Part};
 pub use list::List;
-pub use live::{LiveList, LiveRecord, Repeated, View};
+pub use live::{LiveList, LiveRecord, Repeated, TimeOrder, View};
 pub use map::{Entries, Key, Map};
 pub use opaque::{Cidr, Opaque};
 pub(crate) use time::CalendarField;

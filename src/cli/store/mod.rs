@@ -9,6 +9,8 @@ mod list;
 mod log;
 mod purge;
 
+pub(super) use log::Log;
+
 use super::operator::Operator;
 use super::{ExitCode, Failure, Format, Screen, clock, load_engine, messages};
 use celador_store::StoreLimits;

@@ -16,7 +16,12 @@ pub struct CallAtHand {
     pub tool: Arc<str>,
     /// Its tags, in order: `call.tags`.
     pub tags: Box<[Arc<str>]>,
+    /// Its parameters that the agent's manifest binds. Expressions see them through `sources` alone.
+    pub bound: Box<[Arc<str>]>,
 }
+
+/// The slot of the parameters that are bound. It is none of the fields, so no expression names it.
+pub(super) const BOUND_SLOT: usize = 3;
 
 /// The fields, in the order of their slots.
 const FIELDS: [(&str, &str); 3] = [
@@ -24,6 +29,10 @@ const FIELDS: [(&str, &str); 3] = [
     ("tool", "its tool or agent, as the agent's manifest names it"),
     ("tags", "its tags, in order"),
 ];
+
+/// Which list of texts a view is.
+const TAGS: At = At(0);
+const BOUND: At = At(1);
 
 static SHAPE: LazyLock<Arc<RecordType>> = LazyLock::new(|| shape([None, None, None]));
 
@@ -43,10 +52,14 @@ impl CallAtHand {
         Type::Record(shape([names, tools, tags]))
     }
 
+    fn texts(&self, at: At) -> &[Arc<str>] {
+        if at == BOUND { &self.bound } else { &self.tags }
+    }
+
     /// `call`, as expressions see it.
     #[must_use]
     pub fn value(&self) -> Value<'_> {
-        Value::record(self, At(0))
+        Value::record(self, TAGS)
     }
 }
 
@@ -68,22 +81,23 @@ impl LiveRecord for CallAtHand {
         &SHAPE
     }
 
-    fn field(&self, at: At, slot: usize) -> Option<View<'_>> {
+    fn field(&self, _: At, slot: usize) -> Option<View<'_>> {
         match slot {
             0 => Some(View::Text(&self.function)),
             1 => Some(View::Text(&self.tool)),
-            2 => Some(View::List { of: self, at }),
+            2 => Some(View::List { of: self, at: TAGS }),
+            BOUND_SLOT => Some(View::List { of: self, at: BOUND }),
             _ => None,
         }
     }
 }
 
 impl LiveList for CallAtHand {
-    fn len(&self, _: At) -> usize {
-        self.tags.len()
+    fn len(&self, at: At) -> usize {
+        self.texts(at).len()
     }
 
-    fn item(&self, _: At, index: usize) -> Option<View<'_>> {
-        self.tags.get(index).map(|tag| View::Text(tag))
+    fn item(&self, at: At, index: usize) -> Option<View<'_>> {
+        self.texts(at).get(index).map(|text| View::Text(text))
     }
 }

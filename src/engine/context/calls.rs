@@ -9,7 +9,7 @@
 //! known; its number, its time, its result and how it ended are null or `open`.
 
 use super::call_type::OPEN;
-use super::history::InvocationRecord;
+use super::invocation::Logged;
 use super::open_calls::OpenInvocation;
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
@@ -61,7 +61,7 @@ impl TaskContext {
     /// A field of the call at a position of the log.
     pub(super) fn call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
         let call = self.history.log().get(position as usize)?;
-        let InvocationRecord { function, at, input, output, status, .. } = call;
+        let Logged { function, at, input, output, status, .. } = call;
         Some(match slot {
             0 => View::Int(i64::from(position).saturating_add(1)),
             1 => View::Time(at.as_str()),

@@ -4,11 +4,13 @@
 //! the state after it. Histories only grow, but for the last input and the last response, which may still be replaced or
 //! taken back, and invocations that become restricted: so all costs are linear in what changed.
 
-use super::history::InvocationStatus;
+use super::dropped::Dropped;
+use super::invocation::InvocationStatus;
 use super::labels::Labelling;
 use super::snapshot::{ContextState, Kept, StoredInvocation};
 use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
+use crate::amount::Amount;
 use crate::cel::Json;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -41,6 +43,8 @@ pub struct ContextChange {
     model: Option<Arc<str>>,
     prompt_tokens: u64,
     completion_tokens: u64,
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    spend: Amount,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
     turns: Tail<TurnKind>,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
@@ -57,6 +61,9 @@ pub struct ContextChange {
     shortened: Vec<(u32, Kept)>,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
     labels: Tail<Labelling>,
+    /// What was dropped by now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    dropped: Option<Dropped>,
 }
 
 /// What a list ends in now: so many entries of before, then these. Nothing if it is as it was.
@@ -121,16 +128,20 @@ impl TaskContext {
     #[must_use]
     pub fn change_since(&self, mark: &ContextMark) -> ContextChange {
         let turns = self.turns().skip(mark.turns).collect();
-        let invocations = self.invocations().skip(mark.invocations);
+        let invocations = self.history.told_from(mark.invocations);
         let invocations = invocations.map(|invocation| self.stored(invocation)).collect();
         let restricted = self.history.restrictions().iter().skip(mark.restrictions).copied();
         let earlier = |position: &u32| (*position as usize) < mark.invocations;
         let shortened = self.history.shortenings().iter().skip(mark.shortenings).copied().filter(earlier);
-        let kept = |position| Some((position, Kept::of(self.history.log().get(position as usize)?)));
+        let kept = |position| {
+            let invocation = self.history.log().get(position as usize)?;
+            Some((position, Kept::of(&invocation.input, invocation.output.as_ref())))
+        };
         ContextChange {
             model: (self.start.model != mark.model).then(|| self.start.model.clone()),
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
+            spend: self.spend(),
             turns: Tail::new(mark.turns, mark.turns, turns),
             inputs: self.inputs.tail_since(&mark.inputs),
             outputs: self.outputs.tail_since(&mark.outputs),
@@ -142,6 +153,7 @@ impl TaskContext {
                 mark.labels,
                 self.labellings().skip(mark.labels).cloned().collect(),
             ),
+            dropped: self.dropped(),
         }
     }
 }
@@ -186,6 +198,7 @@ impl ContextState {
             model: None,
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
+            spend: self.spend,
             turns: Tail::default(),
             inputs: Tail::default(),
             outputs: Tail::default(),
@@ -193,6 +206,7 @@ impl ContextState {
             restricted: Vec::new(),
             shortened: Vec::new(),
             labels: Tail::default(),
+            dropped: None,
         }
     }
 
@@ -202,6 +216,7 @@ impl ContextState {
         self.model = change.model.unwrap_or(self.model);
         self.prompt_tokens = change.prompt_tokens;
         self.completion_tokens = change.completion_tokens;
+        self.spend = change.spend;
         let mut fits = change.turns.put_to(&mut self.turns);
         fits &= change.inputs.put_to(&mut self.inputs);
         fits &= change.outputs.put_to(&mut self.outputs);
@@ -219,6 +234,7 @@ impl ContextState {
         }
         fits &= change.invocations.put_to(&mut self.invocations);
         fits &= change.labels.put_to(&mut self.labels);
+        self.dropped = change.dropped.or(self.dropped);
         fits.then_some(self)
     }
 }

@@ -42,9 +42,11 @@ pub const WITHIN: &[Function] = &[Function {
         ("within({'at': null}, '1h')", "error: no_matching_overload"),
     ],
     code: Code::Given {
-        variable: "now",
+        variables: &["now"],
         code: within,
         accepts: |position, value| position != 1 || value.as_str().is_none_or(|text| span(text).is_some()),
+        // what is later than `now` is within every span, so it holds of a list's end
+        is_of_time: true,
     },
 }];
 

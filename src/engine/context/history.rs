@@ -3,65 +3,20 @@
 //! Recording copies nothing of what is there, and every read is constant time: counts are kept, never recounted, and the lists of a
 //! record (`outputs`, `timestamps`, …) are newest-first views over its positions (`REC-03`). All lists of a record are
 //! views over the same positions, so they cannot differ in length (`REC-02`), and an invocation has one status, so
-//! exactly one of its three flags is true (`REC-04`). Nothing is ever removed.
+//! exactly one of its three flags is true (`REC-04`). No invocation is ever removed. Of its values those may be dropped that no rule
+//! reads: the invocation then takes its place in the log and no more.
 
-use super::call_type::{ERRORED, RESTRICTED, SUCCESSFUL};
+use super::dropped::{Dropped, RunningDigest};
+use super::invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, KeptPart, Logged};
 use super::log::Log;
-use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::shorten::shorten;
+use super::times::Times;
+use super::values_on_path::CallValues;
 use crate::cel::Json;
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// An invocation on record: its position in the log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct InvocationId(pub(super) u32);
-
-/// How an invocation ended (`REC-04`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum InvocationStatus {
-    /// The capability gave a result.
-    Successful,
-    /// The capability failed, or the call could not be formed (`REC-07`).
-    Errored,
-    /// Middleware stopped the call or withheld its result (`REC-05`, `REC-06`).
-    Restricted,
-}
-
-/// Who wants a capability carried out, or has had it done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub enum Caller {
-    /// The model: it counts towards `max_tool_calls` (`LIM-09`).
-    Model,
-    /// An invoke step: it does not (`LIM-11`), and the model sees nothing of it (`MW-14`).
-    Middleware,
-}
-
-/// One attempt to run a function.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InvocationRecord {
-    /// The function.
-    pub function: FunctionId,
-    /// When.
-    pub at: Moment,
-    /// The resolved arguments (`REC-08`).
-    pub input: Json,
-    /// The result as the capability gave it (`MW-16`); `None` if the capability did not run.
-    pub output: Option<Json>,
-    /// How it ended.
-    pub status: InvocationStatus,
-    /// Whether the capability itself ran; `before_first` depends on it (`MW-41`).
-    pub executed: bool,
-    /// Who asked for it.
-    pub origin: Caller,
-    /// The child task, if the function is a sub-agent and got that far (`REC-14`).
-    pub task_id: Option<Arc<str>>,
-}
 
 /// How many invocations ended in each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,17 +27,6 @@ pub struct Counts {
     pub errored: u32,
     /// `count_restricted`
     pub restricted: u32,
-}
-
-impl InvocationStatus {
-    /// The word that expressions see.
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Successful => SUCCESSFUL,
-            Self::Errored => ERRORED,
-            Self::Restricted => RESTRICTED,
-        }
-    }
 }
 
 impl Counts {
@@ -110,6 +54,7 @@ impl Counts {
 pub(super) struct Record {
     /// Positions in the log, oldest first.
     positions: Log<u32>,
+    pub(super) times: Times,
     pub(super) counts: Counts,
     /// The model's calls that ran.
     executed: u32,
@@ -117,15 +62,10 @@ pub(super) struct Record {
     pub(super) rewritten: u64,
     /// How often a value was shortened that had been read whole.
     pub(super) shortened: u64,
-}
-
-/// A part of an invocation that may be kept as its digest only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeptPart {
-    /// The arguments that middleware formed.
-    Input,
-    /// The result.
-    Output,
+    /// Of how many the arguments were dropped.
+    dropped_inputs: u32,
+    /// The same of results.
+    dropped_outputs: u32,
 }
 
 /// What an invocation takes besides its documents: its place in the log and in two records.
@@ -134,7 +74,15 @@ const INVOCATION_BYTES: usize = 128;
 /// The log, and what is kept about it.
 #[derive(Clone, Debug)]
 pub(super) struct History {
-    log: Log<InvocationRecord>,
+    log: Log<Logged>,
+    /// Whether they stand in the order of time.
+    pub(super) times: Times,
+    /// The child tasks of those that got as far as one.
+    task_ids: BTreeMap<u32, Arc<str>>,
+    /// What was dropped.
+    dropped: RunningDigest,
+    /// What stands in the place of a value that was dropped: one document for all of them.
+    nothing: Option<Json>,
     /// The positions that were made restricted, in that order.
     restrictions: Log<u32>,
     /// The positions of which a value was shortened, in that order.
@@ -166,6 +114,10 @@ impl History {
     pub(super) fn new(schema: &ContextSchema) -> Self {
         Self {
             log: Log::default(),
+            times: Times::default(),
+            task_ids: BTreeMap::new(),
+            dropped: RunningDigest::default(),
+            nothing: None,
             restrictions: Log::default(),
             shortenings: Log::default(),
             lacking_bytes: 0,
@@ -177,23 +129,75 @@ impl History {
         }
     }
 
-    /// Appends an invocation. One of a function that the schema does not have is in the log and in no record.
-    pub(super) fn record(&mut self, schema: &ContextSchema, invocation: InvocationRecord) -> InvocationId {
+    /// Appends an invocation, of which only these values are kept. One of a function that the schema does not have is in the log and in
+    /// no record. Constant time, but for the digest of what is dropped.
+    pub(super) fn record(
+        &mut self,
+        schema: &ContextSchema,
+        mut invocation: InvocationRecord,
+        kept: CallValues,
+    ) -> InvocationId {
         let position = u32::try_from(self.log.len()).unwrap_or(u32::MAX);
+        if !kept.input {
+            self.drop_value(&mut invocation.input, position, KeptPart::Input);
+        }
+        if let Some(output) = invocation.output.as_mut().filter(|_| !kept.output) {
+            self.drop_value(output, position, KeptPart::Output);
+        }
+        let [no_input, no_output] = [Some(&invocation.input), invocation.output.as_ref()]
+            .map(|value| u32::from(value.is_some_and(Json::is_dropped)));
         let by_model = invocation.origin == Caller::Model;
         for &record in schema.records_of(invocation.function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
-            record.positions.push(position);
+            let Record { positions, times, .. } = record;
+            let index = u32::try_from(positions.len()).unwrap_or(u32::MAX);
+            let time = |index: u32| Some(self.log.get(*positions.get(index as usize)? as usize)?.at);
+            times.add(index, invocation.at, time);
+            positions.push(position);
             record.counts.add(invocation.status);
             record.executed = record.executed.saturating_add(u32::from(by_model && invocation.executed));
+            record.dropped_inputs = record.dropped_inputs.saturating_add(no_input);
+            record.dropped_outputs = record.dropped_outputs.saturating_add(no_output);
         }
         self.delegations =
             self.delegations.saturating_add(u32::from(schema.is_delegation(invocation.function)));
         self.calls_by_model = self.calls_by_model.saturating_add(u32::from(by_model));
-        self.document_bytes = self.document_bytes.saturating_add(invocation.document_bytes());
-        self.lacking_bytes = self.lacking_bytes.saturating_add(invocation.lacking_bytes());
-        self.log.push(invocation);
+        let InvocationRecord { function, at, input, output, status, executed, origin, task_id } = invocation;
+        let logged = Logged { input, output, at, function, status, executed, origin };
+        let of_child = task_id.as_ref().map_or(0, |id| id.len());
+        self.task_ids.extend(task_id.map(|id| (position, id)));
+        let documents = logged.document_bytes().saturating_add(of_child);
+        self.document_bytes = self.document_bytes.saturating_add(documents);
+        self.lacking_bytes = self.lacking_bytes.saturating_add(logged.lacking_bytes());
+        self.times.add(position, at, |position| Some(self.log.get(position as usize)?.at));
+        self.log.push(logged);
         InvocationId(position)
+    }
+
+    /// Puts nothing in the place of a value.
+    fn drop_value(&mut self, value: &mut Json, position: u32, part: KeptPart) {
+        if !value.is_shortened() {
+            self.dropped.add(position, part, value);
+            *value = self.nothing.get_or_insert_with(Json::dropped).clone();
+        }
+    }
+
+    /// What was dropped so far.
+    pub(super) fn dropped(&self) -> Option<Dropped> {
+        self.dropped.told()
+    }
+
+    /// Goes on from what was dropped before; whether that is what it says.
+    pub(super) fn resume_dropped(&mut self, dropped: &Dropped) -> bool {
+        RunningDigest::resume(dropped).map(|dropped| self.dropped = dropped).is_some()
+    }
+
+    /// Of how many invocations of a record a value was dropped.
+    pub(super) fn dropped_of(&self, record: u32, part: KeptPart) -> u32 {
+        self.of(record).map_or(0, |record| match part {
+            KeptPart::Input => record.dropped_inputs,
+            KeptPart::Output => record.dropped_outputs,
+        })
     }
 
     /// Changes the status of an invocation to restricted. Constant time; its result stays.
@@ -254,12 +258,40 @@ impl History {
     }
 
     /// The invocations, oldest first.
-    pub(super) fn log(&self) -> &Log<InvocationRecord> {
+    pub(super) fn log(&self) -> &Log<Logged> {
         &self.log
     }
 
-    pub(super) fn get(&self, id: InvocationId) -> Option<&InvocationRecord> {
+    pub(super) fn get(&self, id: InvocationId) -> Option<&Logged> {
         self.log.get(id.0 as usize)
+    }
+
+    /// The child task of the invocation at a position.
+    pub(super) fn task_id(&self, position: u32) -> Option<&Arc<str>> {
+        self.task_ids.get(&position)
+    }
+
+    /// An invocation with all that is known of it. Its documents are shared.
+    pub(super) fn told(&self, position: u32, logged: &Logged) -> InvocationRecord {
+        InvocationRecord {
+            function: logged.function,
+            at: logged.at,
+            input: logged.input.clone(),
+            output: logged.output.clone(),
+            status: logged.status,
+            executed: logged.executed,
+            origin: logged.origin,
+            task_id: self.task_id(position).cloned(),
+        }
+    }
+
+    /// All invocations from a position on, oldest first.
+    pub(super) fn told_from(
+        &self,
+        start: usize,
+    ) -> impl DoubleEndedIterator<Item = InvocationRecord> + ExactSizeIterator {
+        let [start_at, end] = [start, self.log.len()].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
+        self.log.iter_from(start).zip(start_at..end).map(|(logged, position)| self.told(position, logged))
     }
 
     /// A function's or tool's record.
@@ -268,7 +300,7 @@ impl History {
     }
 
     /// An invocation of a record, 0 the most recent.
-    pub(super) fn newest(&self, record: u32, index: usize) -> Option<&InvocationRecord> {
+    pub(super) fn newest(&self, record: u32, index: usize) -> Option<&Logged> {
         self.log.get(self.newest_position(record, index)? as usize)
     }
 
@@ -293,21 +325,8 @@ impl History {
         let positions = positions.fold(0, usize::saturating_add);
         let records = self.records.len().saturating_mul(size_of::<Record>());
         let log = self.log.heap_bytes().saturating_add(self.document_bytes);
-        log.saturating_add(records).saturating_add(positions).saturating_add(self.restrictions.heap_bytes())
-    }
-}
-
-impl InvocationRecord {
-    /// The bytes of its values that the task had no room for.
-    fn lacking_bytes(&self) -> u64 {
-        let values = std::iter::once(&self.input).chain(&self.output).filter_map(Json::shortened);
-        values.filter(|value| value.lacks_room).fold(0, |sum, value| sum.saturating_add(value.bytes))
-    }
-
-    /// The bytes on the heap, as if nothing of it were shared.
-    fn document_bytes(&self) -> usize {
-        let output = self.output.as_ref().map_or(0, Json::heap_bytes);
-        let task_id = self.task_id.as_ref().map_or(0, |id| id.len());
-        self.input.heap_bytes().saturating_add(output).saturating_add(task_id)
+        let task_ids = self.task_ids.len().saturating_mul(size_of::<(u32, Arc<str>)>());
+        let others = self.restrictions.heap_bytes().saturating_add(task_ids);
+        log.saturating_add(records).saturating_add(positions).saturating_add(others)
     }
 }

@@ -9,6 +9,8 @@ use crate::cel::{Code, ErrorCode, Fault, Function, Map, Meter, Value};
 pub const LABELS: &str = "labels";
 /// The name of the function that gives what a value was copied from.
 pub const SOURCES: &str = "sources";
+/// What the context is asked for the bindings of the call at hand; no function of this name exists.
+pub(super) const BINDINGS: &str = "@bindings";
 
 const COST: &str =
     "1 for each letter of the texts, a tenth of the values that they may repeat, and what is built";
@@ -26,12 +28,12 @@ pub const LABELLING: &[Function] = &[
             ("'untrusted' in labels({'to': 'MALLORY@evil.example'})", "true"),
             ("labels(17)", "[]"),
         ],
-        code: Code::Given { variable: "context", code: labels, accepts: |_, _| true },
+        code: Code::Given { variables: &["context"], code: labels, accepts: |_, _| true, is_of_time: false },
     },
     Function {
         name: SOURCES,
-        doc: "what a value was copied from, whole or in part: of each result and input its `kind` (`call` or `input`), `fn` (null for an input), `seq` (its number, from 1) and \
-              `labels`",
+        doc: "what a value was copied from, whole or in part: of each result, input and bound argument of the call at hand its `kind` (`call`, `input` or `binding`), `fn` (null \
+              for an input), `seq` (its number, from 1; null for a binding) and `labels`, and of a binding the `name` of the parameter",
         cost: COST,
         overloads: &[("sources_dyn", "sources(dyn) -> list(map(string, dyn))")],
         examples: &[
@@ -42,22 +44,38 @@ pub const LABELLING: &[Function] = &[
                 "[{'kind': 'call', 'fn': 'web_fetch', 'seq': 1, 'labels': ['untrusted']}]",
             ),
         ],
-        code: Code::Given { variable: "context", code: sources, accepts: |_, _| true },
+        code: Code::Given {
+            variables: &["context", "call", "input"],
+            code: sources,
+            accepts: |_, _| true,
+            is_of_time: false,
+        },
     },
 ];
 
 fn labels<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
-    asked(LABELS, meter, args)
+    match args {
+        [about, Value::Map(Map::Live { of, at })] => of.answer(*at, LABELS, about, meter),
+        _ => Err(NO_CONTEXT.into()),
+    }
 }
 
 fn sources<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
-    asked(SOURCES, meter, args)
-}
-
-fn asked<'a>(question: &str, meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
-    match args {
-        [about, Value::Map(Map::Live { of, at })] => of.answer(*at, question, about, meter),
-        // an expression that is tried out on some JSON: nobody knows where that came from
-        _ => Err(ErrorCode::Unbound.into()),
+    let [about, Value::Map(Map::Live { of, at }), call, input] = args else { return Err(NO_CONTEXT.into()) };
+    let sources = of.answer(*at, SOURCES, about, meter)?;
+    if !matches!(call, Value::Map(_)) {
+        return Ok(sources);
+    }
+    let asked = Value::list(vec![Value::clone(about), Value::clone(call), Value::clone(input)]);
+    let bindings = of.answer(*at, BINDINGS, &asked, meter)?;
+    match (&sources, &bindings) {
+        (_, Value::List(bindings)) if bindings.is_empty() => Ok(sources),
+        (Value::List(sources), Value::List(bindings)) => {
+            Ok(Value::list(sources.iter().chain(bindings.iter()).collect()))
+        }
+        _ => Err(NO_CONTEXT.into()),
     }
 }
+
+/// An expression is tried out on some JSON: nobody knows where that came from.
+const NO_CONTEXT: ErrorCode = ErrorCode::Unbound;

@@ -2,7 +2,8 @@
 //!
 //! In: labels that are given to a value, or taken from it. Out: an append-only record of that with the step that did it, and what follows
 //! from it for each value. A label that was taken from a value is one that the value vouches against: a text that stands in it as a whole
-//! is not labelled so, wherever else it stands. Each change costs a look-up.
+//! is not labelled so, wherever else it stands. What observed steps do stands beside it: observed steps alone see it, after all that was
+//! done. Each change costs a look-up.
 
 use super::log::Log;
 use serde::{Deserialize, Serialize};
@@ -50,6 +51,20 @@ pub struct Labelling {
     /// The step of a policy that did it, as `acme/mail#web`; nothing where the labels came along with a delegation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Arc<str>>,
+    /// Who sees it.
+    #[serde(default, skip_serializing_if = "SeenBy::is_everybody")]
+    pub seen_by: SeenBy,
+}
+
+/// Who sees what was done with labels.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SeenBy {
+    /// All steps.
+    #[default]
+    Everybody,
+    /// Observed steps alone, as an observed step would have done it.
+    Observed,
 }
 
 /// What is known of one value.
@@ -60,13 +75,21 @@ pub(super) struct Marks {
     pub(super) vouched: LabelSet,
 }
 
+/// What is known of all values.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MarkTable {
+    marks: BTreeMap<ValueSource, Marks>,
+    /// The values that vouch against labels.
+    vouching: BTreeSet<ValueSource>,
+}
+
 /// All that was said of values of a task.
 #[derive(Clone, Debug, Default)]
 pub(super) struct LabelRecord {
     changes: Log<Labelling>,
-    marks: BTreeMap<ValueSource, Marks>,
-    /// The values that vouch against labels.
-    vouching: BTreeSet<ValueSource>,
+    enforced: MarkTable,
+    /// What observed steps see, once one of them has done something.
+    observed: Option<Box<MarkTable>>,
     bytes: usize,
 }
 
@@ -85,9 +108,15 @@ impl ValueSource {
     }
 }
 
-impl LabelRecord {
-    pub(super) fn push(&mut self, labelling: Labelling) {
-        let Labelling { of, change, labels, by: _ } = &labelling;
+impl SeenBy {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+    fn is_everybody(&self) -> bool {
+        *self == Self::Everybody
+    }
+}
+
+impl MarkTable {
+    fn take(&mut self, Labelling { of, change, labels, .. }: &Labelling) {
         let marks = self.marks.entry(*of).or_default();
         let (to, from) = match change {
             LabelChange::Given => (&mut marks.labels, &mut marks.vouched),
@@ -95,7 +124,6 @@ impl LabelRecord {
             LabelChange::Forgotten => {
                 self.marks.remove(of);
                 self.vouching.remove(of);
-                self.add(labelling);
                 return;
             }
         };
@@ -106,24 +134,11 @@ impl LabelRecord {
         } else {
             self.vouching.insert(*of);
         }
-        self.add(labelling);
     }
 
-    fn add(&mut self, labelling: Labelling) {
-        self.bytes = self.bytes.saturating_add(labelling.bytes());
-        self.changes.push(labelling);
-    }
-
-    /// A value that was under test has gone.
-    pub(super) fn forget(&mut self, of: ValueSource) {
-        if self.marks.contains_key(&of) {
-            self.push(Labelling { of, change: LabelChange::Forgotten, labels: LabelSet::new(), by: None });
-        }
-    }
-
-    /// Everything that was said, in order.
-    pub(super) fn changes(&self) -> &Log<Labelling> {
-        &self.changes
+    /// Whether nothing is known of any value.
+    pub(super) fn is_empty(&self) -> bool {
+        self.marks.is_empty()
     }
 
     /// What is known of a value of which something was said.
@@ -134,6 +149,52 @@ impl LabelRecord {
     /// The values that vouch against labels.
     pub(super) fn vouching(&self) -> impl Iterator<Item = (ValueSource, &LabelSet)> {
         self.vouching.iter().filter_map(|source| Some((*source, &self.marks.get(source)?.vouched)))
+    }
+}
+
+impl LabelRecord {
+    pub(super) fn push(&mut self, labelling: Labelling) {
+        let observed = match labelling.seen_by {
+            SeenBy::Everybody => {
+                self.enforced.take(&labelling);
+                self.observed.as_deref_mut()
+            }
+            SeenBy::Observed => {
+                let enforced = &self.enforced;
+                Some(&mut **self.observed.get_or_insert_with(|| Box::new(enforced.clone())))
+            }
+        };
+        if let Some(observed) = observed {
+            observed.take(&labelling);
+        }
+        self.bytes = self.bytes.saturating_add(labelling.bytes());
+        self.changes.push(labelling);
+    }
+
+    /// A value that was under test has gone.
+    pub(super) fn forget(&mut self, of: ValueSource) {
+        if self.seen_by(SeenBy::Observed).of(of).is_some() {
+            let (change, labels) = (LabelChange::Forgotten, LabelSet::new());
+            self.push(Labelling { of, change, labels, by: None, seen_by: SeenBy::Everybody });
+        }
+    }
+
+    /// Everything that was said, in order.
+    pub(super) fn changes(&self) -> &Log<Labelling> {
+        &self.changes
+    }
+
+    /// What is known of all values.
+    pub(super) fn seen_by(&self, who: SeenBy) -> &MarkTable {
+        match (who, &self.observed) {
+            (SeenBy::Observed, Some(observed)) => observed,
+            _ => &self.enforced,
+        }
+    }
+
+    /// Whether observed steps see other labels than all others.
+    pub(super) fn has_observed(&self) -> bool {
+        self.observed.is_some()
     }
 
     /// What it adds to the bytes of the task: counted the same way wherever it is.

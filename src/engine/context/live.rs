@@ -2,21 +2,32 @@
 //!
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
-use super::history::{InvocationRecord, InvocationStatus};
-use super::label_functions::{LABELS, SOURCES};
+use super::invocation::{InvocationStatus, Logged};
+use super::label_functions::{BINDINGS, LABELS, SOURCES};
+use super::labels::SeenBy;
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
 use crate::cel::{
-    At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, Value, View,
+    At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, TimeOrder,
+    Value, View,
 };
 use std::ops::Range;
+
+/// Which `context` it is that observed steps see; in all but labels it is that of the others.
+const OBSERVED: u32 = 1;
 
 impl TaskContext {
     /// `context`, as expressions see it.
     #[must_use]
     pub fn value(&self) -> Value<'_> {
         self.record_at(Part::Context, 0).into()
+    }
+
+    /// The same, as observed steps see it: with the labels that observed steps would have given and taken.
+    #[must_use]
+    pub fn observed_value(&self) -> Value<'_> {
+        self.record_at(Part::Context, OBSERVED).into()
     }
 
     /// The last input as guardrails and `exposes` see it: a list of one entry, on which a field may be selected
@@ -137,6 +148,7 @@ impl LiveRecord for TaskContext {
                 _ => self.capability_list(index, slot),
             },
             Part::Llm if slot == 1 => Some(self.record_at(Part::Tokens, 0)),
+            Part::Llm if slot == 2 => Some(View::Double(self.spend.nearest)),
             Part::History if slot == 0 => Some(self.list_at(Part::Turns, 0)),
             Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
             Part::Agent if slot == 2 => Some(View::Time(self.started.as_str())),
@@ -192,14 +204,16 @@ impl LiveRecord for TaskContext {
 
     fn answer(
         &self,
-        _: At,
+        at: At,
         question: &str,
         about: &Value<'_>,
         meter: &mut Meter<'_>,
     ) -> Result<Value<'static>, Fault> {
+        let who = if Part::of(at).1 == OBSERVED { SeenBy::Observed } else { SeenBy::Everybody };
         match question {
-            LABELS => self.answer_labels(about, meter),
-            SOURCES => self.answer_sources(about, meter),
+            LABELS => self.answer_labels(who, about, meter),
+            SOURCES => self.answer_sources(who, about, meter),
+            BINDINGS => self.answer_bindings(about, meter),
             _ => Err(Fault::no_overload([about.kind()])),
         }
     }
@@ -254,6 +268,10 @@ impl LiveList for TaskContext {
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, which)?.io.message().item(index).map(View::Json)
             }
+            Part::TaskIds => {
+                let position = self.history.newest_position(which, index)?;
+                Some(self.history.task_id(position).map_or(View::Null, |id| View::Text(id)))
+            }
             _ => self.history.newest(which, index).map(|invocation| one_of(part, invocation)),
         }
     }
@@ -297,6 +315,15 @@ impl LiveList for TaskContext {
 
     fn forwards(&self, at: At) -> bool {
         matches!(Part::of(at).0, Part::PendingInput | Part::PendingOutput)
+    }
+
+    /// Calls are recorded as they come to their end, and clocks may go back.
+    fn time_order(&self, at: At) -> Option<TimeOrder> {
+        match Part::of(at) {
+            (Part::Calls, _) => Some(self.history.times.order()),
+            (Part::RecordCalls | Part::Timestamps, record) => Some(self.history.of(record)?.times.order()),
+            _ => None,
+        }
     }
 
     /// All lists but those of one entry grow. The last input and response may still be replaced or taken back, and the
@@ -363,8 +390,8 @@ fn names<'a>(
     names
 }
 
-/// What an invocation has at its place in one of a record's lists.
-fn one_of(list: Part, invocation: &InvocationRecord) -> View<'_> {
+/// What an invocation has at its place in one of a record's lists, but for its child task.
+fn one_of(list: Part, invocation: &Logged) -> View<'_> {
     match list {
         Part::Timestamps => View::Time(invocation.at.as_str()),
         Part::RecordInputs => View::Json(invocation.input.root()),
@@ -373,8 +400,7 @@ fn one_of(list: Part, invocation: &InvocationRecord) -> View<'_> {
         }
         Part::Successful => View::Bool(invocation.status == InvocationStatus::Successful),
         Part::Errored => View::Bool(invocation.status == InvocationStatus::Errored),
-        Part::Restricted => View::Bool(invocation.status == InvocationStatus::Restricted),
-        _ => invocation.task_id.as_ref().map_or(View::Null, |id| View::Text(id)),
+        _ => View::Bool(invocation.status == InvocationStatus::Restricted),
     }
 }
 

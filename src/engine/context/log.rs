@@ -80,7 +80,12 @@ impl<T: Clone> Log<T> {
 
     /// The entries in order.
     pub(crate) fn iter(&self) -> Entries<'_, T> {
-        Entries { log: self, positions: 0..self.len() }
+        self.iter_from(0)
+    }
+
+    /// Those from a position on, in order.
+    pub(crate) fn iter_from(&self, start: usize) -> Entries<'_, T> {
+        Entries { log: self, positions: start..self.len().max(start) }
     }
 
     /// The bytes on the heap, sealed pieces in full even if clones share them. Constant time.
@@ -102,6 +107,11 @@ impl<'l, T: Clone> Iterator for Entries<'l, T> {
 
     fn next(&mut self) -> Option<&'l T> {
         self.positions.next().and_then(|position| self.log.get(position))
+    }
+
+    /// Constant time, so that to skip entries is.
+    fn nth(&mut self, count: usize) -> Option<&'l T> {
+        self.positions.nth(count).and_then(|position| self.log.get(position))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -27,6 +27,10 @@ pub(super) fn other_version(found: u32, known: u32) -> String {
     format!("the stored state has version {found}, and this one reads version {known}")
 }
 
+pub(super) const fn no_digest() -> &'static str {
+    "the stored state has something else than a digest of the values that were not kept"
+}
+
 pub(super) fn unknown_function(key: &str) -> String {
     format!("the stored state has an invocation of `{key}`, which the agent does not have")
 }
@@ -60,6 +64,9 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (_, Root::Parameters) => {
             "only the filter of an event knows `parameters`; resolved arguments are `input`"
         }
+        (Scope::ModelBefore | Scope::ModelAfter, Root::Counters) => {
+            "counters add up calls of tools, and a call of the model adds to none of them"
+        }
         (_, Root::Call) => "only the steps of a policy around calls know `call`",
         (_, Root::Item) => "only the fields of a polled event know `item`",
         (_, Root::Response | Root::Poll) => "only `poll.detect` knows the response of a poll",
@@ -80,6 +87,7 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (Scope::GuardrailBefore | Scope::GuardrailAfter, Root::Event) => {
             "a guardrail tests messages, whatever brought them"
         }
+        (Scope::ModelBefore | Scope::ModelAfter, Root::Event) => "a call of the model has no event",
         (_, Root::Event) => "only `before` and `after` of a capability know `event`",
         (Scope::Before | Scope::BeforeCondition, Root::Output) => "the capability has not run yet",
         (Scope::GuardrailBefore, Root::Output) => {
@@ -87,6 +95,9 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         }
         (Scope::GuardrailAfter, Root::Input) => {
             "the message under test is `output`; inputs are in `context.input`"
+        }
+        (Scope::ModelBefore, Root::Output) => {
+            "the model has not answered yet; earlier responses are in `context.output`"
         }
         (Scope::CelTool, Root::Output) => "the expression itself gives the output",
         (Scope::Binding, Root::Input) => "a binding must not depend on what the model supplies",
@@ -112,6 +123,7 @@ fn no_review(scope: Scope) -> &'static str {
             "a condition cannot ask for a review; the `assert` of its step can"
         }
         Scope::GuardrailBefore | Scope::GuardrailAfter => "a guardrail cannot ask for a review",
+        Scope::ModelBefore | Scope::ModelAfter => "a step around a call of the model cannot ask for a review",
         Scope::Script => SCRIPT,
         _ => "only capability middleware and CEL tools can ask for a review",
     }

@@ -11,7 +11,10 @@
 //! | `schema_decl` | what an agent's context is made from: functions, tools, names |
 //! | `schema` | the types of `context`, and which records it has |
 //! | `log` | a list that grows without copying what it holds |
+//! | `invocation` | one invocation on record |
 //! | `history` | the log of invocations, and the records over it |
+//! | `dropped` | what is known of values that were not kept |
+//! | `times` | whether the times of a list stand in order |
 //! | `open_calls` | the calls whose results are awaited |
 //! | `call_type` | the type of a call as an object |
 //! | `calls` | both as one list of objects, most recent first |
@@ -30,12 +33,14 @@
 //! | `page` | a part of the context as JSON, for people and programs that look at it |
 //! | `secret` | which parts of a value are secret, and the value as views show it |
 //! | `task_secrets` | which places of a context are secret |
+//! | `call_path`, `values_on_path` | of which calls a path tells, and of which of their values |
 //! | `secret_path` | whether a path of an expression meets one of them |
 //! | `change` | what became of a context since an earlier moment, for stores |
 //!
 //! Nothing of `settings`, `auth` or `session` ever enters (`CTX-22`), and nothing here reads a clock.
 
 mod activations;
+mod bound_sources;
 mod call_at_hand;
 mod call_path;
 mod call_type;
@@ -44,9 +49,11 @@ mod change;
 mod claims;
 mod copy_index;
 mod counters;
+mod dropped;
 pub(crate) mod full_time;
 mod function;
 mod history;
+mod invocation;
 mod label_functions;
 mod labels;
 mod live;
@@ -70,7 +77,9 @@ mod surroundings;
 mod task_context;
 mod task_io;
 mod task_secrets;
+mod times;
 mod unanswered;
+mod values_on_path;
 
 pub use activations::Activations;
 pub use call_at_hand::CallAtHand;
@@ -79,10 +88,12 @@ pub use change::{ContextChange, ContextMark};
 pub(crate) use claims::members_of;
 pub use copy_index::CopyRules;
 pub use counters::{CounterValue, counters_type};
+pub use dropped::Dropped;
 pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
-pub use history::{Caller, Counts, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
+pub use history::Counts;
+pub use invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
 pub use label_functions::{LABELLING, LABELS, SOURCES};
-pub use labels::{LabelChange, LabelSet, Labelling, ValueSource};
+pub use labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
 pub(crate) use log::Log;
 pub use moment::Moment;
 pub use page::{ContextPage, PageError, PageRequest};
@@ -97,3 +108,4 @@ pub use task_context::{TaskContext, TaskFacts, TurnKind};
 pub use task_io::{TaskIo, TaskIoError};
 pub use task_secrets::{CallSecrets, TaskSecrets};
 pub use unanswered::Unanswered;
+pub use values_on_path::{CallValues, ValuesOnPath};

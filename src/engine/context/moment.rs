@@ -4,10 +4,10 @@
 //! Two things may happen within one second, and a guard asks which came first. So nothing is cut off, and a time reads as
 //! `string(timestamp(…))` writes it. Expressions also compare these texts (`timestamps[0] <= now`), and by their characters
 //! `…:00Z` would come after `…:00.5Z`. So they are ordered as times, with each other and with any text that says a time
-//! ([`Text::Time`]); `==` compares texts. The text is kept in place, because reading one must not
+//! ([`Text::Time`](crate::cel::Text::Time)); `==` compares texts. The text is kept in place, because reading one must not
 //! allocate.
 
-use crate::cel::{Fault, Text, Timestamp, Value};
+use crate::cel::{Fault, Timestamp, Value};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::cmp::Ordering;
 use std::fmt;
@@ -46,7 +46,9 @@ impl Moment {
 
 impl Ord for Moment {
     fn cmp(&self, other: &Self) -> Ordering {
-        Text::Time(self.as_str()).order(&Text::Time(other.as_str()))
+        // the year has four digits and a fraction ends in no zero: so without the `Z` the texts stand in the order of the times
+        let [one, other] = [self.as_str(), other.as_str()].map(|text| text.strip_suffix('Z').unwrap_or(text));
+        one.cmp(other)
     }
 }
 

@@ -2,11 +2,11 @@
 //!
 //! In: which paths, from which entry on, how many, and how many bytes. Out: JSON text that is written as it is read, and
 //! never more of it than was asked for. What is secret stands there as [`MASK`]: no page is made without looking, as the
-//! context's own schema says what is. What was shortened stands there as null, and beside the text where: a tool's result
+//! context's own schema says what is. What was shortened or dropped stands there as null, and beside the text where: a tool's result
 //! can say what it likes, but not what stands beside it.
 
 use super::TaskContext;
-use super::history::InvocationStatus;
+use super::invocation::InvocationStatus;
 use super::part::Part;
 use super::secret::{MASK, SecretView};
 use crate::cel::{At, List, Map, Shortened, Value, View};
@@ -41,6 +41,8 @@ pub struct ContextPage {
     pub next: Option<usize>,
     /// The values that are not kept whole, each with the JSON pointer to the null in its place.
     pub shortened: Vec<(String, Shortened)>,
+    /// The values of which nothing is kept: JSON pointers to the nulls in their places.
+    pub dropped: Vec<String>,
 }
 
 /// Why there is no such page.
@@ -62,6 +64,7 @@ struct Pass<'p> {
     entries: Range<usize>,
     goes_on: Cell<bool>,
     shortened: RefCell<Vec<(String, Shortened)>>,
+    dropped: RefCell<Vec<String>>,
 }
 
 /// A value at its place.
@@ -116,6 +119,7 @@ impl TaskContext {
                 entries: request.from..request.from.saturating_add(entries),
                 goes_on: Cell::new(false),
                 shortened: RefCell::default(),
+                dropped: RefCell::default(),
             };
             let mut text = Bounded { bytes: Vec::new(), most };
             let value = self.value();
@@ -125,7 +129,8 @@ impl TaskContext {
                 Ok(()) => {
                     let text = String::from_utf8(text.bytes).map_err(|_| PageError::NotJson)?;
                     let next = pass.goes_on.get().then_some(pass.entries.end);
-                    return Ok(ContextPage { text, next, shortened: pass.shortened.into_inner() });
+                    let (shortened, dropped) = (pass.shortened.into_inner(), pass.dropped.into_inner());
+                    return Ok(ContextPage { text, next, shortened, dropped });
                 }
                 Err(error) if error.is_io() && entries > 1 => {
                     // no list is longer than the history, so that this ends soon
@@ -200,6 +205,11 @@ impl Seen<'_, '_> {
                 }
                 if let Some(shortened) = json.shortened() {
                     self.pass.shortened.borrow_mut().push((pointer, shortened));
+                    array.serialize_element(&())?;
+                    continue;
+                }
+                if json.is_dropped() {
+                    self.pass.dropped.borrow_mut().push(pointer);
                     array.serialize_element(&())?;
                     continue;
                 }

@@ -18,9 +18,9 @@ pub(super) struct Provenance {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     /// Of those that have had a label.
-    pub(super) labelled: Option<CopyIndex>,
-    /// How much of the record of labels it knows.
-    pub(super) recorded: usize,
+    pub(super) labelled: Labelled,
+    /// Of those that have had one for observed steps, which is no concern of the others, not even by how much there is.
+    pub(super) observed: Labelled,
     /// Of all results and inputs.
     pub(super) all: Option<CopyIndex>,
     pub(super) calls: usize,
@@ -29,6 +29,14 @@ pub(super) struct Kept {
     pub(super) shortened: usize,
     /// The epoch of the inputs that it knows.
     pub(super) epoch: u64,
+}
+
+/// An index of values that have had a label.
+#[derive(Debug, Default)]
+pub(super) struct Labelled {
+    pub(super) index: Option<CopyIndex>,
+    /// How much of the record of labels it knows.
+    pub(super) recorded: usize,
 }
 
 impl Clone for Provenance {
@@ -45,7 +53,7 @@ impl Provenance {
 
     pub(super) fn heap_bytes(&self) -> usize {
         let kept = self.kept();
-        let indexes = [&kept.labelled, &kept.all].into_iter().flatten();
+        let indexes = [&kept.labelled.index, &kept.observed.index, &kept.all].into_iter().flatten();
         indexes.map(CopyIndex::heap_bytes).fold(self.labels.bytes(), usize::saturating_add)
     }
 }

@@ -258,11 +258,15 @@ impl Shapes {
                 ("total", Type::Int, "their sum"),
             ],
         );
+        let doc = "what all model turns so far have cost, in the host's unit".to_owned();
+        let spend = Field { derived: true, doc, ..Field::required(Type::Double) };
         let llm = live(
             "context.llm",
             [
                 ("model".into(), required(Type::String, "the resolved model")),
                 ("tokens".into(), part(&tokens, Part::Tokens.at(0), "what the model has used")),
+                // the specification has no such key, so it is none of the JSON
+                ("spend".into(), spend),
             ],
         );
         let history = RecordType::live(

@@ -22,6 +22,10 @@ pub enum Scope {
     GuardrailBefore,
     /// `guardrails.after` (`CEL-28`).
     GuardrailAfter,
+    /// `model.before` of a policy document.
+    ModelBefore,
+    /// `model.after` of a policy document.
+    ModelAfter,
     /// `bindings` of a capability (`CEL-29`).
     Binding,
     /// `execute.cel.expression` of a tool (`CEL-30`).
@@ -141,6 +145,8 @@ impl Scope {
         Self::AfterCondition,
         Self::GuardrailBefore,
         Self::GuardrailAfter,
+        Self::ModelBefore,
+        Self::ModelAfter,
         Self::Binding,
         Self::CelTool,
         Self::Exposes,
@@ -165,10 +171,10 @@ impl Scope {
         match self {
             Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event, Call, Counters],
             Self::After | Self::AfterCondition => &[Context, Input, Output, Now, Runtime, Event, Call],
-            Self::GuardrailBefore | Self::CelTool => &[Context, Input, Now, Runtime],
+            Self::GuardrailBefore | Self::ModelBefore | Self::CelTool => &[Context, Input, Now, Runtime],
             Self::GuardrailAfter => &[Context, Output, Now, Runtime],
             Self::Binding => &[Context, Now, Runtime, Mount],
-            Self::Exposes => &[Context, Input, Output, Now, Runtime],
+            Self::ModelAfter | Self::Exposes => &[Context, Input, Output, Now, Runtime],
             Self::Prompt => &[Context, Now, Runtime],
             Self::Filter => &[Event, Parameters],
             Self::EventField => &[Event],

@@ -162,6 +162,8 @@ pub struct ScopeEnv {
 pub struct Bound<'a> {
     /// `context`, and in guardrails and `exposes` the entries under test.
     pub context: Option<&'a TaskContext>,
+    /// Whether an observed step sees it, with the labels that observed steps would have given.
+    pub is_observed: bool,
     /// `input`: resolved arguments, or for an event `{message: text}` (`EVT-12`).
     pub input: Option<Value<'a>>,
     /// `output`: the result so far; nothing in event steps (`EVT-14`).
@@ -251,6 +253,7 @@ impl ScopeEnv {
     fn value_of<'a>(&self, root: Root, bound: &Bound<'a>) -> Option<Value<'a>> {
         let under_test = bound.context.filter(|_| self.scope.tests_messages());
         match root {
+            Root::Context if bound.is_observed => bound.context.map(TaskContext::observed_value),
             Root::Context => bound.context.map(TaskContext::value),
             Root::Input => under_test.map(TaskContext::input_under_test).or_else(|| bound.input.clone()),
             Root::Output => under_test.map(TaskContext::output_under_test).or_else(|| bound.output.clone()),

@@ -26,17 +26,23 @@ impl Write for Digester {
     }
 }
 
+/// The digest of a document's JSON, compact and with its keys in their order, and the bytes of that text. Linear.
+pub(super) fn digest_of(document: &Json) -> (Digest, u64) {
+    let mut digester = Digester::default();
+    // a writer that cannot fail, and a document holds no number that JSON has no word for
+    let _ = serde_json::to_writer(&mut digester, document);
+    (Digest::finished(digester.state), digester.bytes)
+}
+
 /// What is to be known of a document. Of one that is shortened already, the same. Linear.
 pub(super) fn shorten(document: &Json, lacks_room: bool) -> Shortened {
     if let Some(shortened) = document.shortened() {
         return shortened;
     }
-    let mut digester = Digester::default();
-    // a writer that cannot fail, and a document holds no number that JSON has no word for
-    let _ = serde_json::to_writer(&mut digester, document);
+    let (digest, bytes) = digest_of(document);
     Shortened {
-        sha256: Digest::finished(digester.state).to_string(),
-        bytes: digester.bytes,
+        sha256: digest.to_string(),
+        bytes,
         kind: document.root().kind().name().to_owned(),
         lacks_room,
     }

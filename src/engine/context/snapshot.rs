@@ -4,13 +4,15 @@
 //! one pass. The stored state holds each fact once (the log, not its views), so it is smaller, and a task restored from
 //! it under the same schema cannot be told from the one that was stored.
 
-use super::history::{Caller, InvocationRecord, InvocationStatus};
+use super::dropped::Dropped;
+use super::invocation::{Caller, InvocationRecord, InvocationStatus};
 use super::labels::Labelling;
 use super::messages;
 use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::task_context::{TaskContext, TaskFacts, TurnKind};
 use super::task_io::{TaskIo, TaskIoError};
+use crate::amount::Amount;
 use crate::cel::{Fault, Json, Shortened, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,18 +36,27 @@ pub struct ContextState {
     pub(super) model: Arc<str>,
     pub(super) prompt_tokens: u64,
     pub(super) completion_tokens: u64,
+    #[serde(default, skip_serializing_if = "Amount::is_zero")]
+    pub(super) spend: Amount,
     pub(super) turns: Vec<TurnKind>,
     pub(super) inputs: Vec<Json>,
     pub(super) outputs: Vec<Json>,
     pub(super) invocations: Vec<StoredInvocation>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) labels: Vec<Labelling>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) dropped: Option<Dropped>,
 }
 
 impl ContextState {
     /// The identifier of the user.
     pub(crate) fn user(&self) -> &str {
         &self.user_id
+    }
+
+    /// Everything that was said of labels, in order.
+    pub(crate) fn labellings(&self) -> &[Labelling] {
+        &self.labels
     }
 
     /// The claims of the user.
@@ -81,6 +92,10 @@ pub(super) struct Kept {
     input: Option<Shortened>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Shortened>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    input_dropped: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    output_dropped: bool,
 }
 
 impl Kept {
@@ -88,10 +103,12 @@ impl Kept {
         *self == Self::default()
     }
 
-    pub(super) fn of(invocation: &InvocationRecord) -> Self {
+    pub(super) fn of(input: &Json, output: Option<&Json>) -> Self {
         Self {
-            input: invocation.input.shortened(),
-            output: invocation.output.as_ref().and_then(Json::shortened),
+            input: input.shortened(),
+            output: output.and_then(Json::shortened),
+            input_dropped: input.is_dropped(),
+            output_dropped: output.is_some_and(Json::is_dropped),
         }
     }
 }
@@ -99,10 +116,10 @@ impl Kept {
 impl StoredInvocation {
     /// The same of which less is kept.
     pub(super) fn shorten(&mut self, kept: Kept) {
-        if kept.input.is_some() {
+        if kept.input.is_some() || kept.input_dropped {
             self.input = Json::null();
         }
-        if kept.output.is_some() {
+        if kept.output.is_some() || kept.output_dropped {
             self.output = None;
         }
         self.kept = kept;
@@ -118,6 +135,9 @@ pub enum RestoreError {
     /// an invocation of a function that the agent no longer has
     #[error("{}", messages::unknown_function(.0))]
     UnknownFunction(Arc<str>),
+    /// something else than a digest where the digest of what was dropped should be
+    #[error("{}", messages::no_digest())]
+    NoDigest,
     /// an input or a response that is none
     #[error(transparent)]
     Entry(#[from] TaskIoError),
@@ -147,27 +167,29 @@ impl TaskContext {
             model: start.model,
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
+            spend: self.spend(),
             turns: self.turns().collect(),
             inputs: self.inputs().map(TaskIo::to_json).collect(),
             outputs: self.outputs().map(TaskIo::to_json).collect(),
             invocations: self.invocations().map(|invocation| self.stored(invocation)).collect(),
             labels: self.labellings().cloned().collect(),
+            dropped: self.dropped(),
         }
     }
 
-    pub(super) fn stored(&self, invocation: &InvocationRecord) -> StoredInvocation {
+    pub(super) fn stored(&self, invocation: InvocationRecord) -> StoredInvocation {
         let whole = |value: &Json| !value.is_shortened();
-        let input = Some(&invocation.input).filter(|input| whole(input)).cloned();
+        let kept = Kept::of(&invocation.input, invocation.output.as_ref());
         StoredInvocation {
             function: self.schema.key(invocation.function).cloned().unwrap_or_default(),
             at: invocation.at,
-            input: input.unwrap_or_else(Json::null),
-            output: invocation.output.clone().filter(whole),
-            kept: Kept::of(invocation),
+            input: Some(invocation.input).filter(whole).unwrap_or_else(Json::null),
+            output: invocation.output.filter(whole),
+            kept,
             status: invocation.status,
             executed: invocation.executed,
             origin: invocation.origin,
-            task_id: invocation.task_id.clone(),
+            task_id: invocation.task_id,
         }
     }
 
@@ -193,6 +215,7 @@ impl TaskContext {
             },
         );
         task.add_tokens(state.prompt_tokens, state.completion_tokens);
+        task.add_cost(state.spend);
         state.turns.into_iter().for_each(|kind| task.turn(kind));
         for input in &state.inputs {
             task.push_input(TaskIo::from_entry(input.root())?);
@@ -200,6 +223,11 @@ impl TaskContext {
         for output in &state.outputs {
             task.push_output(TaskIo::from_entry(output.root())?);
         }
+        let nothing = Json::dropped();
+        let left = |shortened: Option<&Shortened>, is_dropped: bool| match shortened {
+            Some(shortened) => Some(shortened.to_json()),
+            None => is_dropped.then(|| nothing.clone()),
+        };
         for stored in state.invocations {
             let Some(function) = task.schema.function(&stored.function) else {
                 return Err(RestoreError::UnknownFunction(stored.function));
@@ -207,8 +235,8 @@ impl TaskContext {
             task.record(InvocationRecord {
                 function,
                 at: stored.at,
-                input: stored.kept.input.as_ref().map_or(stored.input, Shortened::to_json),
-                output: stored.kept.output.as_ref().map(Shortened::to_json).or(stored.output),
+                input: left(stored.kept.input.as_ref(), stored.kept.input_dropped).unwrap_or(stored.input),
+                output: left(stored.kept.output.as_ref(), stored.kept.output_dropped).or(stored.output),
                 status: stored.status,
                 executed: stored.executed,
                 origin: stored.origin,
@@ -216,6 +244,9 @@ impl TaskContext {
             });
         }
         state.labels.into_iter().for_each(|labelling| task.label(labelling));
+        if state.dropped.as_ref().is_some_and(|dropped| !task.history.resume_dropped(dropped)) {
+            return Err(RestoreError::NoDigest);
+        }
         Ok(task)
     }
 }

@@ -1,13 +1,13 @@
-//! Where a value came from: what `labels` and `sources` answer.
+//! Where a value came from: what `labels` and `sources` answer. The bindings of the call at hand stand in `bound_sources`.
 //!
 //! In: a value that an expression has at hand. Out: the labels of the results and inputs that it repeats, or these themselves. Of a list or a
 //! map each text is looked at. A text that stands as a whole in a value that vouches against a label does not have it. What has to be read for
 //! an answer is paid for, each time the same; to keep the index up costs nobody anything, and each value once.
 
 use super::copy_index::{CopyIndex, Parts};
-use super::history::InvocationId;
-use super::labels::{LabelChange, LabelSet, Labelling, ValueSource};
-use super::provenance::Kept;
+use super::invocation::InvocationId;
+use super::labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
+use super::provenance::{Kept, Labelled};
 use super::task_context::TaskContext;
 use crate::cel::{Entries, ErrorCode, Fault, Json, JsonRef, Key, Kind, Meter, Value};
 use crate::copies::{Letters, Repeated, SHORTEST, each_text, stands_in, text_bytes};
@@ -28,13 +28,32 @@ impl TaskContext {
     /// The labels that a result or an input has by now.
     #[must_use]
     pub fn labels_given(&self, source: ValueSource) -> LabelSet {
-        self.provenance.labels.of(source).map(|marks| marks.labels.clone()).unwrap_or_default()
+        let marks = self.provenance.labels.seen_by(SeenBy::Everybody).of(source);
+        marks.map(|marks| marks.labels.clone()).unwrap_or_default()
+    }
+
+    /// Whether observed steps see other labels than all others.
+    #[must_use]
+    pub fn has_observed_labels(&self) -> bool {
+        self.provenance.labels.has_observed()
     }
 
     /// The result of a call on record, as labels name it.
     #[must_use]
     pub fn source_of(&self, id: InvocationId) -> ValueSource {
         ValueSource::Call(id.0)
+    }
+
+    /// The result of the last call on record, as labels name it.
+    #[must_use]
+    pub fn last_call_source(&self) -> Option<ValueSource> {
+        let last = self.history.log().len().checked_sub(1)?;
+        Some(ValueSource::Call(u32::try_from(last).ok()?))
+    }
+
+    /// How many letters in a row make a copy.
+    pub(super) fn least_copy(&self) -> usize {
+        self.schema.copies().least
     }
 
     /// The last input, as labels name it.
@@ -52,26 +71,28 @@ impl TaskContext {
     /// # Cost
     /// Linear in the document and in the values that it may repeat; at most the budget of an expression.
     pub fn labels_of(&self, document: JsonRef<'_>, limits: &EvalLimits) -> Result<LabelSet, Fault> {
-        if self.provenance.labels.changes().len() == 0 {
+        if self.provenance.labels.seen_by(SeenBy::Everybody).is_empty() {
             return Ok(LabelSet::new());
         }
-        self.labels_of_texts(&texts_of(document), &mut Meter::new(limits))
+        self.labels_of_texts(SeenBy::Everybody, &texts_of(document), &mut Meter::new(limits))
     }
 
     pub(super) fn answer_labels(
         &self,
+        who: SeenBy,
         about: &Value<'_>,
         meter: &mut Meter<'_>,
     ) -> Result<Value<'static>, Fault> {
-        if self.provenance.labels.changes().len() == 0 {
+        if self.provenance.labels.seen_by(who).is_empty() {
             return Ok(Value::list(Vec::new()));
         }
-        let labels = self.labels_of_texts(&texts(about, meter)?, meter)?;
+        let labels = self.labels_of_texts(who, &texts(about, meter)?, meter)?;
         Ok(shown(&labels))
     }
 
     pub(super) fn answer_sources(
         &self,
+        who: SeenBy,
         about: &Value<'_>,
         meter: &mut Meter<'_>,
     ) -> Result<Value<'static>, Fault> {
@@ -83,23 +104,28 @@ impl TaskContext {
         for text in &texts {
             found.extend(self.repeated(text, index, |_| true, meter)?);
         }
-        let shown = found.into_iter().map(|source| self.shown_source(source));
+        let shown = found.into_iter().map(|source| self.shown_source(who, source));
         Ok(Value::list(shown.collect()))
     }
 
-    fn labels_of_texts(&self, texts: &[Letters], meter: &mut Meter<'_>) -> Result<LabelSet, Fault> {
-        let record = &self.provenance.labels;
-        let marked = |source| record.of(source).is_some_and(|marks| !marks.labels.is_empty());
+    fn labels_of_texts(
+        &self,
+        who: SeenBy,
+        texts: &[Letters],
+        meter: &mut Meter<'_>,
+    ) -> Result<LabelSet, Fault> {
+        let known = self.provenance.labels.seen_by(who);
+        let marked = |source| known.of(source).is_some_and(|marks| !marks.labels.is_empty());
         let mut kept = self.provenance.kept();
-        let index = kept.labelled(self);
+        let index = kept.labelled(who, self);
         index.hold(marked)?;
         let mut all = LabelSet::new();
         for text in texts {
             let mut labels = LabelSet::new();
             for source in self.repeated(text, index, marked, meter)? {
-                labels.extend(record.of(source).into_iter().flat_map(|marks| marks.labels.iter().cloned()));
+                labels.extend(known.of(source).into_iter().flat_map(|marks| marks.labels.iter().cloned()));
             }
-            self.drop_vouched(text, &mut labels, meter)?;
+            self.drop_vouched(who, text, &mut labels, meter)?;
             all.append(&mut labels);
         }
         Ok(all)
@@ -119,7 +145,7 @@ impl TaskContext {
         if candidates.is_empty() {
             return Ok(candidates);
         }
-        let repeated = Repeated::new(text, self.schema.copies().least);
+        let repeated = Repeated::new(text, self.least_copy());
         let mut found = Vec::new();
         for source in candidates {
             let parts = self.parts(source).ok_or(Fault::from(ErrorCode::ValueShortened))?;
@@ -134,11 +160,12 @@ impl TaskContext {
     /// vouches for nothing.
     fn drop_vouched(
         &self,
+        who: SeenBy,
         text: &Letters,
         labels: &mut LabelSet,
         meter: &mut Meter<'_>,
     ) -> Result<(), Fault> {
-        for (source, vouched) in self.provenance.labels.vouching() {
+        for (source, vouched) in self.provenance.labels.seen_by(who).vouching() {
             if labels.is_disjoint(vouched) {
                 continue;
             }
@@ -169,7 +196,8 @@ impl TaskContext {
     fn parts(&self, source: ValueSource) -> Parts<'_> {
         match source {
             ValueSource::Call(at) => {
-                let Some(output) = self.invocation(InvocationId(at)).and_then(|it| it.output.as_ref()) else {
+                let Some(output) = self.history.get(InvocationId(at)).and_then(|it| it.output.as_ref())
+                else {
                     return Some(Vec::new());
                 };
                 (!output.is_shortened()).then(|| vec![output.root()])
@@ -184,15 +212,16 @@ impl TaskContext {
     }
 
     /// A source as expressions see it.
-    fn shown_source(&self, source: ValueSource) -> Value<'static> {
+    fn shown_source(&self, who: SeenBy, source: ValueSource) -> Value<'static> {
         let (kind, function, number) = match source {
             ValueSource::Call(at) => {
-                let function = self.invocation(InvocationId(at)).and_then(|it| self.schema.key(it.function));
+                let function = self.history.get(InvocationId(at)).and_then(|it| self.schema.key(it.function));
                 ("call", function.cloned().map_or(Value::Null, Value::owned_text), at)
             }
             ValueSource::Input(at) => ("input", Value::Null, at),
         };
-        let labels = self.provenance.labels.of(source).map(|marks| shown(&marks.labels));
+        let marks = self.provenance.labels.seen_by(who).of(source);
+        let labels = marks.map(|marks| shown(&marks.labels));
         let entries = [
             ("kind", Value::text(kind)),
             ("fn", function),
@@ -206,16 +235,23 @@ impl TaskContext {
 }
 
 impl Kept {
-    /// The index of what has had a label.
-    fn labelled(&mut self, context: &TaskContext) -> &CopyIndex {
+    /// The index of what has had a label that somebody sees.
+    fn labelled(&mut self, who: SeenBy, context: &TaskContext) -> &CopyIndex {
         self.hold(context);
-        let index = self.labelled.get_or_insert_with(|| CopyIndex::new(context.schema.copies()));
+        let Labelled { index, recorded } = match who {
+            SeenBy::Observed if context.has_observed_labels() => &mut self.observed,
+            _ => &mut self.labelled,
+        };
+        let index = index.get_or_insert_with(|| CopyIndex::new(context.schema.copies()));
         let record = context.provenance.labels.changes();
         // not skipped over: the record is as long as the task
-        let new = (self.recorded..record.len()).filter_map(|at| record.get(at));
-        let given = new.filter(|it| it.change == LabelChange::Given);
+        let new = (*recorded..record.len()).filter_map(|at| record.get(at));
+        let is_seen = |it: &&Labelling| {
+            it.change == LabelChange::Given && (it.seen_by == SeenBy::Everybody || it.seen_by == who)
+        };
+        let given = new.filter(is_seen);
         let sources: BTreeSet<_> = given.map(|labelling| labelling.of).chain(index.unsettled()).collect();
-        self.recorded = record.len();
+        *recorded = record.len();
         add_all(index, sources, context);
         index
     }
@@ -243,7 +279,8 @@ impl Kept {
         for at in shortenings.iter().skip(self.shortened) {
             let source = ValueSource::Call(*at);
             if context.parts(source).is_none() {
-                let indexes = [&mut self.labelled, &mut self.all].into_iter().flatten();
+                let Self { labelled, observed, all, .. } = self;
+                let indexes = [&mut labelled.index, &mut observed.index, all].into_iter().flatten();
                 indexes.for_each(|index| index.lose(source));
             }
         }
@@ -261,7 +298,7 @@ fn add_all(index: &mut CopyIndex, sources: BTreeSet<ValueSource>, context: &Task
 }
 
 /// The texts of a value that can be copies.
-fn texts(about: &Value<'_>, meter: &mut Meter<'_>) -> Result<Vec<Letters>, Fault> {
+pub(super) fn texts(about: &Value<'_>, meter: &mut Meter<'_>) -> Result<Vec<Letters>, Fault> {
     if let Value::String(text) = about {
         meter.charge_text(text.len())?;
         let letters = Letters::of(text);

@@ -6,7 +6,9 @@
 //! `DEL-07`), and time comes in as an argument.
 
 use super::claims;
-use super::history::{Counts, History, InvocationId, InvocationRecord, KeptPart};
+use super::dropped::Dropped;
+use super::history::{Counts, History};
+use super::invocation::{InvocationId, InvocationRecord, KeptPart};
 use super::labels::ValueSource;
 use super::log::Log;
 use super::moment::Moment;
@@ -15,6 +17,8 @@ use super::provenance::Provenance;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::task_io::TaskIo;
+use super::values_on_path::CallValues;
+use crate::amount::Amount;
 use crate::cel::{Field, Folds, Json, RecordType, Storage, Timestamp, Type};
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -78,6 +82,7 @@ pub struct TaskContext {
     pub(super) claims: Option<Json>,
     pub(super) prompt_tokens: i64,
     pub(super) completion_tokens: i64,
+    pub(super) spend: Spend,
     pub(super) turns: Log<TurnKind>,
     llm_turns: u32,
     pub(super) inputs: Entries,
@@ -91,6 +96,13 @@ pub struct TaskContext {
     pub(super) folds: Folds,
     /// Where values came from, and their labels.
     pub(super) provenance: Provenance,
+}
+
+/// What the model's turns have cost: the sum, and the nearest double, which expressions read without computing it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spend {
+    exact: Amount,
+    pub(super) nearest: f64,
 }
 
 /// `context.input` or `context.output`, oldest first (`CTX-11`, `CTX-12`).
@@ -125,6 +137,7 @@ impl TaskContext {
             start,
             prompt_tokens: 0,
             completion_tokens: 0,
+            spend: Spend::default(),
             turns: Log::default(),
             llm_turns: 0,
             inputs: Entries::default(),
@@ -191,12 +204,37 @@ impl TaskContext {
         self.completion_tokens = self.completion_tokens.saturating_add_unsigned(completion);
     }
 
+    /// Adds what a model turn cost.
+    pub fn add_cost(&mut self, cost: Amount) {
+        let exact = self.spend.exact.plus(cost);
+        self.spend = Spend { exact, nearest: exact.to_double() };
+    }
+
     /// Records an invocation: in its function's record, its tool's, and `_meta` (`MW-46`, `REC-13`, `REC-17`). One of
     /// a function that the schema does not have enters `_meta` only, and limits count it.
-    pub fn record(&mut self, mut invocation: InvocationRecord) -> InvocationId {
+    pub fn record(&mut self, invocation: InvocationRecord) -> InvocationId {
+        self.record_keeping(invocation, CallValues::ALL)
+    }
+
+    /// The same of an invocation of which only these values are kept. What is dropped enters the running digest
+    /// ([`TaskContext::dropped`]); to read it is `value_shortened`. Linear in what is dropped.
+    pub fn record_keeping(&mut self, mut invocation: InvocationRecord, kept: CallValues) -> InvocationId {
         // a result of null and none are the same to expressions, and a document of its own costs memory
         invocation.output = invocation.output.filter(|output| !output.root().is_null());
-        self.history.record(&self.schema, invocation)
+        self.history.record(&self.schema, invocation, kept)
+    }
+
+    /// How many values of calls the task did not keep, and the digest of all of them; nothing if it kept each. The digest is for those who
+    /// have the values elsewhere: of a short secret it would let others make sure what they guess.
+    #[must_use]
+    pub fn dropped(&self) -> Option<Dropped> {
+        self.history.dropped()
+    }
+
+    /// Of how many calls of a function a value was dropped. Constant time.
+    #[must_use]
+    pub fn dropped_of(&self, function: FunctionId, part: KeptPart) -> u32 {
+        self.history.dropped_of(function.0, part)
     }
 
     /// Makes an invocation restricted whose result `after` withheld; the result stays on record (`REC-06`).
@@ -273,6 +311,12 @@ impl TaskContext {
         self.completion_tokens
     }
 
+    /// What the model's turns have cost so far, in the unit in which the host reports it; bounded by `max_spend`.
+    #[must_use]
+    pub fn spend(&self) -> Amount {
+        self.spend.exact
+    }
+
     /// The number of the model's calls, delegations among them, bounded by `max_tool_calls` (`LIM-09` to `LIM-11`).
     #[must_use]
     pub fn calls_by_model(&self) -> u32 {
@@ -293,13 +337,19 @@ impl TaskContext {
 
     /// An invocation on record.
     #[must_use]
-    pub fn invocation(&self, id: InvocationId) -> Option<&InvocationRecord> {
-        self.history.get(id)
+    pub fn invocation(&self, id: InvocationId) -> Option<InvocationRecord> {
+        Some(self.history.told(id.0, self.history.get(id)?))
     }
 
-    /// All invocations, oldest first.
-    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = &InvocationRecord> + ExactSizeIterator {
-        self.history.log().iter()
+    /// The arguments or the result of an invocation on record, or what stands in their place.
+    #[must_use]
+    pub fn value_of(&self, id: InvocationId, part: KeptPart) -> Option<&Json> {
+        self.history.get(id)?.value(part)
+    }
+
+    /// All invocations, oldest first; their documents are shared.
+    pub fn invocations(&self) -> impl DoubleEndedIterator<Item = InvocationRecord> + ExactSizeIterator {
+        self.history.told_from(0)
     }
 
     /// All inputs, oldest first.

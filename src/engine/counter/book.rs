@@ -50,6 +50,38 @@ impl CounterBook {
         self.states.0.get(counter).cloned().unwrap_or_default()
     }
 
+    /// All counters, in the order of their policies, names and keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&CounterId, &CounterState)> {
+        self.states.0.iter()
+    }
+
+    /// Forgets what was spent of a counter, and returns whether there is such a counter. What calls hold goes on counting. No step
+    /// has to be decided anew: it would have seen less, and reserves what it reserves in any case.
+    ///
+    /// ```
+    /// use celador::counter::{Amount, CounterBook, CounterChanges, CounterId, CounterWindow, Reservation};
+    /// # let noon: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+    ///
+    /// let (spend, window) = (CounterId::new("acme/payments", "spend", ""), CounterWindow::Ever);
+    /// let reservation = |call: &str, amount| Ok::<_, Box<dyn std::error::Error>>(Reservation {
+    ///     counter: spend.clone(), window, call: call.into(), amount: Amount::from_int(amount)?,
+    /// });
+    /// let (spent, open) = (vec![reservation("call_1", 40)?], vec![reservation("call_2", 5)?]);
+    /// let mut book = CounterBook::default();
+    /// book.apply("t-1", &CounterChanges { spend: spent, reserve: open, ..CounterChanges::default() }, noon)?;
+    ///
+    /// assert!(book.reset(&spend, noon));
+    /// let counted: Vec<i64> = book.iter().map(|(_, state)| state.counted(window, noon).to_int()).collect();
+    /// assert_eq!(counted, [5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn reset(&mut self, counter: &CounterId, at: Timestamp) -> bool {
+        let Some(state) = self.states.0.get_mut(counter) else { return false };
+        state.tally.forget_spent();
+        self.changed.insert(counter.clone(), at);
+        true
+    }
+
     /// Makes the changes of a step of a task.
     ///
     /// # Errors

@@ -5,13 +5,14 @@
 //! read it meanwhile is decided anew. Spending what is held changes nothing that anybody reads, and what is given back may
 //! as well have been given back a moment later, so neither disturbs anybody.
 
-use super::amount::Amount;
 use super::tally::Tally;
 use super::window::CounterWindow;
+use crate::amount::Amount;
 use crate::cel::{Json, Timestamp};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 /// The longest key that stands for itself, in bytes; of a longer one its digest does.
 const LONGEST_KEY: usize = 256;
@@ -24,6 +25,7 @@ const LONGEST_KEY: usize = 256;
 ///
 /// let kim = CounterId::keyed("acme/payments-baseline", "spend", &Json::string("u-7"));
 /// assert_eq!((kim.policy(), kim.name(), kim.key()), ("acme/payments-baseline", "spend", r#""u-7""#));
+/// assert_eq!(kim.to_string(), r#"acme/payments-baseline#spend "u-7""#);
 ///
 /// // a number is not the text of its digits, and a long key goes by its digest
 /// let number = serde_json::json!(7).into();
@@ -137,11 +139,7 @@ impl CounterId {
     /// The counter of this policy and name for a key that is written out. Of a longer key than 256 bytes the digest is taken.
     #[must_use]
     pub fn new(policy: &str, name: &str, key: &str) -> Self {
-        let key = if key.len() > LONGEST_KEY {
-            format!("sha256:{}", Digest::of(key.as_bytes()))
-        } else {
-            key.to_owned()
-        };
+        let key = if key.len() > LONGEST_KEY { digest_of(key) } else { key.to_owned() };
         Self { policy: policy.to_owned(), name: name.to_owned(), key }
     }
 
@@ -151,7 +149,24 @@ impl CounterId {
         Self::new(policy, name, &key.to_string())
     }
 
-    /// The policy: its namespace and its name.
+    /// The counter of this policy and name for a value of its key that nobody is to see: its digest is taken, however short it is. A
+    /// value that can be guessed can be recognised by its digest.
+    ///
+    /// ```
+    /// use celador::Json;
+    /// use celador::counter::CounterId;
+    ///
+    /// let hidden = CounterId::hidden("acme/payments", "spend", &Json::string("4111 1111"));
+    /// assert!(hidden.key().starts_with("sha256:") && !hidden.to_string().contains("4111"));
+    /// assert_eq!(hidden, CounterId::hidden("acme/payments", "spend", &Json::string("4111 1111")));
+    /// ```
+    #[must_use]
+    pub fn hidden(policy: &str, name: &str, key: &Json) -> Self {
+        let key = digest_of(&key.to_string());
+        Self { policy: policy.to_owned(), name: name.to_owned(), key }
+    }
+
+    /// The policy: its namespace and its name, and behind them ` (observed)` where it is only tried out.
     #[must_use]
     pub fn policy(&self) -> &str {
         &self.policy
@@ -167,6 +182,19 @@ impl CounterId {
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
+    }
+}
+
+fn digest_of(key: &str) -> String {
+    format!("sha256:{}", Digest::of(key.as_bytes()))
+}
+
+impl fmt::Display for CounterId {
+    /// The policy, `#`, the name, and behind a blank the key, if there is one: `acme/payments#spend "u-7"`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { policy, name, key } = self;
+        let blank = if key.is_empty() { "" } else { " " };
+        write!(f, "{policy}#{name}{blank}{key}")
     }
 }
 

@@ -38,13 +38,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod amount;
 mod book;
 mod changes;
 mod tally;
 mod window;
 
-pub use amount::{Amount, AmountError};
+pub use crate::amount::{Amount, AmountError};
 pub use book::CounterBook;
 pub use changes::{
     CounterChanges, CounterConflict, CounterId, CounterRead, CounterState, CounterStates, Hold, HoldEnd,

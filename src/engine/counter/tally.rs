@@ -9,8 +9,8 @@
 //! apart (minutes of an hour, seconds of a minute), and amounts of one sixtieth leave with the last of them: at most a
 //! sixtieth of the window too late, never too early. A period of the calendar is one number, and exact.
 
-use super::amount::Amount;
 use super::window::{CounterWindow, millis, millis_up};
+use crate::amount::Amount;
 use crate::cel::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +101,23 @@ impl Tally {
         let rest = self.held.minus(amount);
         self.held = rest.unwrap_or(self.held);
         rest.is_some()
+    }
+
+    /// Forgets what was spent. What calls hold goes on counting.
+    ///
+    /// ```
+    /// use celador::counter::{Amount, CounterWindow, Tally};
+    /// # let noon: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+    ///
+    /// let mut tally = Tally::default();
+    /// tally.hold(Amount::from_int(7)?);
+    /// assert!(tally.spend(CounterWindow::Ever, Amount::from_int(5)?, noon));
+    /// tally.forget_spent();
+    /// assert_eq!(tally.counted(CounterWindow::Ever, noon), Amount::from_int(2)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn forget_spent(&mut self) {
+        self.spent.clear();
     }
 
     /// When nothing of it counts or is kept any more, in milliseconds since 1970; nothing if that is never, or not known yet

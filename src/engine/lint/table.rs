@@ -97,6 +97,11 @@ pub const WARNINGS: &[Warning] = &[
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
     row(
+        "model_transform_misfit",
+        MayLoseARule,
+        "A transform around calls of the model makes neither a request nor an answer, so it rewrites nothing.",
+    ),
+    row(
         "mount_not_loaded",
         Advice,
         "The agent works with files, and no mount is loaded, so access to them fails.",

@@ -17,6 +17,7 @@ use super::shape::{
 };
 use super::step::{DeclaredStep, Hook, Steps};
 use super::yaml::YamlDocument;
+use crate::amount::Amount;
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -121,6 +122,8 @@ pub struct TaskLimits {
     pub max_age: Option<i64>,
     /// Calls by the model (LIM-09).
     pub max_tool_calls: Option<u64>,
+    /// What the turns of the model may cost in the whole task, in a unit of the host's; only policies set it.
+    pub max_spend: Option<Amount>,
     /// Bounds of stretches of a task, which only policies set.
     pub stretches: StretchLimits,
 }
@@ -134,6 +137,8 @@ pub struct StretchLimits {
     pub max_tool_calls_per_message: Option<u64>,
     /// Calls by the model in one turn.
     pub max_tool_calls_per_turn: Option<u64>,
+    /// What the turns of the model may cost for one message, in a unit of the host's.
+    pub max_spend_per_message: Option<Amount>,
 }
 
 /// Which part of the workspace mount an agent works in (AG-03).
@@ -339,6 +344,7 @@ impl TaskLimits {
             max_completion_tokens: fields.max_completion_tokens().unless_null().count(reader),
             max_tool_calls: fields.max_tool_calls().unless_null().count(reader),
             max_age: fields.max_age().unless_null().duration("LIM-15", reader),
+            max_spend: None,
             stretches: StretchLimits::default(),
         }
     }

@@ -8,10 +8,12 @@ use super::messages;
 use super::node::{Entry, Node};
 use super::reader::{Path, Reader};
 use super::shape::{
-    Boolean, Count, Duration, Expression, List, Mapping, Name, Nullable, Part, Required, Text, Whole, names,
+    Boolean, Count, Decimal, Duration, Expression, List, Mapping, Name, Nullable, Part, Required, Text,
+    Whole, names,
 };
 use super::unsaid;
 use super::yaml_cause::cut_off;
+use crate::amount::Amount;
 use crate::source::{Embedded, Place};
 use std::marker::PhantomData;
 
@@ -247,6 +249,8 @@ read_by! {
     Whole: whole() -> i64;
     /// A whole number that is not negative (LIM-13).
     Count: count() -> u64;
+    /// An amount, exactly as it is written.
+    Decimal: decimal() -> Amount;
     /// A positive duration in nanoseconds (SUB-14); `rule` says that it must be positive.
     Duration: duration(rule) -> i64;
 }

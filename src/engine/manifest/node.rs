@@ -116,7 +116,7 @@ impl Node {
 
     /// A value of JSON that stands nowhere in a file: all of it has one place. Nothing if it is nested deeper than `depth`.
     /// Linear in the value.
-    pub(super) fn of_json(value: &Value, place: &Place, depth: usize) -> Option<Self> {
+    pub(crate) fn of_json(value: &Value, place: &Place, depth: usize) -> Option<Self> {
         let text = |text: &str| Embedded::new(text, place.clone(), []);
         let below = depth.checked_sub(1)?;
         let data = match value {

@@ -77,6 +77,10 @@ pub struct DeclaredPolicy {
     pub guardrails_before: Vec<DeclaredStep>,
     /// Steps on each response.
     pub guardrails_after: Vec<DeclaredStep>,
+    /// Steps ahead of each call of the model.
+    pub model_before: Vec<DeclaredStep>,
+    /// Steps on each answer of the model.
+    pub model_after: Vec<DeclaredStep>,
 }
 
 /// An expression that the others of its policy know by a name.
@@ -145,7 +149,8 @@ impl DeclaredPolicy {
     /// All steps, those of capabilities first.
     pub fn steps(&self) -> impl Iterator<Item = &DeclaredStep> {
         let of_calls = self.capabilities.iter().flat_map(PolicyCapability::steps);
-        of_calls.chain(&self.guardrails_before).chain(&self.guardrails_after)
+        let of_messages = self.guardrails_before.iter().chain(&self.guardrails_after);
+        of_calls.chain(of_messages).chain(&self.model_before).chain(&self.model_after)
     }
 }
 
@@ -182,6 +187,8 @@ mapping! {
         capabilities: ByName<CallKeys>,
         /// Checks of messages.
         guardrails: MessageKeys,
+        /// Checks of what is sent to the model, and of what comes back.
+        model: ModelKeys,
     }
 
     ScopeKeys = "`applies_to`" {
@@ -206,6 +213,13 @@ mapping! {
         before: PolicySteps<{ Hook::GuardrailBefore as usize }>,
         /// Steps on each response.
         after: PolicySteps<{ Hook::GuardrailAfter as usize }>,
+    }
+
+    ModelKeys = "`model`" {
+        /// Steps ahead of each call of the model, on what is sent to it.
+        before: PolicySteps<{ Hook::ModelBefore as usize }>,
+        /// Steps on each answer of the model.
+        after: PolicySteps<{ Hook::ModelAfter as usize }>,
     }
 }
 
@@ -239,12 +253,15 @@ impl DeclaredPolicy {
         if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
             reader.report(&field.path, messages::observed_limits(field.key));
         }
-        if let Some(field) = fields.counters().get().filter(|_| mode == Mode::Observe) {
-            reader.report(&field.path, messages::observed_counters(field.key));
-        }
         let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
         let guardrails = fields.guardrails().fields(reader);
         let (guardrails_before, guardrails_after) = guardrails.map_or_else(Default::default, |fields| {
+            let lists = (fields.before().steps(&own, reader), fields.after().steps(&own, reader));
+            fields.refuse_others(reader);
+            lists
+        });
+        let model = fields.model().fields(reader);
+        let (model_before, model_after) = model.map_or_else(Default::default, |fields| {
             let lists = (fields.before().steps(&own, reader), fields.after().steps(&own, reader));
             fields.refuse_others(reader);
             lists
@@ -274,6 +291,8 @@ impl DeclaredPolicy {
             capabilities,
             guardrails_before,
             guardrails_after,
+            model_before,
+            model_after,
         };
         policy.check_ids(reader);
         if let Some((path, place)) = scope.filter(|_| policy.is_library()) {

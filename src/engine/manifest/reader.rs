@@ -6,6 +6,7 @@
 use super::json_schema::Budget;
 use super::messages;
 use super::node::{Data, Entry, Node};
+use crate::amount::{Amount, AmountError};
 use crate::cel::{Duration, DurationError};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
@@ -147,6 +148,22 @@ impl Reader {
                 None
             }
         }
+    }
+
+    /// An amount, exactly as it is written: a number, or a decimal as text.
+    pub(crate) fn decimal(&mut self, node: &Node, path: &Path) -> Option<Amount> {
+        let amount = match &node.data {
+            Data::Int(number) => Amount::from_int(*number),
+            // a double that somebody wrote is the shortest decimal that stands for it
+            Data::Float(number) if number.is_finite() => Amount::from_decimal(&number.to_string()),
+            Data::Float(_) => Err(AmountError::NotFinite),
+            Data::String(text) => Amount::from_decimal(&text.text),
+            _ => {
+                self.report(path, messages::wrong_type(node, "a number or a decimal as text"));
+                return None;
+            }
+        };
+        amount.map_err(|why| self.report(path, messages::bad_amount(&node.place, why))).ok()
     }
 
     /// A positive duration in nanoseconds (SUB-14); `rule` says that it must be positive.

@@ -125,6 +125,10 @@ pub enum Hook {
     GuardrailAfter,
     /// `source.before` of a trigger: asserts alone, before there is a task (TRG-02).
     Trigger,
+    /// `model.before` of a policy document: ahead of each call of the model.
+    ModelBefore,
+    /// `model.after` of a policy document: on each answer of the model.
+    ModelAfter,
 }
 
 impl Hook {
@@ -134,17 +138,20 @@ impl Hook {
             Self::BeforeFirst | Self::Before | Self::After => None,
             Self::GuardrailBefore | Self::GuardrailAfter => Some("a guardrail"),
             Self::Trigger => Some("a trigger"),
+            Self::ModelBefore | Self::ModelAfter => Some("a step around model calls"),
         }
     }
 
     /// All of them, in the order of their numbers.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::BeforeFirst,
         Self::Before,
         Self::After,
         Self::GuardrailBefore,
         Self::GuardrailAfter,
         Self::Trigger,
+        Self::ModelBefore,
+        Self::ModelAfter,
     ];
 
     /// How JSON Schema calls its steps.
@@ -154,6 +161,7 @@ impl Hook {
             Self::After => "afterStep",
             Self::GuardrailBefore | Self::GuardrailAfter => "guardrailStep",
             Self::Trigger => "triggerStep",
+            Self::ModelBefore | Self::ModelAfter => "modelStep",
         }
     }
 
@@ -164,6 +172,7 @@ impl Hook {
             Self::Before => "policyBeforeStep",
             Self::After => "policyAfterStep",
             Self::GuardrailBefore | Self::GuardrailAfter | Self::Trigger => "policyGuardrailStep",
+            Self::ModelBefore | Self::ModelAfter => "policyModelStep",
         }
     }
 
@@ -183,7 +192,11 @@ impl Hook {
             Self::After | Self::GuardrailBefore if of_policy => {
                 &["assert", "invoke", "transform", "label", "declassify"]
             }
-            Self::After | Self::GuardrailBefore | Self::GuardrailAfter => &["assert", "invoke", "transform"],
+            Self::After
+            | Self::GuardrailBefore
+            | Self::GuardrailAfter
+            | Self::ModelBefore
+            | Self::ModelAfter => &["assert", "invoke", "transform"],
             Self::Trigger => &["assert"],
         }
     }
@@ -197,6 +210,7 @@ impl Hook {
         match self {
             Self::BeforeFirst | Self::Before | Self::After => &[BLOCK, CONTINUE, LOCK_TASK],
             Self::GuardrailBefore | Self::GuardrailAfter if of_policy => &[LOCK_TASK, CONTINUE, BLOCK],
+            Self::ModelBefore | Self::ModelAfter => &[LOCK_TASK, CONTINUE, BLOCK],
             Self::GuardrailBefore | Self::GuardrailAfter => &[LOCK_TASK, CONTINUE],
             Self::Trigger => &[BLOCK],
         }

@@ -254,6 +254,7 @@ impl DeclaredPolicy {
             let PolicyCapability { before_first, before, after, .. } = capability;
             [before_first, before, after]
         });
-        of_calls.chain([&mut self.guardrails_before, &mut self.guardrails_after])
+        let of_messages = [&mut self.guardrails_before, &mut self.guardrails_after];
+        of_calls.chain(of_messages).chain([&mut self.model_before, &mut self.model_after])
     }
 }

@@ -18,7 +18,7 @@ use super::of_agents::OfPolicyStep;
 use super::parameters::{InputOf, Parameters};
 use super::reads::KnownDependencies;
 use super::task_limits::AllLimits;
-use super::tool_template::check_tool_templates;
+use super::tool_template::{check_tool_templates, context_paths};
 use super::{Expose, Policy, secrets};
 use crate::cel::{Cache, Type};
 use crate::context::Scope;
@@ -30,7 +30,7 @@ use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
 use crate::manifest::mount::Mount;
 use crate::manifest::tool::DeclaredExecute;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// An agent, compiled.
 #[derive(Debug, Default)]
@@ -121,6 +121,8 @@ impl Compiler<'_> {
             rules: rules(self.resolved),
             limits: self.limits,
             own_names: own_names(&functions),
+            backend_paths: self.resolved.capabilities.iter().flat_map(context_paths).collect(),
+            values_read: OnceLock::new(),
             dependencies: KnownDependencies::new(functions.len(), events.len()),
             functions,
             events,

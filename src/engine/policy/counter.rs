@@ -7,8 +7,11 @@
 use super::expression::Expression;
 use super::messages;
 use super::origin::Origin;
-use crate::cel::{ErrorCode, Json, Stop, Type, Value};
-use crate::context::Activations;
+use super::read_path::for_each_path;
+use super::step::Step;
+use super::template::{PathStep, Placeholder};
+use crate::cel::{ErrorCode, Expr, Json, Stop, Type, Value};
+use crate::context::{Activations, Root, Selector};
 use crate::counter::{Amount, CounterId, CounterWindow};
 use std::sync::Arc;
 
@@ -19,10 +22,19 @@ pub struct Counter {
     pub policy: Arc<str>,
     /// Its name there.
     pub name: Arc<str>,
+    /// The policy as stores know it. One that is only tried out counts under a name of its own, so what it counts is in no counter by
+    /// which anything is decided, before or after it is enforced.
+    pub book: Arc<str>,
     /// The time that it looks at.
     pub window: CounterWindow,
-    /// Whether the amounts of calls may be secrets of their manifests.
+    /// Whether what counts may be made of secrets of the manifests: the amounts of calls, or the key.
     pub is_secret: bool,
+    /// Whether its policy is only tried out.
+    pub is_observed: bool,
+    /// Whether its key may be a secret, which then goes by its digest.
+    pub(super) has_secret_key: bool,
+    /// The functions whose calls something is decided about by it, by position; for the others it is read for observed steps alone.
+    pub(super) deciding: Box<[usize]>,
     /// The functions whose calls add to it, by position.
     pub(super) functions: Box<[usize]>,
     /// Whether it is declared with a key, also where no call of the agent needs it.
@@ -79,9 +91,49 @@ impl Counters {
         self.all.iter().find(|counter| *counter.policy == *policy && *counter.name == *name)
     }
 
+    /// The one that a counter of a task is of.
+    #[must_use]
+    pub fn declared(&self, counter: &CounterId) -> Option<&Counter> {
+        self.all
+            .iter()
+            .find(|declared| *declared.book == *counter.policy() && *declared.name == *counter.name())
+    }
+
     /// All counters that a step reads.
     pub fn iter(&self) -> impl Iterator<Item = &Counter> {
         self.all.iter()
+    }
+
+    /// Whether a step reads a counter that may be made of secrets with this expression.
+    #[must_use]
+    pub fn show_secret(&self, step: &Step, expression: &Expr) -> bool {
+        let mut shows = false;
+        if self.all.iter().any(|counter| counter.is_secret) {
+            for_each_path(expression, &mut |root, path| {
+                let name = match path.first() {
+                    Some(Selector::Name(name)) => Some(&**name),
+                    _ => None,
+                };
+                shows |= root == Root::Counters.name() && self.is_secret(step, name);
+            });
+        }
+        shows
+    }
+
+    /// Whether a step shows a counter that may be made of secrets at the end of this path.
+    #[must_use]
+    pub fn show_secret_path(&self, step: &Step, placeholder: &Placeholder) -> bool {
+        let name = match placeholder.path.first() {
+            Some(PathStep::Key(name)) => Some(&**name),
+            _ => None,
+        };
+        *placeholder.root == *Root::Counters.name() && self.is_secret(step, name)
+    }
+
+    /// Whether a counter of the step's policy may be made of secrets: the one of this name, or any.
+    fn is_secret(&self, step: &Step, name: Option<&str>) -> bool {
+        let mut own = self.all.iter().filter(|counter| counter.is_of_policy_of(step));
+        own.any(|counter| counter.is_secret && name.is_none_or(|name| *counter.name == *name))
     }
 
     /// The expressions of all counters.
@@ -117,9 +169,9 @@ impl Counter {
         cost: &mut u64,
     ) -> Result<NeededCounter, CounterFault> {
         let id = match &self.key {
-            None => CounterId::new(&self.policy, &self.name, ""),
+            None => self.id_of(None),
             Some(key) => match evaluate(key, values, cost)? {
-                Value::String(text) => CounterId::keyed(&self.policy, &self.name, &Json::string(&text)),
+                Value::String(text) => self.id_of(Some(&text)),
                 other => {
                     let message = messages::key_of_kind(&self.name, other.kind());
                     return Err(CounterFault { code: "bad_counter_key", message, origin: key.origin() });
@@ -149,6 +201,31 @@ impl Counter {
             origin: add.origin(),
         })?;
         Ok(NeededCounter { id, add: Some(amount), is_whole })
+    }
+
+    /// Whether a step is of the same policy.
+    pub(super) fn is_of_policy_of(&self, step: &Step) -> bool {
+        match (&self.origin.policy, &step.name) {
+            (Some(policy), Some(step)) => policy.name == step.name && policy.uses == step.uses,
+            _ => false,
+        }
+    }
+
+    /// The counter itself, for a text of its key.
+    #[must_use]
+    pub fn id_of(&self, key: Option<&str>) -> CounterId {
+        match key.map(Json::string) {
+            None => CounterId::new(&self.book, &self.name, ""),
+            Some(key) if self.has_secret_key => CounterId::hidden(&self.book, &self.name, &key),
+            Some(key) => CounterId::keyed(&self.book, &self.name, &key),
+        }
+    }
+
+    /// Whether something is decided by it about calls of the function at this position. Where it is not, nothing that is wrong with
+    /// it stops a call.
+    #[must_use]
+    pub fn decides(&self, function: usize) -> bool {
+        self.deciding.contains(&function)
     }
 
     /// Whether there is one for each value of a key.

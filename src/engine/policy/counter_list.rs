@@ -7,6 +7,7 @@
 
 use super::compiler::{Compiler, ScopeKey};
 use super::counter::{Added, Counter, Counters};
+use super::effect::Effect;
 use super::expression::Expression;
 use super::messages;
 use super::of_agents::OfPolicyStep;
@@ -14,11 +15,13 @@ use super::origin::Origin;
 use super::policy_steps::PolicySteps;
 use super::read_path::for_each_path;
 use super::secrets::reads_secret;
+use super::step::StepAction;
 use crate::cel::{Type, parse};
 use crate::context::{FunctionId, Root, Scope, Selector, counters_type};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::catalog::AppliedPolicy;
 use crate::manifest::counter::DeclaredCounter;
+use crate::manifest::mode::Mode;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::DeclaredStep;
@@ -79,7 +82,11 @@ impl Compiler<'_> {
                 let own: BTreeSet<usize> =
                     applied_counter.functions.iter().map(|at| self.position(*at)).collect();
                 let readers = readers(steps, &named(&applied.policy), &counter.name.text);
-                let needed: Vec<usize> = own.union(&readers).copied().collect();
+                let needed: Vec<usize> = own.union(&readers.all).copied().collect();
+                let deciding: Vec<usize> = match applied.policy.mode {
+                    Mode::Observe => Vec::new(),
+                    Mode::Enforce => own.union(&readers.deciding).copied().collect(),
+                };
                 let key = counter.key.as_ref().filter(|_| !needed.is_empty()).map(|text| {
                     let path = format!("{}.key", counter.path);
                     self.of_counter(applied, counter, text, &path, needed.clone(), is_text, "a text")
@@ -90,42 +97,77 @@ impl Compiler<'_> {
                 };
                 counters.by_function.resize(self.functions.len(), Vec::new());
                 let position = counters.all.len();
-                for function in needed {
-                    counters.by_function.get_mut(function).into_iter().for_each(|all| all.push(position));
+                for function in &needed {
+                    counters.by_function.get_mut(*function).into_iter().for_each(|all| all.push(position));
                 }
-                counters.all.push(self.counter(applied, counter, own, key, add));
+                let counter =
+                    self.counter((applied, counter), (own.into_iter().collect(), needed, deciding), key, add);
+                counters.all.push(counter);
             }
         }
         self.texts.definitions = None;
+        self.check_readers(steps, &counters);
         is_whole.then_some(counters)
     }
 
+    /// A counter, with the functions whose calls add to it, that need it, and that are judged by it.
     fn counter(
         &self,
-        applied: &AppliedPolicy,
-        counter: &DeclaredCounter,
-        functions: BTreeSet<usize>,
+        (applied, counter): (&AppliedPolicy, &DeclaredCounter),
+        (functions, needed, deciding): (Vec<usize>, Vec<usize>, Vec<usize>),
         key: Option<Expression>,
         add: Option<Expression>,
     ) -> Counter {
-        let is_secret = add.as_ref().is_some_and(|add| {
-            let meets = |function: &usize| {
+        let is_made_of_secrets = |expression: &Expression, functions: &[usize]| {
+            functions.iter().any(|function| {
                 let function = u32::try_from(*function).ok().map(FunctionId);
-                reads_secret(add.program().expr(), &self.schema, function)
-            };
-            functions.iter().any(meets)
-        });
+                reads_secret(expression.program().expr(), &self.schema, function)
+            })
+        };
+        let adds_secret = add.as_ref().is_some_and(|add| is_made_of_secrets(add, &functions));
+        let has_secret_key = key.as_ref().is_some_and(|key| is_made_of_secrets(key, &needed));
+        let policy: Arc<str> = named(&applied.policy).to_string().into();
+        let is_observed = applied.policy.mode == Mode::Observe;
+        let book = if is_observed { format!("{policy} (observed)").into() } else { policy.clone() };
         Counter {
-            policy: named(&applied.policy).to_string().into(),
+            policy,
             name: counter.name.text.clone(),
+            book,
             window: counter.window,
-            is_secret,
-            functions: functions.into_iter().collect(),
+            is_secret: adds_secret || has_secret_key,
+            is_observed,
+            has_secret_key,
+            deciding: deciding.into(),
+            functions: functions.into(),
             has_key: counter.key.is_some(),
             key,
             add,
             origin: Origin::new(&counter.path, &counter.place).of(Some(&named(&applied.policy))),
         }
+    }
+
+    /// Says so if a step shows a counter where it must not: one that decides and is of an observed policy, whose counters reach observed
+    /// steps alone, or one whose credential is made of a counter that may be made of secrets.
+    fn check_readers(&mut self, steps: &PolicySteps, counters: &Counters) {
+        let all = steps.calls.iter().flat_map(|calls| calls.before_first.iter().chain(&calls.before));
+        let mut found: Vec<(Place, Diagnostic)> = Vec::new();
+        for step in all.filter(|step| step.reads_counters) {
+            let is_of_observed = |counter: &Counter| counter.is_observed && counter.is_of_policy_of(step);
+            if step.mode == Mode::Enforce && counters.iter().any(is_of_observed) {
+                let finding = messages::observed_counters(step.place().clone()).path(&step.origin().path);
+                found.push((step.place().clone(), finding));
+            }
+            let StepAction::Effect(Effect::Credential(asked)) = &step.action else { continue };
+            for expression in asked.expressions() {
+                if counters.show_secret(step, expression.program().expr()) {
+                    let place = expression.place().clone();
+                    let finding =
+                        messages::secret_in_credential(place.clone()).path(&expression.origin().path);
+                    found.push((place, finding));
+                }
+            }
+        }
+        found.into_iter().for_each(|(place, finding)| self.found_at(&place, vec![finding]));
     }
 
     /// An expression of a counter, compiled for calls of these functions; what is found stands apart, as for steps.
@@ -182,8 +224,15 @@ fn is_text(ty: &Type) -> bool {
 }
 
 /// The functions of whose calls a step ahead reads a counter.
-fn readers(steps: &PolicySteps, policy: &PolicyStep, counter: &str) -> BTreeSet<usize> {
-    let mut readers = BTreeSet::new();
+#[derive(Default)]
+struct Readers {
+    all: BTreeSet<usize>,
+    /// Those of which a step does that is not only tried out.
+    deciding: BTreeSet<usize>,
+}
+
+fn readers(steps: &PolicySteps, policy: &PolicyStep, counter: &str) -> Readers {
+    let mut readers = Readers::default();
     for (function, calls) in steps.calls.iter().enumerate() {
         let own = calls.before_first.iter().chain(&calls.before);
         let own = own.filter(|step| {
@@ -192,7 +241,10 @@ fn readers(steps: &PolicySteps, policy: &PolicyStep, counter: &str) -> BTreeSet<
         for step in own.filter(|step| step.reads_counters) {
             step.for_each_counter(&mut |name| {
                 if name.is_none_or(|name| name == counter) {
-                    readers.insert(function);
+                    readers.all.insert(function);
+                    if step.mode == Mode::Enforce {
+                        readers.deciding.insert(function);
+                    }
                 }
             });
         }

@@ -37,18 +37,20 @@ pub(super) fn declarations(resolved: &ResolvedAgent) -> Vec<Declaration<'_>> {
                 action.output.as_ref().map(|schema| OutputSchema::of(schema, &action.path))
             });
             let parameters = parameters(&resolved.agent, entry, function);
-            let call = call_at_hand(entry, function);
+            let call = call_at_hand(&resolved.agent, entry, function);
             all.push(Declaration { capability, function, parameters, output, call });
         }
     }
     all
 }
 
-fn call_at_hand(entry: &CapabilityEntry, function: &DeclaredFunction) -> CallAtHand {
+fn call_at_hand(agent: &Agent, entry: &CapabilityEntry, function: &DeclaredFunction) -> CallAtHand {
+    let bindings = entry.capability(agent).map_or(&[][..], |capability| &capability.bindings);
     CallAtHand {
         function: function.key.as_str().into(),
         tool: entry.reference.as_str().into(),
         tags: entry.tags(function).all().into_iter().map(Arc::from).collect(),
+        bound: bindings.iter().map(|binding| binding.name.text.clone()).collect(),
     }
 }
 

@@ -75,6 +75,7 @@ pub(super) fn rules(resolved: &ResolvedAgent) -> Rules {
         encoder.list(steps, |it, step| it.step(&own, step));
     }
     encoder.policy_guardrails(resolved);
+    encoder.policy_models(resolved);
     Rules {
         capabilities: capabilities.iter().map(of_capability).collect(),
         guardrails: encoder.finish(),
@@ -190,6 +191,7 @@ impl Encoder {
             max_completion_tokens,
             max_age,
             max_tool_calls,
+            max_spend,
             stretches,
         } = limits;
         self.part("limits");
@@ -198,13 +200,23 @@ impl Encoder {
         }
         self.optional(*max_age, Self::whole);
         // nothing of those that nobody sets, so that a policy has the digest that it had before they were there
-        if *stretches != StretchLimits::default() {
-            let StretchLimits { max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn } =
-                stretches;
+        let StretchLimits {
+            max_turns_per_message,
+            max_tool_calls_per_message,
+            max_tool_calls_per_turn,
+            max_spend_per_message,
+        } = stretches;
+        let counts = [max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn];
+        if counts.iter().any(|limit| limit.is_some()) {
             self.part("limits of stretches");
-            for limit in [max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn] {
-                self.optional(*limit, Self::count);
-            }
+            counts.iter().for_each(|limit| self.optional(**limit, Self::count));
+        }
+        let amounts = [max_spend, max_spend_per_message];
+        if amounts.iter().any(|limit| limit.is_some()) {
+            self.part("limits of spending");
+            amounts
+                .iter()
+                .for_each(|limit| self.optional(**limit, |all, amount| all.text(&amount.to_string())));
         }
     }
 

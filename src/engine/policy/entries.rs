@@ -44,8 +44,11 @@ pub(super) fn close(
     }
     let Ok(schema) = ContextSchema::new(declared) else { return };
     let keep = |scope: Scope, transforms: &[Transform<'_>], entry: &RecordType| {
-        let env = env(scope, &schema, limits);
-        transforms.iter().all(|transform| keeps_keys(&env, transform, entry))
+        let [of_manifest, of_policy] = [false, true].map(|of_policy| env(scope, of_policy, &schema, limits));
+        transforms.iter().all(|transform| {
+            let env = if transform.definitions.is_some() { &of_policy } else { &of_manifest };
+            keeps_keys(env, transform, entry)
+        })
     };
     let (input, output) = (schema.input_type(), schema.output_type());
     declared.closed_inputs =
@@ -88,12 +91,15 @@ fn of_events<'r>(
     })
 }
 
-/// The scope of such a transform. Where an event is rewritten there is no `output` (EVT-14), so it may have any type.
-fn env(scope: Scope, schema: &Arc<ContextSchema>, limits: &EvalLimits) -> ScopeEnv {
+/// The scope of such a transform, of a manifest or of a policy, whose steps know more functions. Where an event is rewritten there is
+/// no `output` (EVT-14), so it may have any type.
+fn env(scope: Scope, of_policy: bool, schema: &Arc<ContextSchema>, limits: &EvalLimits) -> ScopeEnv {
     ScopeEnv::new(&ScopeDecl {
         schema: Some(schema),
         input: Parameters::input_type("input", &[], InputOf::AttemptOrEvent),
         output: Type::Null,
+        of_manifest: !of_policy,
+        of_policy,
         libraries: LANGUAGE,
         ..ScopeDecl::new(scope, *limits)
     })

@@ -14,16 +14,20 @@ impl Policy {
             };
             bindings.chain(backend)
         });
-        let capabilities = self.capabilities.iter();
-        let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
-        let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
-        let steps = steps.chain(self.policies.steps());
         let counters = self.counters.expressions();
         functions
             .chain(self.events.iter().flat_map(Event::expressions))
-            .chain(steps.flat_map(Step::expressions))
+            .chain(self.steps().flat_map(Step::expressions))
             .chain(counters)
             .chain(self.exposes.iter().map(|expose| &expose.value))
+    }
+
+    /// The steps of the policy: around calls and events, then those of guardrails, then those of policy documents.
+    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+        let capabilities = self.capabilities.iter();
+        let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
+        let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
+        steps.chain(self.policies.steps())
     }
 }
 

@@ -6,8 +6,8 @@
 use super::definitions::Names;
 use super::misfit::Misfit;
 use super::template::BadPlaceholder;
+use crate::amount::AmountError;
 use crate::cel::{Issue, Kind, Type};
-use crate::counter::AmountError;
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::manifest::comment_behind;
 use crate::manifest::schema::SchemaKind;
@@ -54,6 +54,22 @@ pub(super) fn payload_misfit(misfit: &Misfit) -> String {
 /// What of a user's claims does not fit the schema of a policy.
 pub(super) fn claim_misfit(misfit: &Misfit) -> String {
     of_misfit("`claims", misfit)
+}
+
+/// What of a request to a model, or of its answer, does not fit; `whose` opens a quotation.
+pub(super) fn model_misfit(whose: &str, misfit: &Misfit) -> String {
+    let said = of_misfit(whose, misfit);
+    match misfit {
+        Misfit::Undeclared { .. } => {
+            format!("{said}; what rules need not know by a name stands under `other`")
+        }
+        _ => said,
+    }
+}
+
+/// What of an answer does not fit whose usage has another number than a count.
+pub(super) fn bad_token_count() -> String {
+    "`answer.usage`: a number of tokens is a whole number, 0 or more".to_owned()
 }
 
 /// The message of a trigger whose event does not fit.
@@ -339,6 +355,21 @@ pub(super) fn transform_misfit(place: Place, declared: &Place) -> Diagnostic {
         .help("the model is told that results fit; nothing else is held to it")
 }
 
+pub(super) fn model_transform_misfit(place: Place, is_request: bool) -> Diagnostic {
+    let (message, help) = if is_request {
+        (
+            "what this transform makes is no request to a model",
+            "a map takes the place of the request, a list that of its messages",
+        )
+    } else {
+        (
+            "what this transform makes is no answer of a model",
+            "a map takes the place of the answer, a text that of its text",
+        )
+    };
+    Diagnostic::warning("model_transform_misfit", message, place).label("the step fails here").help(help)
+}
+
 pub(super) fn tool_output_misfit(text: &Embedded, declared: &Place) -> Diagnostic {
     let message = "what this expression gives does not fit what the action returns";
     Diagnostic::warning("tool_output_misfit", message, text.place.clone())
@@ -418,6 +449,13 @@ pub(super) fn no_amount(counter: &str, why: AmountError) -> String {
 pub(super) fn bad_counter_type(text: &Embedded, key: &str, expected: &str, found: &Type) -> Diagnostic {
     let message = format!("`{key}` of a counter gives {expected}, and this is `{found}`");
     Diagnostic::error("bad_counter_type", message, text.place.clone())
+}
+
+pub(super) fn observed_counters(place: Place) -> Diagnostic {
+    let message =
+        "the counters of a policy that is only tried out reach observed steps alone, and this step decides";
+    Diagnostic::error("observed_counters", message, place)
+        .help("say `mode: observe` of the step too, or `mode: enforce` of the policy")
 }
 
 pub(super) fn unread_counter(name: &Embedded) -> Diagnostic {

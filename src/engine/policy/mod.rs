@@ -27,11 +27,13 @@
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
 //! | `task_limits` | whether the next step may be taken |
 //! | `fingerprint`, `encoding`, `policy_encoding`, `encoder` | whether two policies are the same: what decides, written out and digested |
+//! | `read_path`, `reads`, `values_read` | what expressions read: of other calls, so that one waits for another, and of values, so that the others need not be kept |
 //! | `declaration` | functions before anything of them is compiled |
 //! | `entries`, `put` | which keys transforms add to what they rewrite |
 //! | `policy_steps`, `step_list` | steps of policy documents, by function, and how they stand with those of the manifest |
 //! | `counter`, `counter_list` | counters of policy documents, and which of them a call needs |
 //! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
+//! | `model_call`, `model_schema`, `model_steps` | what is sent to a model and what it answers, and the steps on both |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
@@ -64,6 +66,9 @@ mod launch;
 mod message;
 mod messages;
 mod misfit;
+mod model_call;
+mod model_schema;
+mod model_steps;
 mod of_agents;
 mod origin;
 mod panel;
@@ -91,6 +96,7 @@ mod template;
 mod tool_template;
 mod trigger;
 mod value_set;
+mod values_read;
 mod webhook;
 
 pub use allow_list::AllowList;
@@ -108,6 +114,8 @@ pub use function::{AgentFunction, Execute, InvocationTarget};
 pub use labels::{COPY_LETTERS, LabelStep, StepLabels};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
+pub(crate) use model_call::{ModelAnswer, ModelRequest};
+pub use model_schema::{answer_schema, request_schema};
 pub(crate) use of_agents::of_all_agents;
 pub use origin::Origin;
 pub use panel::{ReviewPanel, ReviewSeats};
@@ -122,13 +130,15 @@ pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use step_list::StepList;
 pub use step_text::Shown;
-pub use task_limits::{Exceeded, Used, UsedOfStretches, exceeded, exceeded_stretch};
+pub use task_limits::{Exceeded, LimitNumber, Used, UsedOfStretches, exceeded, exceeded_stretch};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
-use crate::cel::JsonRef;
-use crate::context::{ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv};
+use crate::cel::{JsonRef, Type};
+use crate::context::{
+    CallValues, ContextSchema, FunctionId, MountFacts, Scope, ScopeDecl, ScopeEnv, Selector,
+};
 use crate::digest::Digest;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
@@ -167,6 +177,10 @@ pub struct Policy {
     limits: EngineLimits,
     /// What operations depend on, once somebody has asked.
     dependencies: KnownDependencies,
+    /// The paths of the context that templates of backends name.
+    backend_paths: Vec<Vec<Selector>>,
+    /// By function, which values of its calls something reads later, once somebody has asked.
+    values_read: OnceLock<Box<[CallValues]>>,
     /// The scopes of expressions that are tried out, each made when it is first wanted.
     trial_scopes: [OnceLock<Arc<ScopeEnv>>; Scope::ALL.len()],
 }
@@ -261,6 +275,12 @@ impl Policy {
         &self.events
     }
 
+    /// Whether an event of a capability is filtered by the arguments that its calls have had.
+    #[must_use]
+    pub fn filters_events_of(&self, capability: usize) -> bool {
+        self.events.iter().any(|event| event.capability == capability && event.filter().is_some())
+    }
+
     /// The event of a capability, with its position.
     #[must_use]
     pub fn event(&self, capability: usize, name: &str) -> Option<(usize, &Event)> {
@@ -314,7 +334,17 @@ impl Policy {
                 StepList::ahead(&self.guardrails_before, &self.policies.guardrails_before)
             }
             Hook::GuardrailAfter => StepList::behind(&self.guardrails_after, &self.policies.guardrails_after),
-            Hook::BeforeFirst | Hook::Before | Hook::After | Hook::Trigger => StepList::default(),
+            _ => StepList::default(),
+        }
+    }
+
+    /// The steps that each call of the model, or each of its answers, passes: those of policies, as manifests have none.
+    #[must_use]
+    pub fn steps_of_model(&self, hook: Hook) -> StepList<'_> {
+        match hook {
+            Hook::ModelBefore => StepList::ahead(&[], &self.policies.model_before),
+            Hook::ModelAfter => StepList::behind(&[], &self.policies.model_after),
+            _ => StepList::default(),
         }
     }
 
@@ -324,7 +354,11 @@ impl Policy {
             Hook::BeforeFirst => &steps.before_first,
             Hook::Before => &steps.before,
             Hook::After => &steps.after,
-            Hook::GuardrailBefore | Hook::GuardrailAfter | Hook::Trigger => &[],
+            Hook::GuardrailBefore
+            | Hook::GuardrailAfter
+            | Hook::ModelBefore
+            | Hook::ModelAfter
+            | Hook::Trigger => &[],
         }
     }
 
@@ -398,6 +432,7 @@ impl Policy {
     #[must_use]
     pub fn trial_scope(&self, scope: Scope) -> Arc<ScopeEnv> {
         let declared = || {
+            let is_of_model = matches!(scope, Scope::ModelBefore | Scope::ModelAfter);
             let offered = self.functions.iter().filter(|function| function.offered);
             let capabilities: Vec<Arc<str>> = offered.map(|function| function.key.clone()).collect();
             Arc::new(ScopeEnv::new(&ScopeDecl {
@@ -405,6 +440,8 @@ impl Policy {
                 has_mount: self.agent.mount != MountScope::None,
                 capabilities: &capabilities,
                 libraries: crate::cel::LANGUAGE,
+                input: if is_of_model { model_call::request_type() } else { Type::Dyn },
+                output: if is_of_model { model_call::answer_type() } else { Type::Dyn },
                 ..ScopeDecl::new(
                     scope,
                     if scope == Scope::Script { self.limits.of_scripts() } else { self.limits.eval },

@@ -10,6 +10,7 @@ use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
 use crate::manifest::counter::DeclaredCounter;
+use crate::manifest::mode::Mode;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
@@ -67,6 +68,7 @@ impl Encoder {
         }
         resolved.policies.iter().for_each(|applied| self.policy_counters(resolved, applied));
         self.policy_guardrails(resolved);
+        self.policy_models(resolved);
         for (_, schema) in Claims::of(resolved).schemas() {
             self.part("claims of a policy");
             self.shape(schema);
@@ -104,13 +106,31 @@ impl Encoder {
         }
     }
 
+    /// The steps of all policies around calls of the model.
+    pub(super) fn policy_models(&mut self, resolved: &ResolvedAgent) {
+        for applied in &resolved.policies {
+            let lists = [&applied.policy.model_before, &applied.policy.model_after];
+            if lists.iter().all(|steps| steps.is_empty()) {
+                continue;
+            }
+            self.part("model calls of a policy");
+            self.definitions(&applied.policy);
+            for steps in lists {
+                self.policy_steps(resolved, applied, steps);
+            }
+        }
+    }
+
     /// The counters of a policy, with the functions whose calls add to them. In a store a counter goes by the names of its
     /// policy and its own.
     fn policy_counters(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy) {
         if applied.policy.counters.is_empty() {
             return;
         }
-        self.part("counters of a policy");
+        self.part(match applied.policy.mode {
+            Mode::Enforce => "counters of a policy",
+            Mode::Observe => "counters of an observed policy",
+        });
         self.text(&applied.policy.applied_name());
         self.list(applied.policy.used_by.as_ref().map_or(&[][..], |by| &by.uses), |it, used| it.text(used));
         self.definitions(&applied.policy);

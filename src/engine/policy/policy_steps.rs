@@ -17,6 +17,10 @@ pub(super) struct PolicySteps {
     pub(super) guardrails_before: Vec<Arc<Step>>,
     /// On each response.
     pub(super) guardrails_after: Vec<Arc<Step>>,
+    /// Ahead of each call of the model.
+    pub(super) model_before: Vec<Arc<Step>>,
+    /// On each answer of the model.
+    pub(super) model_after: Vec<Arc<Step>>,
 }
 
 /// The steps of all policies around the calls of one function.
@@ -35,7 +39,11 @@ impl PolicySteps {
             Hook::BeforeFirst => &steps.before_first,
             Hook::Before => &steps.before,
             Hook::After => &steps.after,
-            Hook::GuardrailBefore | Hook::GuardrailAfter | Hook::Trigger => &[],
+            Hook::GuardrailBefore
+            | Hook::GuardrailAfter
+            | Hook::ModelBefore
+            | Hook::ModelAfter
+            | Hook::Trigger => &[],
         }
     }
 
@@ -43,7 +51,8 @@ impl PolicySteps {
     pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
         let calls = self.calls.iter();
         let calls = calls.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
-        let all = calls.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
+        let messages = [&self.guardrails_before, &self.guardrails_after];
+        let all = calls.chain(messages).chain([&self.model_before, &self.model_after]).flatten();
         let mut known = HashSet::new();
         all.filter(move |step| known.insert(Arc::as_ptr(step))).map(Arc::as_ref)
     }

@@ -4,12 +4,12 @@
 //! selects any part, and its own paths are read, too. The variable of a macro over a path stands for the items of the list
 //! there: `l.all(t, t.id > 0)` reads `id` of each item of `l`. Whether their order matters is part of what is read: `all`,
 //! `size(l)` and `l.filter(…).size()` come to the same in any order, and `l[0]` and `l.map(…)` do not. A variable of any other
-//! macro is no root: what it stands for is read where the macro gets it. Linear in the expression, times the macros that
+//! macro is no root: what it stands for is read where the macro gets it. `within(t, '1h')` reads of an item when it was. Linear in the expression, times the macros that
 //! stand within each other.
 
 use super::template::{PathStep, Placeholder};
 use crate::cel::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
-use crate::context::{LABELS, SOURCES, Selector};
+use crate::context::{LABELS, SOURCES, Selector, WITHIN};
 
 /// The root of what functions read of the context beside their arguments. No author can write it.
 pub(super) const CONTEXT_ASKED: &str = "@context";
@@ -64,6 +64,17 @@ impl<'e> Walk<'e, '_> {
             ExprKind::OptMap { operand, variable, body, .. } => {
                 self.expression(operand);
                 self.within(variable, None, [&**body]);
+            }
+            ExprKind::Call { target: None, function, args }
+                if WITHIN.iter().any(|it| *it.name == *function.text) =>
+            {
+                let mut args = args.iter();
+                if let Some((root, mut item)) = args.as_slice().first().and_then(|item| self.item(item)) {
+                    item.push(Selector::Name("at".to_owned()));
+                    (self.found)(root, &item);
+                    args.next();
+                }
+                args.for_each(|part| self.expression(part));
             }
             ExprKind::Call { target: None, function, args } if ASKS_CONTEXT.contains(&&*function.text) => {
                 (self.found)(CONTEXT_ASKED, &[Selector::Name(function.text.clone())]);
@@ -127,6 +138,12 @@ impl<'e> Walk<'e, '_> {
         self.local.push(Local { name: &variable.text, item });
         parts.into_iter().for_each(|part| self.expression(part));
         self.local.pop();
+    }
+
+    /// If an expression is the variable of a macro over a path, alone: the path to its items.
+    fn item(&self, expression: &Expr) -> Option<Path<'e>> {
+        let ExprKind::Ident { name, absolute: false } = &expression.kind else { return None };
+        self.local.iter().rev().find(|local| *local.name == **name)?.item.clone()
     }
 
     /// If an expression is a path: the path, unless it begins at a variable of which nothing is known here, and the indices

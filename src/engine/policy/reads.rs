@@ -167,7 +167,7 @@ fn is_label(step: &Step) -> bool {
 
 impl Policy {
     /// The functions whose results may have labels: a step gives them some, or they come along from another task.
-    fn labelled_functions(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn labelled_functions(&self) -> impl Iterator<Item = usize> {
         let functions = self.functions.iter().enumerate().filter(|(position, function)| {
             function.is_delegation() || self.steps_of_call(Hook::After, *position).iter().any(is_label)
         });
@@ -193,6 +193,7 @@ impl Changes {
 pub(super) struct KnownDependencies {
     calls: Box<[OnceLock<Dependencies>]>,
     input: OnceLock<Dependencies>,
+    model: OnceLock<Dependencies>,
     events: Box<[OnceLock<Dependencies>]>,
 }
 
@@ -200,7 +201,12 @@ impl KnownDependencies {
     /// Of a policy with so many functions and events.
     pub(super) fn new(functions: usize, events: usize) -> Self {
         let unknown = |count: usize| (0..count).map(|_| OnceLock::new()).collect();
-        Self { calls: unknown(functions), input: OnceLock::new(), events: unknown(events) }
+        Self {
+            calls: unknown(functions),
+            input: OnceLock::new(),
+            model: OnceLock::new(),
+            events: unknown(events),
+        }
     }
 }
 
@@ -217,6 +223,16 @@ impl Policy {
     #[must_use]
     pub fn dependencies_of_input(&self) -> &Dependencies {
         self.dependencies.input.get_or_init(|| self.find_dependencies_of_input())
+    }
+
+    /// What the steps ahead of a call of the model read. What their invoke steps change is on record when they are through.
+    #[must_use]
+    pub fn dependencies_of_model(&self) -> &Dependencies {
+        self.dependencies.model.get_or_init(|| {
+            let mut found = Dependencies::default();
+            self.steps_of_model(Hook::ModelBefore).iter().for_each(|step| self.add_step(step, &mut found));
+            found
+        })
     }
 
     /// The same of the event at this position; nothing for a position without an event.
@@ -266,7 +282,7 @@ impl Policy {
         found.changes.functions.insert(position);
         let Some(function) = self.functions.get(position) else { return found };
         found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
-        for counter in self.counters.of(position) {
+        for counter in self.counters.of(position).filter(|counter| counter.decides(position)) {
             counter.expressions().for_each(|expression| found.reads.add(self, expression));
         }
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {

@@ -58,7 +58,7 @@ impl Shape {
         Self { validator: schema.validator.clone(), ..Self::of_node(&schema.node) }
     }
 
-    fn of_node(node: &Node) -> Self {
+    pub(super) fn of_node(node: &Node) -> Self {
         let each = |node: &Node| node.as_sequence().unwrap_or_default().iter().map(Self::of_node).collect();
         let (kind, null) = kind_of(node.get("type"));
         let constant = node.get("const").map(|value| [Json::from(&value.to_json())].into());

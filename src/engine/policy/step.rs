@@ -174,10 +174,19 @@ impl Step {
         Some(step)
     }
 
+    /// What its texts show, in order.
+    pub(super) fn shows(&self) -> impl Iterator<Item = Shown<'_>> {
+        self.message.iter().chain(&self.user_message).flat_map(StepText::shows)
+    }
+
+    /// Where it is written.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     /// Names each counter that something in it reads; nothing for all of them at once.
     pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
-        let shown = || self.message.iter().chain(&self.user_message).flat_map(StepText::shows);
-        let computed = shown().filter_map(|shown| match shown {
+        let computed = self.shows().filter_map(|shown| match shown {
             Shown::Computed(expression) => Some(expression),
             Shown::Path(_) => None,
         });
@@ -192,7 +201,7 @@ impl Step {
                 }
             });
         }
-        for shown in shown() {
+        for shown in self.shows() {
             if let Shown::Path(placeholder) = shown
                 && *placeholder.root == *root
             {

@@ -200,6 +200,9 @@ impl Compiler<'_> {
             let compiled = self.policy_guardrails(applied, Hook::GuardrailBefore);
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
+            let compiled = self.model_steps(applied, Hook::ModelBefore);
+            is_whole &= compiled.is_some();
+            steps.model_before.extend(compiled.into_iter().flatten());
         }
         for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate().rev() {
             known(&mut self.texts, definitions);
@@ -207,6 +210,9 @@ impl Compiler<'_> {
             let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
+            let compiled = self.model_steps(applied, Hook::ModelAfter);
+            is_whole &= compiled.is_some();
+            steps.model_after.extend(compiled.into_iter().flatten());
         }
         for calls in &mut steps.calls {
             // what an argument is in the end, each other step sees
@@ -361,7 +367,7 @@ impl Compiler<'_> {
     }
 
     /// A step of a policy about the calls of these functions, or about messages; what is found stands apart.
-    fn policy_step(
+    pub(super) fn policy_step(
         &mut self,
         applied: &AppliedPolicy,
         written: &DeclaredStep,

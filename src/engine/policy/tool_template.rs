@@ -5,6 +5,7 @@
 
 use super::messages;
 use super::template::{PathStep, Placeholder, Template};
+use crate::context::{Root, Selector};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::agent::MountScope;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction};
@@ -71,6 +72,20 @@ fn check_subscription(receive: &Receive, findings: &mut Vec<Diagnostic>) {
             findings.extend(found.map(|finding| finding.path(path)));
         });
     }
+}
+
+/// The paths of the context that the templates of a capability's backends name: their host renders them whenever a call is carried out.
+pub(super) fn context_paths(entry: &CapabilityEntry) -> Vec<Vec<Selector>> {
+    let mut paths = Vec::new();
+    for function in &entry.functions {
+        let execute = entry.action(function).map(|action| &action.execute);
+        let Some(DeclaredExecute::Runtime(DeclaredRuntime { path, node, .. })) = execute else { continue };
+        each_text(node, path, &mut |text, _| {
+            let template = Template::lenient(&text.text, |root| root == Root::Context.name());
+            paths.extend(template.placeholders().map(Placeholder::selectors));
+        });
+    }
+    paths
 }
 
 /// All texts of a node, however deep, each with its path.

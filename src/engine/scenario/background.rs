@@ -55,8 +55,10 @@ impl Background {
         let mut at = self.environment.started_at;
         for entry in &self.state {
             at = entry.at.unwrap_or(at);
-            task.record(entry.past.clone(), at)
-                .map_err(|error| messages::impossible_past(&entry.place, &error))?;
+            for past in std::iter::once(&entry.past).chain(&entry.labels) {
+                task.record(past.clone(), at)
+                    .map_err(|error| messages::impossible_past(&entry.place, &error))?;
+            }
         }
         Ok(task)
     }

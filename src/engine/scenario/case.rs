@@ -111,6 +111,15 @@ pub enum TestedOperation {
     Input(Json),
     /// Is a response delivered?
     Output(Json),
+    /// Does a request go to the model?
+    ModelBefore(Json),
+    /// Does the answer to a request pass?
+    ModelAfter {
+        /// What was sent.
+        request: Json,
+        /// What came back.
+        answer: Json,
+    },
     /// What is the prompt?
     Prompt,
     /// Is a limit reached?
@@ -181,6 +190,8 @@ impl TestedOperation {
             Self::Invoke(_) => "invoke",
             Self::Input(_) => "input",
             Self::Output(_) => "output",
+            Self::ModelBefore(_) => "model_before",
+            Self::ModelAfter { .. } => "model_after",
             Self::Prompt => "prompt",
             Self::Limits(_) => "limits",
             Self::Cel { .. } => "cel",
@@ -246,6 +257,8 @@ pub enum Want {
     Observed(Vec<serde_json::Map<String, serde_json::Value>>),
     /// `terms`: of those of the call the keys that are given.
     Terms(Json),
+    /// One of `labels`: an argument, all of them, or what the operation is about, and its labels.
+    Labels(LabelsOf, Vec<String>),
     /// `exposes`: an object.
     Exposes(Json),
     /// One of `files`: a path and its content.
@@ -260,6 +273,17 @@ pub enum Want {
     NoWarnings,
     /// One of `context`: an expression over `context`, `c` and `now`, and its value.
     Context(Embedded, Json),
+}
+
+/// What has labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelsOf {
+    /// `input`: all arguments of a call, or the message that came in.
+    Input,
+    /// `arguments.NAME`: one argument of a call.
+    Argument(String),
+    /// `output`: the result of a call.
+    Output,
 }
 
 /// The keys of `expect` that hold one text.

@@ -108,9 +108,9 @@ impl CountedAmount {
         let key = match &self.key {
             Some(key) => &*key.text,
             None if counter.has_key() => user,
-            None => return CounterId::new(&counter.policy, &counter.name, ""),
+            None => return counter.id_of(None),
         };
-        CounterId::keyed(&counter.policy, &counter.name, &Json::string(key))
+        counter.id_of(Some(key))
     }
 
     /// The amount that a book holds of the same counter; nothing if the task knows no such counter, or several.

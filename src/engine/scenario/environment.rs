@@ -12,7 +12,7 @@ use crate::manifest::brought::BroughtTool;
 use crate::manifest::fields::Key;
 use crate::manifest::reader::Reader;
 use crate::manifest::shape::{List, Object, Text, mapping};
-use crate::task::{StartTask, Task, TaskError, User};
+use crate::task::{Retain, StartTask, Task, TaskError, User};
 
 /// The data that a task starts with.
 #[derive(Clone, Debug)]
@@ -166,6 +166,7 @@ impl Environment {
             mount_id: None,
             begun_with: None,
             tools: self.tools.clone(),
+            retain: Retain::All,
         })
     }
 }

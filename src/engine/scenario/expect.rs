@@ -6,9 +6,10 @@
 
 use super::case::{Aspect, Check, Want};
 use super::counted::{Counted, read_counted};
+use super::expect_labels::{FoundLabels, LabelsKeys};
 use super::expect_observed::{self, ObservedKeys};
 use super::expect_terms::{self, TermsKeys};
-use super::{messages, values};
+use super::{expect_labels, messages, values};
 use crate::cel::Json;
 use crate::counter::Amount;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -40,6 +41,8 @@ pub struct Found {
     pub observed: Vec<serde_json::Map<String, Value>>,
     /// What the host has to do for the call.
     pub terms: serde_json::Map<String, Value>,
+    /// What can be told of labels.
+    pub(super) labels: FoundLabels,
     /// The values that `exposes` adds to a response.
     pub exposes: Option<Json>,
     /// The files after the operation.
@@ -178,6 +181,11 @@ expectations! {
     /// What the host has to do for the call.
     ("terms"): TermsKeys => |node, path, reader| {
         one(expect_terms::read(node, path, reader).map(Want::Terms))
+    };
+    /// The labels of arguments and of the result of a call, or of a message that came in.
+    ("labels"): LabelsKeys => |node, path, reader| {
+        let wants = expect_labels::read(node, path, reader).into_iter();
+        wants.map(|(place, want)| (Some(place), want)).collect()
     };
     /// The values that `exposes` adds to a response.
     ("exposes"): Object => |node, path, reader| {
@@ -379,6 +387,11 @@ fn judge(
         Want::Terms(expected) => {
             let (agrees, found) = expect_terms::judge(expected, &found.terms);
             differ("terms", agrees, Some(to_value(expected)), Some(found))
+        }
+        Want::Labels(of, expected) => {
+            let labels = found.labels.labels_of(of);
+            let key = expect_labels::called(of);
+            differ(&key, labels.as_ref() == Some(expected), Some(to_value(expected)), labels.map(to_value))
         }
         Want::Exposes(expected) => {
             let agrees = found.exposes.as_ref() == Some(expected);

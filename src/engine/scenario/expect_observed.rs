@@ -23,6 +23,8 @@ mapping! {
         message: Text,
         /// Who would have been asked for a review.
         reviewer: Text,
+        /// The labels that it would have given or taken away.
+        labels: List<Text>,
         /// The codes of what went wrong in it.
         findings: List<Text>,
     }
@@ -78,10 +80,11 @@ pub(super) fn read(node: &Node, path: &Path, reader: &mut Reader) -> Option<Want
     {
         want.extend(text.map(|text| (key.to_owned(), json!(text.text))));
     }
-    if let Some(field) = fields.findings().get() {
-        let codes = reader.texts(field.node, &field.path)?;
-        let codes: Vec<_> = codes.iter().map(|code| &code.text).collect();
-        want.insert("findings".to_owned(), json!(codes));
+    for (key, field) in [("labels", fields.labels().get()), ("findings", fields.findings().get())] {
+        let Some(field) = field else { continue };
+        let texts = reader.texts(field.node, &field.path)?;
+        let texts: Vec<_> = texts.iter().map(|text| &text.text).collect();
+        want.insert(key.to_owned(), json!(texts));
     }
     fields.refuse_others(reader);
     Some(want)
@@ -97,6 +100,7 @@ pub(super) fn found(observed: &[ObservedStep]) -> Vec<Map<String, Value>> {
             ("verdict", json!(seen.verdict)),
             ("message", json!(seen.message)),
             ("reviewer", json!(seen.reviewer)),
+            ("labels", json!(seen.labels)),
             ("findings", json!(codes)),
         ];
         keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
@@ -107,8 +111,9 @@ pub(super) fn found(observed: &[ObservedStep]) -> Vec<Map<String, Value>> {
 /// Whether what was found is what is expected, and what was found as far as it is compared.
 pub(super) fn judge(wanted: &[WantObserved], found: &[Map<String, Value>]) -> (bool, Value) {
     let compared = found.iter().enumerate().map(|(at, found)| {
-        let is_compared =
-            |key: &str| wanted.get(at).map_or(key != "findings", |wanted| wanted.contains_key(key));
+        let is_compared = |key: &str| {
+            wanted.get(at).map_or(!matches!(key, "findings" | "labels"), |wanted| wanted.contains_key(key))
+        };
         let mut compared = found.clone();
         compared.retain(|key, _| is_compared(key));
         compared

@@ -3,7 +3,7 @@
 //! In: places and the words of the author. Out: a [`Diagnostic`]. The wording follows `diagnostic`'s rules; the data of
 //! a case is its author's own, but no value of it is repeated here: reports show values, messages do not.
 
-use crate::counter::AmountError;
+use crate::amount::AmountError;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
@@ -29,6 +29,16 @@ pub(super) fn not_a_time(found: &Embedded) -> Diagnostic {
 pub(super) fn not_a_count(node: &Node) -> Diagnostic {
     let message = format!("expected a whole number that is not negative, found {}", node.kind_name());
     Diagnostic::error("not_a_count", message, node.place.clone())
+}
+
+pub(super) fn bad_label(found: &Embedded, most: usize) -> Diagnostic {
+    let message = format!("a label is a text of 1 to {most} bytes");
+    Diagnostic::error("bad_label", message, found.place.clone())
+}
+
+pub(super) fn nothing_to_label(node: &Node) -> Diagnostic {
+    let message = "`labels` stands beside `input`, `call` or `invoke`: nothing else has labels";
+    Diagnostic::error("nothing_to_label", message, node.place.clone())
 }
 
 pub(super) fn unknown_word(found: &Embedded, known: &[&str]) -> Diagnostic {
@@ -252,6 +262,11 @@ pub(super) fn no_counter(name: &Embedded) -> Diagnostic {
     let message = format!("the agent has no counter `{}`, or several of this name", name.text);
     Diagnostic::error("no_counter", message, name.place.clone())
         .help("a counter is one that a step of a policy reads; of several, `acme/payments#spend` names the policy too")
+}
+
+pub(super) fn no_cost(place: &Place, why: AmountError) -> Diagnostic {
+    Diagnostic::error("no_cost", why.to_string(), place.clone())
+        .help("what a turn cost is a number such as `0.0023`, or the same as text")
 }
 
 pub(super) fn no_amount(place: &Place, why: AmountError) -> Diagnostic {

@@ -4,6 +4,7 @@
 
 use super::case::{Aspect, Check, Want};
 use super::expect::Found;
+use super::expect_labels::FoundLabels;
 use super::{expect_observed, expect_terms};
 use crate::cel::{Issue, Json, Timestamp};
 use crate::context::Scope;
@@ -17,6 +18,7 @@ pub(super) fn decided(decision: Decision) -> Found {
         trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
         observed: expect_observed::found(&decision.observed),
         terms: expect_terms::found(decision.terms.as_deref()),
+        labels: FoundLabels::of(&decision),
         value: decision.value,
         exposes: decision.exposes,
         decided_by: decision.decided_by,
@@ -51,7 +53,8 @@ pub(super) fn counted(
 /// The same of a decision about a message, whose value is its text.
 pub(super) fn decided_message(decision: Decision) -> Found {
     let text = decision.text().map(|text| Json::string(&text));
-    Found { value: text, ..decided(decision) }
+    let found = decided(decision);
+    Found { value: text, labels: found.labels.of_message(), ..found }
 }
 
 /// The value of an expression over the context of a task, or why there is none.

@@ -6,12 +6,13 @@
 use super::values::{Entry, Time, UsageKeys};
 use super::{messages, values};
 use crate::cel::Timestamp;
-use crate::context::InvocationStatus;
-use crate::manifest::fields::Key;
+use crate::context::{InvocationStatus, LabelSet};
+use crate::manifest::fields::{Fields, Key};
+use crate::manifest::label::MAX_LABEL_BYTES;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, Boolean, List, Mapping, Object, OneOf, Required, Text, Vocabulary, mapping, names,
+    Anything, Boolean, List, Mapping, Name, Object, OneOf, Required, Text, Vocabulary, mapping, names,
 };
 use crate::source::Place;
 use crate::task::{Past, PastCall};
@@ -25,6 +26,8 @@ pub struct StateEntry {
     pub at: Option<Timestamp>,
     /// The recorded step.
     pub past: Past,
+    /// The labels that the input, or the result of the call, has had since.
+    pub labels: Option<Past>,
 }
 
 mapping! {
@@ -50,6 +53,8 @@ mapping! {
         interrupt: InterruptKeys,
         /// A step locked the task.
         locked: LockedKeys,
+        /// Labels that steps have given to the input, or to the result of the call.
+        labels: List<Name>,
     }
 
     /// A call and what came of it.
@@ -93,8 +98,9 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
     let fields = reader.fields::<PastKeys>(node, path)?;
     let at = fields.at().time(reader);
     let mut events = names(PastKeys::ROWS);
-    events.retain(|name| *name != fields.at().name());
-    let Some((key, _)) = values::only_key(node, &[fields.at().name()]) else {
+    let beside = [fields.at().name(), fields.labels().name()];
+    events.retain(|name| !beside.contains(name));
+    let Some((key, _)) = values::only_key(node, &beside) else {
         reader.report(path, messages::one_key_of(&node.place, PastKeys::OWNER, &events));
         return None;
     };
@@ -123,7 +129,27 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
         reader.report(&path.key(&key.text), messages::unknown_key(key, PastKeys::OWNER, &events));
         return None;
     };
-    Some(StateEntry { place: key.place.clone(), at, past })
+    let labels = read_labels(&fields, &past, reader);
+    Some(StateEntry { place: key.place.clone(), at, past, labels })
+}
+
+/// The labels of what is on record.
+fn read_labels(fields: &Fields<'_, PastKeys>, past: &Past, reader: &mut Reader) -> Option<Past> {
+    let field = fields.labels().get()?;
+    let texts = reader.texts(field.node, &field.path)?;
+    let is_label = |text: &str| (1..=MAX_LABEL_BYTES).contains(&text.len());
+    for (at, text) in texts.iter().enumerate().filter(|(_, text)| !is_label(&text.text)) {
+        reader.report(&field.path.item(at), messages::bad_label(text, MAX_LABEL_BYTES));
+    }
+    let labels: LabelSet = texts.iter().map(|text| text.text.clone()).collect();
+    match past {
+        Past::Input(_) => Some(Past::InputLabels(labels)),
+        Past::Call(_) | Past::Invoke(_) => Some(Past::CallLabels(labels)),
+        _ => {
+            reader.report(&field.path, messages::nothing_to_label(field.node));
+            None
+        }
+    }
 }
 
 fn read_past_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {

@@ -229,11 +229,13 @@ fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<ReviewA
 }
 
 /// The scopes of `cel`, by their words in a case.
-pub const SCOPES: [(&str, Scope); 9] = [
+pub const SCOPES: [(&str, Scope); 11] = [
     ("before", Scope::Before),
     ("after", Scope::After),
     ("guardrail_before", Scope::GuardrailBefore),
     ("guardrail_after", Scope::GuardrailAfter),
+    ("model_before", Scope::ModelBefore),
+    ("model_after", Scope::ModelAfter),
     ("binding", Scope::Binding),
     ("exposes", Scope::Exposes),
     ("cel_tool", Scope::CelTool),
@@ -294,6 +296,18 @@ mapping! {
     OutputKeys = "an operation of `call`" {
         /// The response.
         output: Required<Entry>,
+    }
+
+    RequestKeys = "an operation of `call`" {
+        /// What is sent to the model.
+        request: Required<Object>,
+    }
+
+    AnswerKeys = "an operation of `call`" {
+        /// What was sent to the model.
+        request: Required<Object>,
+        /// What the model has answered.
+        answer: Required<Object>,
     }
 
     LimitsKeys = "an operation of `call`" {
@@ -405,6 +419,14 @@ operations! {
     "output": OutputKeys => |fields, _, reader| {
         let field = fields.output().required("", reader)?.get()?;
         Some(TestedOperation::Output(values::entry(field.node, &field.path, reader)?))
+    },
+    "model_before": RequestKeys => |fields, _, reader| {
+        Some(TestedOperation::ModelBefore(fields.request().required("", reader)?.object(reader)?))
+    },
+    "model_after": AnswerKeys => |fields, _, reader| {
+        let request = fields.request().required("", reader).and_then(|key| key.object(reader));
+        let answer = fields.answer().required("", reader).and_then(|key| key.object(reader));
+        Some(TestedOperation::ModelAfter { request: request?, answer: answer? })
     },
     "prompt": NoKeys => |_, _, _| Some(TestedOperation::Prompt),
     "limits": LimitsKeys => |fields, _, reader| {

@@ -8,18 +8,21 @@ use super::agent::agent_named;
 use super::counted::book_of;
 use super::known_call::{KnownCall, Stage};
 use super::messages;
+use super::model_step::{ModelPart, ModelStep};
 use super::replayed::{Happened, ReplayedEvent};
 use super::script::Script;
 use super::step::{ScriptAction, ScriptCall, ScriptResult, ScriptStep};
 use super::world::{World, drive, drive_at};
 use crate::cel::{Json, Timestamp};
+use crate::counter::CounterBook;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
 use crate::policy::Execute;
 use crate::source::{Embedded, Place};
 use crate::task::{
-    Call, CallId, Decision, Next, Progress, Ran, Reported, Task, TaskError, Turn, Turned, Usage, Verdict,
+    Call, CallId, Decision, ModelCall, Next, Progress, Ran, Reported, Task, TaskError, Turn, Turned, Usage,
+    Verdict,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -96,6 +99,18 @@ impl Replay {
         &self.task
     }
 
+    /// The time of the last step.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.world.now
+    }
+
+    /// What counts across tasks as it is now: what the recording begins with, and what its calls hold and have spent.
+    #[must_use]
+    pub fn counters(&self) -> &CounterBook {
+        &self.world.counters
+    }
+
     /// Takes a step and adds its decisions to `events`: one, and one more for each call of a turn, for each further result, for
     /// each call that has waited for the step, and for each review that is answered because the recording does not. `ahead` are the
     /// steps behind it; the recording answers a review with one of those, before the result of the call that waits for the review.
@@ -149,6 +164,7 @@ impl Replay {
             ScriptAction::Output(output) => {
                 (Happened::Output(output.clone()), self.task.output(output, at).into_progress())
             }
+            ScriptAction::Model(model) => self.model(model, at)?,
             ScriptAction::ModelTurn { usage, calls } => {
                 return self.model_turn(&step.place, *usage, calls, events);
             }
@@ -161,6 +177,22 @@ impl Replay {
         let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
         self.tell(&step.place, happened, decision, events);
         Ok(())
+    }
+
+    fn model(&mut self, model: &ModelStep, at: Timestamp) -> Result<(Happened, Progress), Impossible> {
+        let impossible = |error: TaskError| messages::impossible_call(&model.id.place, &error);
+        let (id, name) = (model.id.text.to_string(), CallId::from(&*model.id.text));
+        Ok(match &model.part {
+            ModelPart::Request(request) => {
+                let call = ModelCall::new(request.clone()).with_id(name);
+                let operation = self.task.model_before(&call, at).map_err(impossible)?;
+                (Happened::Request { id, request: request.clone() }, operation.into_progress())
+            }
+            ModelPart::Answer(answer) => {
+                let operation = self.task.model_after(&name, answer, at).map_err(impossible)?;
+                (Happened::Answer { id, answer: answer.clone() }, operation.into_progress())
+            }
+        })
     }
 
     /// A turn is tested before it is taken, and again when its usage is known; then all of its calls are decided, in one operation.
@@ -178,12 +210,14 @@ impl Replay {
                 return Err(messages::call_twice(&call.id).into());
             }
         }
-        let ahead = self.task.limits(Next::ModelTurn, at);
+        // a turn whose answer was judged has been taken by now
+        let is_counted = self.task.has_counted_answer();
+        let ahead = (!is_counted).then(|| self.task.limits(Next::ModelTurn, at));
         let turn = Turn { usage, calls: calls.iter().map(made).collect() };
         let turned = self.task.turn(&turn, at);
         let Turned { limits, calls: decided } =
             turned.map_err(|error| messages::impossible_call(place, &error))?;
-        let limits = if ahead.is_allowed() { limits } else { ahead };
+        let limits = ahead.filter(|ahead| !ahead.is_allowed()).unwrap_or(limits);
         self.tell(place, Happened::ModelTurn(usage), limits, events);
         for (call, decided) in calls.iter().zip(&decided) {
             self.know(&call.id.text, &decided.function, Stage::after(&decided.decision));

@@ -29,6 +29,20 @@ pub struct ReplayedEvent {
 pub enum Happened {
     /// Somebody said something.
     Input(Json),
+    /// Something was about to be sent to the model.
+    Request {
+        /// The name of the call.
+        id: String,
+        /// What was to be sent.
+        request: Json,
+    },
+    /// The model's answer came.
+    Answer {
+        /// The name of the call.
+        id: String,
+        /// What came.
+        answer: Json,
+    },
     /// The model answered.
     ModelTurn(Usage),
     /// The model called a function.
@@ -86,7 +100,9 @@ impl Happened {
     #[must_use]
     pub fn call(&self) -> Option<&str> {
         match self {
-            Self::Call { id, .. }
+            Self::Request { id, .. }
+            | Self::Answer { id, .. }
+            | Self::Call { id, .. }
             | Self::Decided { id }
             | Self::Result { id, .. }
             | Self::Withdrawn { id, .. } => Some(id),
@@ -109,6 +125,12 @@ impl ReplayedEvent {
             Happened::Result { id, function, result } => {
                 let output = policy.masked_result(&function, result.status, &result.output);
                 Happened::Result { id, function, result: CallResult { output, ..result } }
+            }
+            Happened::Request { id, request } => {
+                Happened::Request { id, request: policy.masked_of_model(&request) }
+            }
+            Happened::Answer { id, answer } => {
+                Happened::Answer { id, answer: policy.masked_of_model(&answer) }
             }
             other @ (Happened::ModelTurn(_)
             | Happened::Review { .. }

@@ -28,8 +28,8 @@ use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Answer, Call, CallResult, Decision, Exchange, Given, Next, Progress, Request, StepName, StepOutcome,
-    Task, TemplateKind, Trial, Tried, User, Verdict,
+    Answer, Call, CallResult, Decision, Exchange, Given, ModelCall, Next, Progress, Request, StepName,
+    StepOutcome, Task, TemplateKind, Trial, Tried, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -255,6 +255,11 @@ impl<'c> Running<'c> {
                 let progress = self.task.output(output, now).into_progress();
                 self.message(progress)?
             }
+            TestedOperation::ModelBefore(request) => {
+                let progress = self.model_before(request)?;
+                self.driven(progress)?
+            }
+            TestedOperation::ModelAfter { request, answer } => self.model_after(request, answer)?,
             TestedOperation::Prompt => value(self.task.render_prompt(now).map(|text| Json::string(&text))),
             TestedOperation::Limits(next) => self.limits(*next),
             TestedOperation::Cel { scope, expr, bound } => self.evaluate(*scope, expr, bound)?,
@@ -283,6 +288,23 @@ impl<'c> Running<'c> {
         let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
         let id = self.task.await_result(&call).map_err(impossible)?;
         Ok(self.task.after(&id, result, now).map_err(impossible)?.into_progress())
+    }
+
+    fn model_before(&mut self, request: &Json) -> Result<Progress, Broken> {
+        let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
+        let operation = self.task.model_before(&ModelCall::new(request.clone()), self.world.now);
+        Ok(operation.map_err(impossible)?.into_progress())
+    }
+
+    /// The request is let through first, by the steps ahead of it; one that they refuse has no answer, and the case shows its decision.
+    fn model_after(&mut self, request: &Json, answer: &Json) -> Result<Found, Broken> {
+        let progress = self.model_before(request)?;
+        let asked = self.drive(progress)?;
+        let Some(id) = asked.call.clone().filter(|_| asked.is_allowed()) else { return Ok(decided(asked)) };
+        let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
+        let operation = self.task.model_after(&id, answer, self.world.now);
+        let progress = operation.map_err(impossible)?.into_progress();
+        self.driven(progress)
     }
 
     /// Drives an operation to its decision, giving a verdict of `resume` each time it suspends.
@@ -427,6 +449,10 @@ impl<'c> Running<'c> {
         found.invoked = self.world.invoked;
         let now = self.world.now;
         found.counted = counted(&self.case.expect, &self.task, &self.world.counters, now);
+        if let TestedOperation::Before(call) | TestedOperation::Invoke(call) = &self.case.operation {
+            found.labels.made(&call.arguments);
+        }
+        found.labels.find(&self.task);
         found.files = self.world.files;
         let of_context = |expr: &Embedded| of_context(&self.task, &expr.text, now);
         let mut mismatches = compare(&self.case.expect, found, of_context);

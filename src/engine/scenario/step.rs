@@ -1,9 +1,10 @@
 //! One step of a task, as recorded tasks and cases have it: what happened, and when.
 //!
-//! In: a mapping with `at` and one of `input`, `llm`, `call`, `result`, `results`, `withdraw`, `review`, `event` and `output`. Out: a
+//! In: a mapping with `at` and one of `input`, `model`, `llm`, `call`, `result`, `results`, `withdraw`, `review`, `event` and `output`. Out: a
 //! [`ScriptStep`], or findings with their places. Whether a step is possible shows only when it is played.
 
 use super::arrival::{Arrival, ArrivalKeys};
+use super::model_step::{ModelStep, ModelStepKeys, read_model};
 use super::values::{Entry, ResultKeys, Time, UsageKeys, Verdict};
 use super::{messages, values};
 use crate::cel::{Json, Timestamp};
@@ -33,6 +34,8 @@ pub struct ScriptStep {
 pub enum ScriptAction {
     /// Somebody says something: an object with `message`.
     Input(Json),
+    /// Something is sent to the model, or has come back.
+    Model(ModelStep),
     /// The model has answered.
     ModelTurn {
         /// The tokens that it used.
@@ -106,6 +109,8 @@ mapping! {
         at: Time,
         /// Somebody says something.
         input: Entry,
+        /// Something is sent to the model, or has come back; rules on either are in policies.
+        model: ModelStepKeys,
         /// The model has answered, and asks for calls.
         llm: TurnKeys,
         /// The model calls a function.
@@ -246,6 +251,8 @@ pub(super) fn read_step(
         ScriptAction::Input(values::entry(field.node, &field.path, reader)?)
     } else if let Some(field) = fields.output().written() {
         ScriptAction::Output(values::entry(field.node, &field.path, reader)?)
+    } else if let Some(field) = fields.model().written() {
+        ScriptAction::Model(read_model(&field, reader)?)
     } else if let Some(field) = fields.llm().written() {
         read_turn(&field, reader)?
     } else if let Some(field) = fields.result().written() {

@@ -68,6 +68,7 @@ impl Story {
         let counted = counted(checks, task, &world.counters, world.now);
         let mut found = Found { files: world.files.clone(), counted, ..found.clone() };
         found.set(Aspect::Task, Some(task.state().as_str()));
+        found.labels.find(task);
         let mismatches = compare(checks, &found, |expr| of_context(task, &expr.text, world.now));
         if !mismatches.is_empty() {
             self.blamed.get_or_insert(found);
@@ -94,6 +95,11 @@ fn of_event(event: &ReplayedEvent) -> Found {
     let decision = event.decision.clone();
     match event.happened {
         Happened::Input(_) | Happened::Output(_) | Happened::Event { .. } => decided_message(decision),
+        Happened::Call { ref call, .. } => {
+            let mut found = decided(decision);
+            found.labels.made(&call.arguments);
+            found
+        }
         _ => decided(decision),
     }
 }

@@ -4,13 +4,14 @@
 //! finding; whoever needs it says so.
 
 use super::messages;
+use crate::amount::{Amount, AmountError};
 use crate::cel::{Json, Timestamp};
 use crate::manifest::fields::{Fields, Key};
 use crate::manifest::node::{Data, Node};
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, ByName, Count, Expression, List, Object, OneOf, Required, Text, Vocabulary, mapping, shape,
-    words,
+    Anything, ByName, Count, Decimal, Expression, List, Object, OneOf, Required, Text, Vocabulary, mapping,
+    shape, words,
 };
 use crate::source::Embedded;
 use crate::task::{CallResult, CallStatus, Usage};
@@ -34,6 +35,8 @@ mapping! {
         prompt_tokens: Count,
         /// The tokens of the completion.
         completion_tokens: Count,
+        /// What the turn cost.
+        cost: Decimal,
     }
 }
 
@@ -231,7 +234,7 @@ pub(super) fn call_result(fields: &Fields<'_, ResultKeys>, reader: &mut Reader) 
     }
 }
 
-/// `prompt_tokens` and `completion_tokens` of a model turn; absent ones are 0.
+/// `prompt_tokens`, `completion_tokens` and `cost` of a model turn; absent ones are 0.
 pub(super) fn usage(fields: &Fields<'_, UsageKeys>, reader: &mut Reader) -> Usage {
     let [prompt_tokens, completion_tokens] =
         [fields.prompt_tokens(), fields.completion_tokens()].map(|key| {
@@ -245,9 +248,24 @@ pub(super) fn usage(fields: &Fields<'_, UsageKeys>, reader: &mut Reader) -> Usag
             }
             count
         });
+    let cost = fields.cost().get().and_then(|field| {
+        let cost = reported(field.node);
+        cost.map_err(|why| reader.report(&field.path, messages::no_cost(&field.node.place, why))).ok()
+    });
     Usage {
+        cost: cost.unwrap_or_default(),
         prompt_tokens: prompt_tokens.unwrap_or_default(),
         completion_tokens: completion_tokens.unwrap_or_default(),
+    }
+}
+
+/// An amount as a runtime reports it.
+fn reported(node: &Node) -> Result<Amount, AmountError> {
+    match &node.data {
+        Data::Int(number) => Amount::from_int(*number),
+        Data::Float(number) => Amount::from_double(*number),
+        Data::String(text) => Amount::from_decimal(&text.text),
+        _ => Err(AmountError::NotDecimal),
     }
 }
 

@@ -6,8 +6,9 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, Pending, QuestionId,
-    Queue, Review, Stretches, Task, TaskError, Termination, TerminationReason, Verdict, stored_waiting,
+    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, ModelCalls,
+    ModelMark, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError, Termination,
+    TerminationReason, Verdict, stored_waiting,
 };
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint};
@@ -22,6 +23,7 @@ pub struct TaskMark {
     /// How many names of deliveries there had been, and how many of them had made room.
     delivered: (usize, usize),
     next_call: u64,
+    model: ModelMark,
     known: CallsMark,
     is_ended: bool,
     /// The questions that were open.
@@ -30,6 +32,7 @@ pub struct TaskMark {
     reviewed: usize,
     /// How many calls waited for others.
     queued: usize,
+    stretches: Stretches,
 }
 
 /// What happened to a task between two moments, as plain data.
@@ -40,9 +43,13 @@ pub struct TaskChange {
     /// The policy under which it happened.
     fingerprint: Fingerprint,
     activity: Activity,
-    #[serde(default, skip_serializing_if = "Stretches::are_at_beginning")]
-    stretches: Stretches,
+    /// Where stretches began meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stretches: Option<Stretches>,
     next_call: u64,
+    /// The calls of the model, if something has become of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    model: Option<ModelCalls>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     known: Option<CallsChange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,11 +92,13 @@ impl Task {
             allowed: self.allowed.iter().map(AllowList::count).collect(),
             delivered: (self.delivered.count(), self.delivered.forgotten()),
             next_call: self.next_call,
+            model: self.model.mark(),
             known: self.known.mark(),
             is_ended: self.end.is_some(),
             asked: self.asked_now().collect(),
             reviewed: self.reviews.len(),
             queued: self.queue.waiting.len(),
+            stretches: self.stretches,
         }
     }
 
@@ -119,6 +128,7 @@ impl Task {
         self.end.is_some() == mark.is_ended
             && self.asked_now().eq(mark.asked.iter().copied())
             && self.next_call == mark.next_call
+            && self.model.mark() == mark.model
             && self.known.is_at(&mark.known)
             && self.queue.waiting.len() == mark.queued
             && self.open.iter().map(|call| &call.id).eq(&mark.open)
@@ -139,8 +149,9 @@ impl Task {
             context: self.context.change_since(&mark.context),
             fingerprint: self.policy.fingerprint(),
             activity: self.activity,
-            stretches: self.stretches,
+            stretches: Some(self.stretches).filter(|stretches| *stretches != mark.stretches),
             next_call: self.next_call,
+            model: (self.model.mark() != mark.model).then(|| self.model.clone()),
             known: self.known.since(&mark.known),
             end: self.end.clone(),
             waiting: self.waiting.clone(),
@@ -184,8 +195,9 @@ impl SavedTask {
             context: self.context.no_change(),
             fingerprint: self.fingerprint,
             activity: self.activity,
-            stretches: self.stretches,
+            stretches: None,
             next_call: self.next_call,
+            model: None,
             known: None,
             end: Some(End::Terminated(termination.clone())),
             waiting: Vec::new(),
@@ -214,8 +226,11 @@ impl SavedTask {
         self.context = context.ok_or(TaskError::NotRestorable("a change is not one of its history"))?;
         self.fingerprint = change.fingerprint;
         self.activity = change.activity;
-        self.stretches = change.stretches;
+        self.stretches = change.stretches.unwrap_or(self.stretches);
         self.next_call = change.next_call;
+        if let Some(model) = change.model {
+            self.model = model;
+        }
         if let Some(known) = change.known {
             self.known.apply(known);
         }

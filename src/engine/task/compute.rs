@@ -8,7 +8,7 @@ use super::flow::StepEnd;
 use super::state::{Course, Exchange, Finding, Request, Subject, Task};
 use crate::cel::Json;
 use crate::context::{Activations, Moment};
-use crate::policy::Expression;
+use crate::policy::{Expression, Step};
 
 /// Why there are no values.
 pub(super) enum NotComputed {
@@ -36,16 +36,17 @@ impl NotComputed {
 }
 
 impl Task {
-    /// The values of some expressions, and what they cost.
+    /// The values of some expressions of a step, and what they cost.
     pub(super) fn compute<'e>(
         &self,
+        step: &Step,
         expressions: impl Iterator<Item = &'e Expression>,
         subject: &Subject,
         (exchanges, approved): (&[Exchange], &[String]),
         now: &Moment,
     ) -> (Result<Vec<Json>, NotComputed>, u64) {
         let expressions: Vec<&Expression> = expressions.collect();
-        let mut seen = Activations::new(self.bound(subject, now));
+        let mut seen = Activations::new(self.bound_of(step, subject, now));
         let mut replay = self.replay(exchanges).approved(approved);
         let (mut values, mut total) = (Vec::new(), 0_u64);
         for expression in expressions {

@@ -6,12 +6,13 @@
 use super::calls::allowed;
 use super::calls::turn::{Reported, Turned};
 use super::event::Delivery;
+use super::model_outcome::{AllowedModelCall, ReceivedAnswer};
 use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
-    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, Holdings, KnownCalls, Next,
-    Progress, QuestionId, Queue, Ran, StartTask, Stretches, Switches, Task, TaskError, TerminationReason,
-    Turn, Usage,
+    Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, Holdings, KnownCalls,
+    ModelCall, ModelCalls, Next, Progress, QuestionId, Queue, Ran, StartTask, Stretches, Switches, Task,
+    TaskError, TerminationReason, Turn, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -45,6 +46,7 @@ impl Task {
             mount,
             parent: start.parent,
             metadata: start.metadata,
+            retain: start.retain,
             end: None,
             waiting: Vec::new(),
             next_question: 0,
@@ -56,6 +58,7 @@ impl Task {
             mount_id: start.mount_id,
             begun_with: start.begun_with,
             next_call: 1,
+            model: ModelCalls::default(),
             known: KnownCalls::default(),
             activity: Activity::starting(start.started_at),
             stretches: Stretches::default(),
@@ -91,8 +94,59 @@ impl Task {
         self.decision_with_decided(decision, now)
     }
 
+    /// Whether a call of the model may be made, and what is sent then: the limits, then `model.before` of policies. Allow carries the
+    /// request, with all keys that may be left out, and the id under which [`Task::model_after`] takes the answer: the host's
+    /// ([`ModelCall::id`]), or one that the task makes up. A call that will not be answered is withdrawn ([`Task::withdraw`]).
+    ///
+    /// While an operation waits for an answer no call of the model begins, nor while calls are open that may change what the steps read:
+    /// the verdict is rejected then, with the calls in [`Decision::waits_for`], and the host asks again. A request that is not of the
+    /// shape that steps see is an invalid input.
+    ///
+    /// A call that is announced once more, under the same id with the same request, does nothing: the answer is how far it has come.
+    ///
+    /// # Errors
+    /// [`TaskError::BadCallId`] for an id that no call may have, and [`TaskError::CallExists`] for that of another call. Nothing has
+    /// happened then.
+    ///
+    /// # Cost
+    /// Linear in the request, beside that of the steps.
+    pub fn model_before(
+        &mut self,
+        call: &ModelCall,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, AllowedModelCall>, TaskError> {
+        let now = now.into();
+        let progress = self.begin_model_before(call, now)?;
+        Ok(self.begun(progress, now))
+    }
+
+    /// Takes the answer of the model to a call that was let through, and runs `model.after` of policies. Allow carries the answer as they
+    /// left it. The answer is a turn of the model: it is counted with its tokens as [`Task::model_turn`] does, whatever becomes of it.
+    /// The next turn that the host reports, before another call of the model begins, is the same one and not counted again; if the
+    /// answer has not told its `usage`, the tokens of that turn count.
+    ///
+    /// An answer that is not of the shape that steps see is an invalid input, and the call stays open. One that is reported once more
+    /// does nothing: the last one is answered as it was, an earlier one as far as that is kept.
+    ///
+    /// # Errors
+    /// [`TaskError::UnknownCall`] for an id that awaits no answer, and [`TaskError::OtherResult`] for another answer of a call that was
+    /// reported.
+    ///
+    /// # Cost
+    /// Linear in the answer, beside that of the steps.
+    pub fn model_after(
+        &mut self,
+        call: &CallId,
+        answer: &Json,
+        now: impl Into<Timestamp>,
+    ) -> Result<Operation<'_, ReceivedAnswer>, TaskError> {
+        let now = now.into();
+        let progress = self.begin_model_after(call, answer, now)?;
+        Ok(self.begun(progress, now))
+    }
+
     /// Records a turn of the model and what it used, then tests the token limits: nothing that the model asked for may
-    /// run once they are exceeded (LIM-06).
+    /// run once they are exceeded (LIM-06). A turn whose answer was counted by [`Task::model_after`] is not counted again.
     pub fn model_turn(&mut self, usage: Usage, now: impl Into<Timestamp>) -> Decision {
         let now = now.into();
         let decision = self.begin_model_turn(usage, now);

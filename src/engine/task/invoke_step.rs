@@ -112,7 +112,7 @@ impl Task {
         now: &Moment,
     ) -> Formed {
         let mut findings = Vec::new();
-        let mut values = Activations::new(self.bound(subject, now));
+        let mut values = Activations::new(self.bound_of(step, subject, now));
         // one log of answers runs through all bindings of the step, in their order
         let mut replay = self.replay(exchanges).approved(approved);
         let mut own: SmallVec<[Supplied<'_>; 4]> = SmallVec::new();
@@ -207,8 +207,9 @@ impl Task {
         now: &Moment,
     ) -> InvocationId {
         let executed = result.is_some();
+        let labels = result.as_ref().map(|result| result.labels.clone()).unwrap_or_default();
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(InvocationRecord {
+        let record = self.put_on_record(InvocationRecord {
             function: function_id(position),
             at: *now,
             input,
@@ -217,6 +218,8 @@ impl Task {
             executed,
             origin: Caller::Middleware,
             task_id: task_id.map(Into::into),
-        })
+        });
+        self.label_response(position, record, labels);
+        record
     }
 }

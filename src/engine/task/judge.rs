@@ -6,7 +6,7 @@
 
 use super::flow::{StepEnd, function_id, halted};
 use super::state::{Course, Rewriting, Stage, StepOutcome, Subject, Task, UnderWay};
-use crate::context::{Activations, Moment};
+use crate::context::{Activations, Labelling, Moment};
 use crate::manifest::mode::Mode;
 use crate::policy::{Expression, Policy, Step, StepAction, StepList};
 
@@ -16,6 +16,8 @@ pub(super) enum Due {
     Action,
     /// It reads counters, and the call has not read them yet.
     Counters,
+    /// It is observed, and would have done this with labels: observed steps behind it see that.
+    Observed(Box<Labelling>),
     /// What follows from how it ended.
     End(StepEnd),
 }
@@ -72,8 +74,8 @@ impl Task {
             return Judged::Skipped;
         }
         if step.mode == Mode::Observe {
-            self.observe(policy, step, subject, course, values, now);
-            return Judged::Skipped;
+            let labelling = self.observe(policy, step, subject, course, values, now);
+            return labelling.map_or(Judged::Skipped, |it| Judged::Due(Due::Observed(Box::new(it))));
         }
         if !course.entered {
             if course.stage == Stage::BeforeFirst && !self.is_first(step, subject) {

@@ -7,7 +7,7 @@ use super::flow::{StepEnd, halted};
 use super::messages;
 use super::state::{Finding, Subject, Task, UnderWay};
 use crate::cel::{Json, JsonRef};
-use crate::context::{Activations, LabelChange, LabelSet, Labelling, Moment, ValueSource};
+use crate::context::{Activations, LabelChange, LabelSet, Labelling, Moment, SeenBy, ValueSource};
 use crate::manifest::label::MAX_LABEL_BYTES;
 use crate::policy::{Expression, LabelStep, Step, StepLabels};
 
@@ -28,22 +28,34 @@ impl Task {
                     Ok(texts) => texts,
                     Err(halt) => return halted(halt, course, expression),
                 };
-                match self.labels_of(step, &texts) {
+                match self.labels_by(step, &texts) {
                     Ok(given) => given,
                     Err(finding) => return StepEnd::Failed(Some(finding)),
                 }
             }
         };
-        if let Some(of) = self.labelled_by(subject) {
-            let change = if labels.takes { LabelChange::Taken } else { LabelChange::Given };
-            let by = step.name.as_ref().map(|name| name.to_string().into());
-            self.context.label(Labelling { of, change, labels: given.clone(), by });
+        if let Some(labelling) = self.labelling(step, labels, &given, subject, SeenBy::Everybody) {
+            self.context.label(labelling);
         }
         StepEnd::Labelled(given)
     }
 
+    /// What a step does with these labels; nothing if there is no value that it could label.
+    pub(super) fn labelling(
+        &self,
+        step: &Step,
+        of_step: &LabelStep,
+        labels: &LabelSet,
+        subject: &Subject,
+        seen_by: SeenBy,
+    ) -> Option<Labelling> {
+        let change = if of_step.takes { LabelChange::Taken } else { LabelChange::Given };
+        let by = step.name.as_ref().map(|name| name.to_string().into());
+        Some(Labelling { of: self.labelled_by(subject)?, change, labels: labels.clone(), by, seen_by })
+    }
+
     /// The labels that the expression of a step gives, or why they are none.
-    pub(super) fn labels_of(&self, step: &Step, texts: &Json) -> Result<LabelSet, Finding> {
+    pub(super) fn labels_by(&self, step: &Step, texts: &Json) -> Result<LabelSet, Finding> {
         let most = self.policy.limits().max_labels;
         label_set(texts, most).ok_or_else(|| {
             let message = messages::no_label(most, MAX_LABEL_BYTES);
@@ -56,7 +68,7 @@ impl Task {
         match subject {
             Subject::Call(call) => call.record.map(|record| self.context.source_of(record)),
             Subject::Input(_) => self.context.last_input_source(),
-            Subject::Event(_) | Subject::Output | Subject::Script(_) => None,
+            Subject::Event(_) | Subject::Output | Subject::Model(_) | Subject::Script(_) => None,
         }
     }
 }

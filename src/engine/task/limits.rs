@@ -24,7 +24,7 @@ impl Task {
             return refusal;
         }
         self.take_step(now);
-        self.record_turn(usage);
+        self.record_reported_turn(usage);
         if let Some(beyond) = self.beyond(Next::Other, now).or_else(|| self.beyond_a_stretch(Next::Other)) {
             return beyond;
         }
@@ -36,13 +36,15 @@ impl Task {
         self.queue.forget_told();
         self.context.turn(TurnKind::Llm);
         self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
+        self.context.add_cost(usage.cost);
         self.stretches.begin_turn(self.calls_by_model());
     }
 
     /// A message is accepted, of a person or of an event that became one: what is bounded for each message counts anew.
     pub(super) fn record_message(&mut self) {
         self.context.turn(TurnKind::Input);
-        self.stretches.begin_message(self.context.llm_turns().into(), self.calls_by_model());
+        let (turns, calls) = (self.context.llm_turns().into(), self.calls_by_model());
+        self.stretches.begin_message(turns, calls, self.context.spend());
     }
 
     /// Refuses a call that is one too many for the message or the turn of the model. It leaves no entry on record, as no step has seen
@@ -56,7 +58,7 @@ impl Task {
 
     /// Blocks the step if it would exceed a limit of the message or of the turn. The task goes on: the model may still answer, and the
     /// next message begins anew.
-    fn beyond_a_stretch(&self, next: Next) -> Option<Decision> {
+    pub(super) fn beyond_a_stretch(&self, next: Next) -> Option<Decision> {
         let exceeded = exceeded_stretch(&self.policy.task_limits().stretches, &self.used_of_stretches(next))?;
         let limit = self.limit_reached(exceeded);
         let message = Some(messages::stretch_exceeded(&limit));
@@ -77,7 +79,7 @@ impl Task {
     /// Ends the task if so many bytes more would exceed `max_task_bytes`.
     pub(super) fn beyond_bytes(&mut self, more: u64) -> Option<Decision> {
         let (bound, value) = (self.policy.limits().max_task_bytes, self.bytes().saturating_add(more));
-        let exceeded = Exceeded { name: "max_task_bytes", bound, value };
+        let exceeded = Exceeded { name: "max_task_bytes", bound: bound.into(), value: value.into() };
         (value > bound).then(|| self.end_at(exceeded))
     }
 
@@ -147,11 +149,20 @@ impl Task {
         u64::from(self.context.calls_by_model()).saturating_add(in_flight as u64)
     }
 
+    /// The turns of the model. Before another one those count, too, whose answers are awaited.
+    fn turns_with(&self, next: Next) -> u64 {
+        let turns = u64::from(self.context.llm_turns());
+        if next != Next::ModelTurn {
+            return turns;
+        }
+        turns.saturating_add(self.model.open.len() as u64).saturating_add(1)
+    }
+
     /// What the task has used since its last message and its last turn, the coming step included.
     fn used_of_stretches(&self, next: Next) -> UsedOfStretches {
-        let turns = u64::from(self.context.llm_turns()).saturating_add(u64::from(next == Next::ModelTurn));
+        let turns = self.turns_with(next);
         let calls = self.calls_by_model().saturating_add(u64::from(next == Next::Capability));
-        let used = self.stretches.used(turns, calls);
+        let used = self.stretches.used(turns, calls, self.context.spend());
         // a turn that is asked for begins with no call
         let calls_in_turn = if next == Next::ModelTurn { 0 } else { used.calls_in_turn };
         UsedOfStretches { calls_in_turn, ..used }
@@ -160,13 +171,13 @@ impl Task {
     /// What the task has used, the coming step included.
     fn used(&self, next: Next, now: Timestamp) -> Used {
         let age = now.nanos().saturating_sub(self.context.started_at().nanos());
-        let turns = u64::from(self.context.llm_turns());
         Used {
             age: u64::try_from(age.max(0)).unwrap_or(u64::MAX),
-            turns: turns.saturating_add(u64::from(next == Next::ModelTurn)),
+            turns: self.turns_with(next),
             prompt_tokens: self.context.prompt_tokens().unsigned_abs(),
             completion_tokens: self.context.completion_tokens().unsigned_abs(),
             calls: self.calls_by_model().saturating_add(u64::from(next == Next::Capability)),
+            spend: self.context.spend(),
         }
     }
 }

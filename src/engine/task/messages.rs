@@ -27,6 +27,16 @@ pub(super) fn message_refused() -> String {
     "Message refused by policy.".to_owned()
 }
 
+/// The message of a step that refuses a request to the model and has no `error_message`.
+pub(super) fn request_refused() -> String {
+    "Model call refused by policy.".to_owned()
+}
+
+/// The message of a step that refuses an answer of the model and has no `error_message`.
+pub(super) fn answer_refused() -> String {
+    "Answer withheld by policy.".to_owned()
+}
+
 pub(super) fn unknown_function(name: &str) -> String {
     format!("there is no function `{name}`")
 }
@@ -115,6 +125,11 @@ pub(super) fn waiting() -> String {
 
 pub(super) fn waits_for_calls() -> String {
     "the decision waits for the results of other calls".to_owned()
+}
+
+pub(super) fn model_waits() -> String {
+    "the rules of this model call read what open calls may still change: report or withdraw these first"
+        .to_owned()
 }
 
 pub(super) fn waits_for_reviews() -> String {
@@ -243,6 +258,15 @@ pub(super) fn invoke_failed(function: &str) -> String {
 pub(super) fn no_such_message() -> String {
     "the result of the transform is no message: expected text, a list of content parts, or an object with `message`"
         .to_owned()
+}
+
+pub(super) fn no_such_request() -> String {
+    "the result of the transform is no request to a model: expected a list of messages, or an object with `model` and `messages`"
+        .to_owned()
+}
+
+pub(super) fn no_such_answer() -> String {
+    "the result of the transform is no answer of a model: expected text, or an object with `text`".to_owned()
 }
 
 /// Why a call is refused that reads counters.

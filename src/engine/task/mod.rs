@@ -7,6 +7,8 @@
 //! | [`Task::input`] | somebody says something | allow with the admitted entry, wait, lock_task, invalid_input, terminate |
 //! | [`Task::limits`] | ahead of a model turn | allow, terminate |
 //! | [`Task::model_turn`] | the model has answered | allow, terminate |
+//! | [`Task::model_before`] | a request goes to the model | allow with what is sent, block, lock_task, invalid_input, terminate |
+//! | [`Task::model_after`] | the model's answer has come | allow with what goes on of it, block, lock_task, invalid_input, terminate |
 //! | [`Task::before`] | the model calls a function | allow with the resolved arguments, wait, block, lock_task, error, terminate |
 //! | [`Task::turn`] | the model has answered, with all its calls at once | as `model_turn` and, for each call, `before` |
 //! | [`Task::after`] | the function has run | allow with what the model receives, block, lock_task, terminate |
@@ -26,7 +28,7 @@
 //! withdrawals and answers; calls, inputs and events that may not be decided yet are [`Verdict::Wait`]; whatever else is tried is [`Verdict::Rejected`].
 //!
 //! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `evaluation` is what
-//! expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `calls`, `message` and `event` are what operations
+//! expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `calls`, `message`, `model` and `event` are what operations
 //! are about, `waiting` has the operations that wait for others or for people, `limits`, `switches` and `ending` say why one may not
 //! begin. `door` is on top.
 
@@ -46,6 +48,8 @@ mod labels;
 mod limits;
 mod message;
 mod messages;
+mod model;
+mod model_outcome;
 mod observe;
 mod operation;
 mod outcome;
@@ -69,6 +73,7 @@ pub use evaluation::file_reference::FileReference;
 pub use evaluation::interpolation::{Given, InterpolationError, TemplateKind};
 pub use evaluation::trial::{Trial, Tried};
 pub use event::{Content, Delivery, Routing, Subscription};
+pub use model_outcome::{AllowedModelCall, ReceivedAnswer};
 pub use operation::Operation;
 pub use outcome::{
     AcceptedInput, AllowedCall, DeliveredOutput, HandedOver, Outcome, Queued, Received, Refusal, RoutedEvent,
@@ -78,9 +83,9 @@ pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, CounterUse, Credential, DecidedCall, DecidedKind, Decision,
-    EventStage, Exchange, Finding, Hidden, Identity, Invocation, LimitReached, Next, Obligation,
-    ObservedStep, Offer, Parent, Progress, Question, QuestionId, Ran, Request, Review, ReviewAnswer,
-    ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask, StepKind, StepName, StepOutcome,
-    Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason, Terms, TraceEntry, Turn,
-    Usage, User, Verdict,
+    EventStage, Exchange, Finding, Hidden, Identity, Invocation, LackingValues, LimitReached, ModelCall,
+    Next, Obligation, ObservedStep, Offer, Parent, Progress, Question, QuestionId, Ran, Request, Retain,
+    Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask, StepKind,
+    StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
+    Terms, TraceEntry, Turn, Usage, User, Verdict,
 };

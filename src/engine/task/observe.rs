@@ -2,7 +2,7 @@
 //!
 //! In: a step of a policy document that does not decide, and the operation that passes it. Out: an [`ObservedStep`] for the
 //! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing (the arguments
-//! that it would have set other observed steps see) and stops nothing, and
+//! that it would have set, and the labels that it would have given or taken, other observed steps see) and stops nothing, and
 //! its errors stand with it alone. It costs what the step would have cost.
 
 use super::compute::NotComputed;
@@ -14,14 +14,15 @@ use super::state::{
     Course, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome, Subject, Task,
     Verdict,
 };
-use super::steps::{no_message, stopped};
+use super::steps::{misshapen, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
-use crate::context::{Activations, Caller, Moment, TaskIo};
+use crate::context::{Activations, Caller, LabelSet, Labelling, Moment, SeenBy, TaskIo};
 use crate::policy::{Effect, Expression, Invoke, LabelStep, Policy, Step, StepAction, StepLabels};
 
 /// How an observed step would have ended.
 enum Seen {
     Passed,
+    Labels(LabelSet),
     Responds,
     Failed(Vec<Finding>),
     Asks(Request),
@@ -37,7 +38,7 @@ impl From<NotComputed> for Seen {
 }
 
 impl Task {
-    /// Tries a step out.
+    /// Tries a step out. Gives what it would have done with labels, which observed steps behind it see.
     #[cold]
     pub(super) fn observe<'a>(
         &self,
@@ -47,14 +48,14 @@ impl Task {
         course: &mut Course,
         values: &mut Activations<'a>,
         now: &Moment,
-    ) {
-        match with_arguments(subject, course.tried.as_ref()) {
-            Some(tried) => {
-                let mut values = Activations::new(self.bound(&tried, now));
-                self.observe_in(policy, step, &tried, course, &mut values, now);
-            }
-            None => self.observe_in(policy, step, subject, course, values, now),
+    ) -> Option<Labelling> {
+        let tried = with_arguments(subject, course.tried.as_ref());
+        if tried.is_none() && !self.context.has_observed_labels() {
+            return self.observe_in(policy, step, subject, course, values, now);
         }
+        let subject = tried.as_ref().unwrap_or(subject);
+        let mut values = Activations::new(self.bound_of(step, subject, now));
+        self.observe_in(policy, step, subject, course, &mut values, now)
     }
 
     fn observe_in<'a>(
@@ -65,14 +66,14 @@ impl Task {
         course: &mut Course,
         values: &mut Activations<'a>,
         now: &Moment,
-    ) {
+    ) -> Option<Labelling> {
         if course.stage == Stage::BeforeFirst && !self.is_first(step, subject) {
-            return;
+            return None;
         }
         let condition = step.condition.as_ref();
         let holds = condition.map(|it| self.try_out(it, course, values, Expression::holds_metered));
         let seen = match holds {
-            Some(Ok(false)) => return,
+            Some(Ok(false)) => return None,
             Some(Err(seen)) => seen,
             Some(Ok(true)) | None => match &step.action {
                 StepAction::Assert(assert) => {
@@ -85,7 +86,7 @@ impl Task {
                 StepAction::Transform(transform) => {
                     match self.try_out(transform, course, values, Expression::json_metered) {
                         Ok(value) if self.can_replace(subject, &value) => Seen::Passed,
-                        Ok(_) => Seen::Failed(vec![no_message(step)]),
+                        Ok(_) => Seen::Failed(vec![misshapen(step, subject)]),
                         Err(seen) => seen,
                     }
                 }
@@ -114,8 +115,15 @@ impl Task {
                 StepAction::Invoke(invoke) => self.try_invoke(policy, step, invoke, subject, course, now),
             },
         };
+        let labelling = match (&seen, &step.action) {
+            (Seen::Labels(labels), StepAction::Label(step_labels)) => {
+                self.labelling(step, step_labels, labels, subject, SeenBy::Observed)
+            }
+            _ => None,
+        };
         let observed = self.seen(step, subject, course, seen, now);
         course.observed.extend(observed);
+        labelling
     }
 
     /// Runs an expression of an observed step. It has no answers but the approvals that the call has by now.
@@ -141,7 +149,7 @@ impl Task {
         })
     }
 
-    /// Finds the labels that a step would give or take away; nobody sees them.
+    /// Finds the labels that a step would give or take away.
     fn try_label<'a>(
         &self,
         step: &Step,
@@ -149,10 +157,13 @@ impl Task {
         course: &mut Course,
         values: &mut Activations<'a>,
     ) -> Seen {
-        let StepLabels::Computed(expression) = &labels.labels else { return Seen::Passed };
+        let expression = match &labels.labels {
+            StepLabels::Written(labels) => return Seen::Labels(labels.clone()),
+            StepLabels::Computed(expression) => expression,
+        };
         match self.try_out(expression, course, values, Expression::json_metered) {
-            Ok(texts) => match self.labels_of(step, &texts) {
-                Ok(_) => Seen::Passed,
+            Ok(texts) => match self.labels_by(step, &texts) {
+                Ok(labels) => Seen::Labels(labels),
                 Err(finding) => Seen::Failed(vec![finding]),
             },
             Err(seen) => seen,
@@ -188,6 +199,7 @@ impl Task {
             Subject::Call(_) => return true,
             Subject::Input(_) => self.context.last_input(),
             Subject::Output => self.context.last_output(),
+            Subject::Model(model) => return model.can_become(value),
             // no step of a policy is about these
             Subject::Event(_) | Subject::Script(_) => None,
         };
@@ -212,11 +224,13 @@ impl Task {
             message: None,
             shown: None,
             set: if matches!(seen, Seen::Passed) { step.names_set() } else { Vec::new() },
+            labels: LabelSet::new(),
             findings: Vec::new(),
             origin: step.origin(),
         };
         match seen {
             Seen::Passed => {}
+            Seen::Labels(labels) => observed.labels = labels,
             Seen::Responds => observed.verdict = Some(Verdict::Respond),
             Seen::Asks(request) => {
                 observed.outcome = StepOutcome::Suspend;

@@ -3,13 +3,14 @@
 //! In: a [`Decision`], which is the form for wires, logs and stores. Out: an [`Outcome`], in which each operation has the fields
 //! that are its own. The decision stays inside, for whoever writes it down.
 
+use super::model_outcome::{AllowedModelCall, ReceivedAnswer};
 use super::state::{CallId, Decision, EventStage, LimitReached, Question, QuestionId, Request, Verdict};
 use crate::cel::Json;
 
 /// The end of an operation: it goes on, is refused, or waits for an answer.
 ///
-/// `T` says what an operation that goes on hands over: [`AllowedCall`], [`Received`], [`AcceptedInput`], [`RoutedEvent`] or
-/// [`DeliveredOutput`]; after [`Task::resume`](super::Task::resume), which may go on with any of them, the [`Decision`].
+/// `T` says what an operation that goes on hands over: [`AllowedCall`], [`Received`], [`AcceptedInput`], [`RoutedEvent`],
+/// [`DeliveredOutput`], [`AllowedModelCall`] or [`ReceivedAnswer`]; after [`Task::resume`](super::Task::resume), which may go on with any of them, the [`Decision`].
 ///
 /// ```
 /// use celador::{Call, Engine, EngineLimits, Outcome, StartTask, User};
@@ -192,7 +193,7 @@ pub struct DeliveredOutput {
 /// // after `max_tool_calls` of the manifest the task has ended
 /// let last = refusals.last().ok_or("there are refusals")?;
 /// let limit = last.limit().ok_or("a limit was reached")?;
-/// assert_eq!((refusals.len(), last.verdict(), &*limit.which, limit.bound), (6, Verdict::Terminate, "max_tool_calls", 5));
+/// assert_eq!((refusals.len(), last.verdict(), &*limit.which, limit.bound.count()), (6, Verdict::Terminate, "max_tool_calls", 5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -294,6 +295,11 @@ handed_over! {
     };
     Received = |decision| Outcome::Allowed(Self { value: value_of(&decision), decision });
     AcceptedInput = |decision| Outcome::Allowed(Self { entry: value_of(&decision), decision });
+    AllowedModelCall = |decision| match decision.call.clone() {
+        Some(call) => Outcome::Allowed(Self { call, request: value_of(&decision), decision }),
+        None => Outcome::Refused(Refusal { decision }),
+    };
+    ReceivedAnswer = |decision| Outcome::Allowed(Self { answer: value_of(&decision), decision });
     RoutedEvent = |decision| Outcome::Allowed(Self { entry: value_of(&decision), decision });
     DeliveredOutput = |decision| {
         Outcome::Allowed(Self { entry: value_of(&decision), exposes: decision.exposes.clone(), decision })

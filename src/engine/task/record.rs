@@ -6,7 +6,10 @@
 use super::flow::function_id;
 use super::state::{End, Task, TaskError, Usage};
 use crate::cel::{Json, Timestamp};
-use crate::context::{Caller, InvocationRecord, InvocationStatus, TaskIo, TurnKind};
+use crate::context::{
+    Caller, InvocationRecord, InvocationStatus, LabelChange, LabelSet, Labelling, SeenBy, TaskIo, TurnKind,
+    ValueSource,
+};
 
 /// Something that happened.
 #[derive(Clone, Debug)]
@@ -21,6 +24,10 @@ pub enum Past {
     Invoke(PastCall),
     /// A response was delivered: `{message, …exposes}`.
     Output(Json),
+    /// A step gave the last input these labels; nothing without one.
+    InputLabels(LabelSet),
+    /// A step gave the result of the last call these labels; nothing without one.
+    CallLabels(LabelSet),
     /// The task was interrupted.
     Interrupt,
     /// The task was locked for this reason.
@@ -75,11 +82,19 @@ impl Task {
                 self.context.turn(TurnKind::Capability);
             }
             Past::Invoke(call) => self.record_past(call, Caller::Middleware, at)?,
+            Past::InputLabels(labels) => self.record_labels(self.context.last_input_source(), labels),
+            Past::CallLabels(labels) => self.record_labels(self.context.last_call_source(), labels),
             Past::Interrupt => {}
             Past::Locked(reason) => self.end = Some(End::Locked(reason)),
         }
         self.seal(at);
         Ok(())
+    }
+
+    fn record_labels(&mut self, of: Option<ValueSource>, labels: LabelSet) {
+        let (change, seen_by) = (LabelChange::Given, SeenBy::Everybody);
+        let labelling = of.map(|of| Labelling { of, change, labels, by: None, seen_by });
+        labelling.into_iter().for_each(|labelling| self.context.label(labelling));
     }
 
     fn record_past(&mut self, call: PastCall, origin: Caller, at: Timestamp) -> Result<(), TaskError> {
@@ -89,7 +104,7 @@ impl Task {
         if call.executed && origin == Caller::Model {
             self.allow_arguments(position, &call.arguments);
         }
-        let record = self.context.record(InvocationRecord {
+        let record = self.put_on_record(InvocationRecord {
             function: function_id(position),
             at: call.at.unwrap_or(at).into(),
             input: call.arguments,

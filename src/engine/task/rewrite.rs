@@ -63,7 +63,7 @@ impl Task {
         now: &Moment,
     ) -> (Result<Json, NotComputed>, u64) {
         let expressions = computed.iter().map(|computed| &computed.value);
-        let (values, cost) = self.compute(expressions, subject, answers, now);
+        let (values, cost) = self.compute(step, expressions, subject, answers, now);
         let set = values.and_then(|values| {
             let names = computed.iter().map(|computed| computed.name.clone());
             self.put(policy, step, subject, &names.zip(values).collect::<Vec<_>>())

@@ -5,15 +5,17 @@
 //! policy: a step that was already passed might not be there any more. Which policy it was cannot be told of a task that an
 //! earlier release saved; there whoever restores it says whether the manifests are the same.
 
+use super::calls::all_labels;
 use super::calls::allowed::lists;
 use super::flow::function_id;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, Holdings, KnownCalls, OpenCall, Parent, Pending, QuestionId, Queue,
-    Request, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState, Terms, stored_waiting,
+    Activity, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent, Pending,
+    QuestionId, Queue, Request, Retain, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState,
+    Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
-use crate::context::{ContextState, Runtime, TaskContext};
+use crate::context::{ContextState, LabelSet, Runtime, TaskContext};
 use crate::manifest::agent::Capability;
 use crate::manifest::brought::BroughtTool;
 use crate::policy::{AllowList, Fingerprint, Policy};
@@ -40,6 +42,8 @@ pub struct SavedTask {
     parent: Option<Parent>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     metadata: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Retain::is_all")]
+    retain: Retain,
     pub(super) end: Option<End>,
     /// Of earlier releases one operation or nothing.
     #[serde(rename = "pending", deserialize_with = "stored_waiting")]
@@ -56,6 +60,8 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     begun_with: Option<String>,
     pub(super) next_call: u64,
+    #[serde(default, skip_serializing_if = "ModelCalls::is_empty")]
+    pub(super) model: ModelCalls,
     #[serde(default, skip_serializing_if = "SavedCalls::is_empty")]
     pub(super) known: SavedCalls,
     pub(super) activity: Activity,
@@ -169,6 +175,12 @@ impl SavedTask {
         self.activity.is_interrupted()
     }
 
+    /// All labels that steps have given to its results and inputs, and that came along with delegations.
+    #[must_use]
+    pub fn labels_given(&self) -> LabelSet {
+        all_labels(self.context.labellings())
+    }
+
     /// Whether the result of a call is awaited: it was let through, or waits for an answer.
     #[must_use]
     pub fn awaits(&self, call: &CallId) -> bool {
@@ -225,6 +237,7 @@ impl Task {
             api_root: self.runtime.api_root.to_string(),
             parent: self.parent.clone(),
             metadata: self.metadata.clone(),
+            retain: self.retain,
             end: self.end.clone(),
             waiting: self.waiting.clone(),
             next_question: self.next_question,
@@ -234,6 +247,7 @@ impl Task {
             mount_id: self.mount_id.clone(),
             begun_with: self.begun_with.clone(),
             next_call: self.next_call,
+            model: self.model.clone(),
             known: self.known.save(),
             activity: self.activity,
             stretches: self.stretches,
@@ -300,6 +314,7 @@ impl Task {
         let under_way = saved.waiting.iter().filter_map(|pending| pending.operation.name().cloned());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);
         let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
+        let ids = ids.chain(saved.model.open.iter().map(|open| open.id.clone()));
         let known = KnownCalls::restore(saved.known, ids);
         Ok(Self {
             mount: policy.mount(saved.mount_id.as_deref().unwrap_or(&saved.id)),
@@ -316,6 +331,7 @@ impl Task {
             },
             parent: saved.parent,
             metadata: saved.metadata,
+            retain: saved.retain,
             end: saved.end,
             next_question: saved.next_question.max(after_all(&saved.waiting)),
             waiting: saved.waiting,
@@ -325,6 +341,7 @@ impl Task {
             open,
             script_bytes: 0,
             next_call: saved.next_call,
+            model: saved.model,
             known,
             activity: saved.activity,
             stretches: saved.stretches,

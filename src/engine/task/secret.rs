@@ -13,7 +13,7 @@ use super::state::{
 };
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
-use crate::policy::{Expression, Policy, Shown, reads_secret};
+use crate::policy::{Expression, Policy, Shown, Step, reads_secret};
 use serde::Deserialize;
 
 impl Decision {
@@ -151,7 +151,7 @@ impl Policy {
                 };
                 places.into_iter().map(|place| format!("/invoke/arguments{place}")).collect()
             }
-            // a counter goes by its key, which the host alone sees
+            // a counter goes by its key, and by a digest of one that is made of a secret
             Request::Review { .. } | Request::Counters { .. } => Vec::new(),
             Request::ReadMount { .. } => whole(&["/read_mount/path"]),
             Request::WriteMount { .. } => whole(&["/write_mount/path", "/write_mount/text"]),
@@ -183,6 +183,13 @@ impl Policy {
         let fits = declared.is_none_or(|declared| declared.check(output).is_ok());
         let is_success = status == CallStatus::Successful && fits;
         self.secrets().outcome(position.map(function_id), is_success).mask(output)
+    }
+
+    /// What is sent to a model, or what it has answered, as views show it: nothing of it where anything of a task is secret, as nobody
+    /// knows what of the task it repeats.
+    #[must_use]
+    pub fn masked_of_model(&self, document: &Json) -> Json {
+        if self.secrets().is_empty() { document.clone() } else { Json::string(MASK) }
     }
 
     /// An input as it was sent, or as it was admitted, as views show it: a text alone is its message.
@@ -268,10 +275,18 @@ impl Task {
     }
 
     /// Whether a step's message shows a secret in one of its places. What an expression makes of a secret counts as one.
-    pub(super) fn shows_secret(&self, subject: &Subject, shown: Shown<'_>) -> bool {
-        let call = subject.call();
+    pub(super) fn shows_secret(&self, step: &Step, subject: &Subject, shown: Shown<'_>) -> bool {
+        let (call, counters) = (subject.call(), self.policy.counters());
+        if matches!(subject, Subject::Model(_)) {
+            // what is sent to a model repeats what the task was told and got, so anything of it may be secret
+            return !self.policy.secrets().is_empty();
+        }
         let placeholder = match shown {
+            Shown::Path(placeholder) if counters.show_secret_path(step, placeholder) => return true,
             Shown::Path(placeholder) => placeholder,
+            Shown::Computed(expression) if counters.show_secret(step, expression.program().expr()) => {
+                return true;
+            }
             Shown::Computed(expression) => {
                 let function = call.map(|call| function_id(call.function));
                 return call.is_some_and(|call| call.made == Made::OfSecrets)
@@ -283,6 +298,14 @@ impl Task {
         }
         let function = call.map(|call| function_id(call.function));
         self.policy.schema().meets_secret(function, &placeholder.root, &placeholder.selectors())
+    }
+
+    /// What a step answers in the place of a tool.
+    pub(super) fn responded_by(&self, step: &Step, call: &CallUnderWay, response: &Expression) -> Made {
+        if self.policy.counters().show_secret(step, response.program().expr()) {
+            return Made::OfSecrets;
+        }
+        self.made_by(call, response)
     }
 
     /// What a transform makes of the result of a call.

@@ -4,10 +4,11 @@
 //! values of which only the digest is kept. A step that would bring more than there is room for ends the task; a result
 //! cannot be refused, for the call has run. So it is kept as its digest if it does not fit, and its bytes go on counting:
 //! the next step then says that the task is full, and no guard ever takes a part of a value for the whole.
+//! Where the host wants no more kept than rules read, the others are dropped at once: the steps of the call have its values in hand.
 
-use super::state::{Exchange, Review, Subject, Task, UnderWay};
+use super::state::{Exchange, Retain, Review, Subject, Task, UnderWay};
 use crate::cel::Json;
-use crate::context::{Caller, InvocationId, KeptPart};
+use crate::context::{CallValues, Caller, InvocationId, InvocationRecord, KeptPart};
 
 /// Values that take no more than this are kept: a digest would hardly be shorter.
 const SMALL_BYTES: u64 = 1_024;
@@ -41,13 +42,22 @@ impl Task {
         });
         let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
         let reviews = self.reviews.iter().map(Review::bytes);
-        [self.open_bytes, self.script_bytes, self.known.bytes()]
+        [self.open_bytes, self.script_bytes, self.known.bytes(), self.model.bytes()]
             .into_iter()
             .chain(reviews)
             .chain(waiting)
             .chain(queued)
             .chain(settled)
             .fold(self.context.bytes(), u64::saturating_add)
+    }
+
+    /// Puts an invocation on record, and keeps of its values what the task is to keep.
+    pub(super) fn put_on_record(&mut self, invocation: InvocationRecord) -> InvocationId {
+        let kept = match self.retain {
+            Retain::All => CallValues::ALL,
+            Retain::Needed => self.policy.values_read(invocation.function.0 as usize),
+        };
+        self.context.record_keeping(invocation, kept)
     }
 
     /// Shortens the values on record that are too large by themselves, or that the task has no room for, once no step
@@ -68,11 +78,8 @@ impl Task {
 
     /// What a value takes that may be shortened: arguments of the model were let through within the limit.
     fn value_bytes(&self, id: InvocationId, part: KeptPart) -> Option<u64> {
-        let invocation = self.context.invocation(id)?;
-        match part {
-            KeptPart::Output => invocation.output.as_ref().map(of),
-            KeptPart::Input => (invocation.origin == Caller::Middleware).then(|| of(&invocation.input)),
-        }
+        let may_be = part == KeptPart::Output || self.context.invocation(id)?.origin == Caller::Middleware;
+        self.context.value_of(id, part).filter(|value| may_be && !value.is_dropped()).map(of)
     }
 }
 
@@ -86,6 +93,7 @@ impl UnderWay {
             }
             Subject::Event(event) => of(&event.data).saturating_add(of(&event.entry)),
             Subject::Script(script) => script.source.len() as u64,
+            Subject::Model(model) => of(model.judged()),
             Subject::Input(_) | Subject::Output => 0,
         };
         let course = &self.course;

@@ -107,7 +107,13 @@ impl Task {
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
             let end = match due {
                 Due::End(end) => end,
+                Due::Observed(labelling) => {
+                    self.context.label(*labelling);
+                    operation.course.next_step();
+                    continue;
+                }
                 Due::Counters => match self.read_counters(policy, operation, now) {
+                    Flow::Passed if !operation.subject.has_unread_counters() => continue,
                     Flow::Passed => StepEnd::Failed(Some(no_counters(step))),
                     flow => return flow,
                 },
@@ -190,9 +196,9 @@ impl Task {
 
     /// What a step says that failed, and what views show of it.
     pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
-        let bound = self.bound(subject, now);
+        let bound = self.bound_of(step, subject, now);
         let text = step.message(&bound)?;
-        let shown = step.masked_message(&bound, |shown| self.shows_secret(subject, shown));
+        let shown = step.masked_message(&bound, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
     }
 
@@ -200,7 +206,7 @@ impl Task {
     fn user_message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
         let bound = self.bound(subject, now);
         let text = step.user_message(&bound)?;
-        let shown = step.masked_user_message(&bound, |shown| self.shows_secret(subject, shown));
+        let shown = step.masked_user_message(&bound, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
     }
 
@@ -214,7 +220,13 @@ impl Task {
             Subject::Event(event) => {
                 return match event.transform(&value) {
                     Ok(()) => StepEnd::Passed,
-                    Err(_) => StepEnd::Failed(Some(no_message(step))),
+                    Err(_) => StepEnd::Failed(Some(misshapen(step, &operation.subject))),
+                };
+            }
+            Subject::Model(model) => {
+                return match model.transform(&value) {
+                    Ok(()) => StepEnd::Passed,
+                    Err(_) => StepEnd::Failed(Some(misshapen(step, &operation.subject))),
                 };
             }
             Subject::Input(_) => self.context.last_input(),
@@ -225,7 +237,7 @@ impl Task {
         match (entry.map(|entry| entry.transformed(value.root())), &operation.subject) {
             (Some(Ok(entry)), Subject::Input(_)) => self.context.replace_last_input(entry),
             (Some(Ok(entry)), _) => self.context.replace_last_output(entry),
-            (Some(Err(_)) | None, _) => return StepEnd::Failed(Some(no_message(step))),
+            (Some(Err(_)) | None, _) => return StepEnd::Failed(Some(misshapen(step, &operation.subject))),
         }
         StepEnd::Passed
     }
@@ -259,8 +271,12 @@ pub(super) fn stopped(step: &Step, subject: &Subject, message: Option<Said>) -> 
     };
     let default = match subject {
         Subject::Call(_) | Subject::Event(_) => messages::blocked,
+        Subject::Model(model) if verdict == Verdict::Block => match model.answer {
+            Some(_) => messages::answer_refused,
+            None => messages::request_refused,
+        },
         _ if verdict == Verdict::Block => messages::message_refused,
-        Subject::Input(_) | Subject::Output | Subject::Script(_) => messages::locked,
+        Subject::Input(_) | Subject::Output | Subject::Model(_) | Subject::Script(_) => messages::locked,
     };
     let message = message.unwrap_or_else(|| default().into());
     Some(Stopped { verdict, message, user_message: None, origin: step.origin() })
@@ -270,7 +286,12 @@ fn no_counters(step: &Step) -> Finding {
     Finding::new("counters_unavailable", messages::no_counters(), Some(step.origin()))
 }
 
-/// A transform that makes no message.
-pub(super) fn no_message(step: &Step) -> Finding {
-    Finding::new("no_message", messages::no_such_message(), Some(step.origin()))
+/// A transform that makes something else than what it is to replace.
+pub(super) fn misshapen(step: &Step, subject: &Subject) -> Finding {
+    let (code, message) = match subject {
+        Subject::Model(model) if model.answer.is_some() => ("no_answer", messages::no_such_answer()),
+        Subject::Model(_) => ("no_request", messages::no_such_request()),
+        _ => ("no_message", messages::no_such_message()),
+    };
+    Finding::new(code, message, Some(step.origin()))
 }

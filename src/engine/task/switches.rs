@@ -102,7 +102,7 @@ impl Task {
         let verdict = match operation.subject {
             Subject::Call(_) => Verdict::Block,
             Subject::Event(_) => Verdict::Discard,
-            Subject::Input(_) | Subject::Output | Subject::Script(_) => Verdict::Rejected,
+            Subject::Input(_) | Subject::Output | Subject::Model(_) | Subject::Script(_) => Verdict::Rejected,
         };
         let Decision { message, reason, switch, .. } = Decision::switched_off(switch);
         Decision { message, reason, switch, stage, ..operation.decide(verdict) }

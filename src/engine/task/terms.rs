@@ -50,7 +50,7 @@ impl Task {
         now: &Moment,
     ) -> Result<Terms, NotComputed> {
         let approved = course.approved.clone();
-        let (values, cost) = self.compute(effect.expressions(), subject, (exchanges, &approved), now);
+        let (values, cost) = self.compute(step, effect.expressions(), subject, (exchanges, &approved), now);
         course.cost = course.cost.saturating_add(cost);
         let mut values = values?.into_iter();
         let mut terms = course.terms.clone();
@@ -88,7 +88,9 @@ impl Task {
     fn obligation(&self, step: &Step, duty: &Duty, values: Vec<Json>, subject: &Subject) -> Obligation {
         let function = subject.call().map(|call| function_id(call.function));
         let is_secret = |expression: &Expression| {
-            reads_secret(expression.program().expr(), self.policy.schema(), function)
+            let read = expression.program().expr();
+            reads_secret(read, self.policy.schema(), function)
+                || self.policy.counters().show_secret(step, read)
         };
         let secret = duty.values.iter().filter(|computed| is_secret(&computed.value));
         let secret: Vec<Arc<str>> = secret.map(|computed| computed.name.clone()).collect();
@@ -107,7 +109,7 @@ impl Task {
     ) -> StepEnd {
         let UnderWay { subject, course, .. } = operation;
         let answers = (&*course.exchanges, &*course.approved);
-        let (value, cost) = self.compute(std::iter::once(response), subject, answers, now);
+        let (value, cost) = self.compute(step, std::iter::once(response), subject, answers, now);
         course.cost = course.cost.saturating_add(cost);
         let value = match value {
             Ok(mut values) => values.pop().unwrap_or_else(Json::null),
@@ -116,7 +118,7 @@ impl Task {
         let Subject::Call(call) = subject else { return StepEnd::Passed };
         // it has not run (REC-05)
         let record = self.record_call(call, None, InvocationStatus::Restricted, now);
-        call.made = self.made_by(call, response);
+        call.made = self.responded_by(step, call, response);
         call.record = Some(record);
         call.output = Some(value);
         call.responded = true;

@@ -2,10 +2,12 @@
 
 use super::schemas::{Of, members_of, of};
 use crate::agent_context_routes::KeyQuery;
+use crate::counter_routes::{Counted, Counters, CountersQuery, ResetCounter};
 use crate::ending::Purged;
 use crate::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
 use crate::event_step::Event;
 use crate::manifests::Status;
+use crate::model_steps::{ModelAfter, ModelBefore};
 use crate::pending::WaitQuery;
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
@@ -27,13 +29,14 @@ use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
 
 /// The groups of operations.
-pub(super) const TAGS: [(&str, &str); 8] = [
+pub(super) const TAGS: [(&str, &str); 9] = [
     ("tasks", "Tasks of the caller"),
     ("steps", "Steps of a task"),
     ("expressions", "Expressions and templates that are tried out"),
     ("reviews", "Questions to people, and their answers"),
     ("manifests", "The manifests that are served"),
     ("switches", "Agents, tools and users that an operator stops"),
+    ("counters", "Amounts that count across tasks"),
     ("protocols", "Contexts of conversations"),
     ("operation", "For those who run the server"),
 ];
@@ -76,6 +79,7 @@ pub(super) fn operations() -> Vec<Operation> {
     let tried = |id, summary| operation("expressions", id, summary);
     let reviews = |id, summary| operation("reviews", id, summary);
     let switches = |id, summary| operation("switches", id, summary);
+    let counters = |id, summary| operation("counters", id, summary);
     let manifests = |id, summary| operation("manifests", id, summary);
     let protocols = |id, summary| operation("protocols", id, summary);
     let operated = |id, summary| operation("operation", id, summary);
@@ -103,6 +107,12 @@ pub(super) fn operations() -> Vec<Operation> {
             "While a review is open, or a call that its guardrails read, its verdict is `wait`: it is judged by itself afterwards, in the order in which it came, and `call` is the id under which `readCall` tells of it.",
         ),
         step::<Limits>("limits", "May this be done next?"),
+        step::<ModelBefore>("modelBefore", "Something is about to be sent to the model: may it be?").notes(
+            "Allow carries what is sent in `value`, and the id under which `modelAfter` takes the answer in `call`. While a review is open, or calls are open that its rules read, its verdict is `rejected`: ask again when they are over. A call that will not be answered is withdrawn.",
+        ),
+        step::<ModelAfter>("modelAfter", "The model has answered").notes(
+            "The answer counts as a turn of the model with its `usage`, whatever becomes of it; the turn that is reported next, before another call of the model begins, is the same one and not counted again.",
+        ),
         step::<ModelTurn>("modelTurn", "The model has answered"),
         together::<TurnStep>("turn", "The model has answered, with all the calls that it wants").notes(
             "As `model-turn` and then `before` for each call, in one request. A turn whose calls are all known by their ids comes again: it is not counted once more.",
@@ -176,6 +186,14 @@ pub(super) fn operations() -> Vec<Operation> {
         switches("turnSwitchOff", "Let an agent, a tool or a user go on")
             .asks::<TurnOffQuery>()
             .gives::<Turned<'_>>("The turn.")
+            .also(&[404]),
+        counters("listCounters", "List the counters of all callers, or of one, a page at a time")
+            .asks::<CountersQuery>()
+            .gives::<Counters>("The page."),
+        counters("resetCounter", "Forget what was spent of a counter")
+            .notes("What calls hold that are under way goes on counting. Who, when and why stand in the decision log.")
+            .takes::<ResetCounter>()
+            .gives::<Counted>("The counter as it is now.")
             .also(&[404]),
         manifests("readManifests", "Read which manifests are served").gives::<Status>("The manifests."),
         manifests("reloadManifests", "Load the manifests anew").gives::<Status>("They are served.").also(&[422]),

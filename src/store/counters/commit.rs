@@ -140,7 +140,7 @@ fn taken(sql: &mut Sql<'_>, (owner, counter): Key<'_>, at: Timestamp) -> Result<
     Ok(CounterRow::read(&row.ok_or_else(altered)?)?.state)
 }
 
-fn write_counter(sql: &mut Sql<'_>, row: &CounterRow) -> Result<(), StoreError> {
+pub(super) fn write_counter(sql: &mut Sql<'_>, row: &CounterRow) -> Result<(), StoreError> {
     let statement = "UPDATE counter SET span = $5, version = $6, spent = $7, held = $8, over_at = $9, digest = $10 \
                      WHERE owner = $1 AND policy = $2 AND name = $3 AND key = $4";
     sql.execute(statement, &row.values()).map(drop)

@@ -5,11 +5,13 @@
 //! keys, so that two processes never wait for each other in turn.
 
 mod commit;
+mod operate;
 mod rows;
 mod turns;
 mod verify;
 
 pub(crate) use commit::{CounterWork, CounterWrite, put, spend_all, stale};
+pub(crate) use operate::{forget_spent, page_behind};
 pub(crate) use rows::{COUNTER, CounterRow, holds_of, state_of};
 pub use turns::CounterTurn;
 pub(crate) use turns::CounterTurns;

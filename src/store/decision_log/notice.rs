@@ -16,19 +16,19 @@ pub struct Notice<'n> {
     /// Who, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<&'n str>,
-    /// The action: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`.
+    /// The action: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`, `counter_reset`.
     pub operation: &'n str,
     /// The task, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub task: Option<&'n str>,
-    /// The owner of the task, as the store names it; empty without an owner, and in lines that are about no task.
+    /// The owner of the task, as the store names it; empty without an owner, and in lines that are about no task. Of a counter the owner of the tasks that count on it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub owner: Option<&'n str>,
     /// Its number in the store: of a purge the number after the task's last event, of a switch the number of
     /// its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// The target of a switch, if it is about a switch.
+    /// The target of a switch, if it is about a switch; the counter, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<&'n str>,
     /// How many events the task had that was purged.

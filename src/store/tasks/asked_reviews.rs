@@ -96,9 +96,10 @@ fn masked(policy: &Policy, document: Json, mask: impl FnOnce(&Json) -> Json) -> 
     if policy.secrets().is_empty() { document } else { mask(&document) }
 }
 
-/// The text of an input or a response: that of its parts, one after the other.
+/// The text of an input or a response: that of its parts, one after the other. What is sent to a model, or has come back, is shown whole.
 fn text_of(entry: &Json) -> String {
-    let message = entry.root().get("message");
-    let parts = message.into_iter().flat_map(|message| message.items().collect::<Vec<_>>());
-    parts.filter_map(|part| part.get("text")?.as_str()).collect()
+    let Some(message) = entry.root().get("message") else {
+        return entry.root().as_str().map_or_else(|| entry.to_string(), str::to_owned);
+    };
+    message.items().filter_map(|part| part.get("text")?.as_str()).collect()
 }

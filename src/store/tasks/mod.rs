@@ -6,6 +6,7 @@
 mod all_tasks;
 mod asked_reviews;
 mod audit;
+mod counter_list;
 mod counter_store;
 mod decision_lines;
 mod ending;
@@ -32,6 +33,7 @@ mod verify;
 mod writer;
 
 pub use audit::{CompareError, Compared, Difference, compare};
+pub use counter_list::{CounterReset, StoredCounter};
 pub use decision_lines::{
     DueLine, KeptLine, LogBehind, forget, lines_from, lines_of_purged, put_turns, take_over, write_waiting,
 };

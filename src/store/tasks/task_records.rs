@@ -44,6 +44,10 @@ operations! {
     Input = "input",
     /// [`Task::limits`]
     Limits = "limits",
+    /// [`Task::model_before`]
+    ModelBefore = "model_before",
+    /// [`Task::model_after`]
+    ModelAfter = "model_after",
     /// [`Task::model_turn`]
     ModelTurn = "model_turn",
     /// [`Task::turn`]

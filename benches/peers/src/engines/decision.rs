@@ -68,7 +68,7 @@ fn task(engine: &Engine, n: usize) -> Task {
     let mut task = engine.start(start).expect("the manifests are valid");
     let said = Json::from(serde_json::json!({"message": "The lamp came in pieces."}));
     task.record(Past::Input(said), now()).expect("a message");
-    task.record(Past::ModelTurn(Usage { prompt_tokens: 640, completion_tokens: 35 }), now()).expect("a turn");
+    task.record(Past::ModelTurn(Usage { prompt_tokens: 640, completion_tokens: 35, ..Usage::default() }), now()).expect("a turn");
     for (input, output) in (0..n).map(invocation) {
         let call = PastCall {
             function: "orders".into(),

@@ -2,7 +2,8 @@
 //!
 //! In: what a host says of a document that is too large to be kept. Out: a document that is none of JSON's values. No text can be parsed into
 //! one and no value written as one, so nothing that a tool gives can pass for it, nor it for anything that a tool gave.
-//! Whoever reads it gets the fault `value_shortened`; it never turns into a shorter text, an empty list or null.
+//! Whoever reads it gets the fault `value_shortened`; it never turns into a shorter text, an empty list or null. The same is true of a
+//! value that was dropped, of which nothing is kept at all.
 
 use super::build::Builder;
 use super::word::Tag;
@@ -71,13 +72,38 @@ impl fmt::Display for Shortened {
 }
 
 impl Json {
+    /// What stands in the place of a value of which its host kept nothing, because nobody was to read it. It is read as a value that
+    /// was shortened is: with a fault.
+    ///
+    /// ```
+    /// use celador_cel::Json;
+    ///
+    /// let dropped = Json::dropped();
+    /// assert!(dropped.is_dropped() && dropped.is_shortened());
+    /// // there is no digest, no length and no kind to tell
+    /// assert_eq!(dropped.shortened(), None);
+    /// assert_ne!(dropped, Json::null());
+    /// ```
+    #[must_use]
+    pub fn dropped() -> Self {
+        let mut builder = Builder::default();
+        let root = builder.shortened("");
+        builder.finish(root)
+    }
+
+    /// Whether nothing of the value was kept.
+    #[must_use]
+    pub fn is_dropped(&self) -> bool {
+        self.root().is_dropped()
+    }
+
     /// What is known of the value, if it was shortened.
     #[must_use]
     pub fn shortened(&self) -> Option<Shortened> {
         self.root().shortened()
     }
 
-    /// Whether the value was shortened.
+    /// Whether the value was shortened, or dropped.
     #[must_use]
     pub fn is_shortened(&self) -> bool {
         self.root().kind() == Kind::Shortened
@@ -85,6 +111,12 @@ impl Json {
 }
 
 impl JsonRef<'_> {
+    /// Whether nothing of the value was kept.
+    #[must_use]
+    pub fn is_dropped(self) -> bool {
+        self.word.tag() == Tag::Shortened && self.word.length() == 0
+    }
+
     /// What is known of the value, if it was shortened.
     #[must_use]
     pub fn shortened(self) -> Option<Shortened> {

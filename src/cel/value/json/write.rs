@@ -61,11 +61,14 @@ impl schemars::JsonSchema for Json {
 }
 
 impl fmt::Display for JsonRef<'_> {
-    /// Compact JSON text; of a value that was shortened, what is known of it in angle brackets.
+    /// Compact JSON text; of a value that was shortened or dropped, what is known of it in angle brackets.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(shortened) = self.shortened() {
             // for people: no JSON, so that no program takes it for what the value was
             return write!(f, "<{shortened}>");
+        }
+        if self.is_dropped() {
+            return f.write_str("<a value that was not kept>");
         }
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }

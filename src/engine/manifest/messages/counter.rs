@@ -20,13 +20,6 @@ pub(in crate::manifest) fn counter_without(place: &Place, key: &str) -> Diagnost
     Diagnostic::error("counter_incomplete", format!("a counter has no `{key}`"), place.clone()).help(help)
 }
 
-pub(in crate::manifest) fn observed_counters(key: &Embedded) -> Diagnostic {
-    let message =
-        "`mode: observe` is about steps, and a call that has no counter would be refused all the same";
-    Diagnostic::error("observed_counters", message, key.place.clone())
-        .help("say `mode: observe` of the steps that read the counters")
-}
-
 pub(in crate::manifest) fn bad_window(text: &Embedded, why: WindowError) -> Diagnostic {
     let message = match why {
         WindowError::NotAWindow => format!("`{}` is no window", text.text),

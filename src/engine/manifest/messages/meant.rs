@@ -225,6 +225,11 @@ const ROWS: &[Row] = &[
     },
     Row {
         owner: "`limits`",
+        words: &["max_spend", "max_spend_per_message", "max_cost", "cost", "spend", "budget", "max_budget"],
+        help: "`max_spend` and `max_spend_per_message` bound what turns cost: they stand in `limits` of a policy document",
+    },
+    Row {
+        owner: "`limits`",
         words: &["timeout", "max_time", "max_duration", "deadline"],
         help: "the field is `max_age`, such as `1h30m`",
     },

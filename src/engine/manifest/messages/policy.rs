@@ -9,7 +9,7 @@ use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
     Diagnostic::warning("empty_policy", "the policy has no steps and no limits", place.clone())
-        .help("put steps under `capabilities` or `guardrails`")
+        .help("put steps under `capabilities`, `guardrails` or `model`")
 }
 
 pub(in crate::manifest) fn bad_copy_letters(key: &Place, least: usize, most: usize) -> Diagnostic {

@@ -5,6 +5,7 @@
 
 use super::meant::meant_by_key;
 use super::{nearest_key, quoted};
+use crate::amount::AmountError;
 use crate::cel::DurationError;
 use crate::diagnostic::Diagnostic;
 use crate::manifest::node::Node;
@@ -72,6 +73,11 @@ pub(in crate::manifest) fn negative_limit(place: &Place) -> Diagnostic {
     Diagnostic::error("negative_limit", "a limit is a whole number from 0 on", place.clone())
         .help("leave it out for no limit")
         .rule("LIM-13")
+}
+
+pub(in crate::manifest) fn bad_amount(place: &Place, why: AmountError) -> Diagnostic {
+    Diagnostic::error("bad_amount", why.to_string(), place.clone())
+        .help("an amount is a number such as `0.05`, or the same as text; leave it out for no limit")
 }
 
 pub(in crate::manifest) fn bad_duration(place: &Place, problem: DurationError) -> Diagnostic {

@@ -20,6 +20,14 @@ shape! {
     pub(crate) Whole = |_| json!({ "type": "integer" });
     /// A whole number that is not negative.
     pub(crate) Count = |_| json!({ "type": "integer", "minimum": 0 });
+    /// An amount: a number that is not negative, or a decimal as text.
+    pub(crate) Decimal as "decimal" = |_| json!({
+        "description": "A number that is not negative, or a decimal as text, such as `\"0.05\"`.",
+        "anyOf": [
+            { "type": "number", "minimum": 0 },
+            { "type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$" },
+        ],
+    });
     /// A mapping with any keys.
     pub(crate) Object = |_| json!({ "type": "object" });
     /// A text, or a list of texts.

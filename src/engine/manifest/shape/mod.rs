@@ -17,7 +17,7 @@ mod mapping;
 
 pub(crate) use definitions::{Definitions, document, with};
 pub(crate) use kinds::{
-    Anything, Boolean, ByName, Count, Duration, Expression, List, Name, Nullable, Object, OneOf, Part,
-    Required, Text, TextOrTexts, Vocabulary, Whole, words,
+    Anything, Boolean, ByName, Count, Decimal, Duration, Expression, List, Name, Nullable, Object, OneOf,
+    Part, Required, Text, TextOrTexts, Vocabulary, Whole, words,
 };
 pub(crate) use mapping::{Mapping, Row, Shape, closed, mapping, names, schema_of, shape};

@@ -8,7 +8,7 @@ use crate::cel::{Json, Timestamp};
 use crate::context::{Activations, Moment};
 use crate::policy::{AllowList, InvocationTarget, Policy};
 use crate::task::evaluation::replay::Replay;
-use crate::task::state::Task;
+use crate::task::state::{Retain, Task};
 
 impl Task {
     /// The allow list of a capability, by its reference in the manifest; nothing of one that the agent does not have.
@@ -47,9 +47,13 @@ impl Task {
         }
     }
 
-    /// The model's call of a function has run with these arguments (ALW-03, ALW-12).
+    /// The model's call of a function has run with these arguments (ALW-03, ALW-12). A task that keeps only what is needed notes them where the
+    /// filter of an event asks for them. Linear in the events, and in the arguments.
     pub(in crate::task) fn allow_arguments(&mut self, function: usize, arguments: &Json) {
         let Some(function) = self.policy.function(function) else { return };
+        if self.retain == Retain::Needed && !self.policy.filters_events_of(function.capability) {
+            return;
+        }
         // sub-agents bring no events
         if let (InvocationTarget::Action { .. }, Some(list)) =
             (&function.target, self.allowed.get_mut(function.capability))

@@ -3,10 +3,12 @@
 //! In: a call as the host makes it, or a result as it reports it. Out: nothing for what is new; how far the call has come for what
 //! was there before, and nothing happens. So a host that does not know whether its request arrived sends it again.
 
+use crate::cel::Json;
+use crate::context::{InvocationId, InvocationStatus, KeptPart, LabelSet};
 use crate::task::messages;
 use crate::task::state::{
-    Call, CallId, CallResult, Closed, DecidedKind, Decision, Extent, KnownCall, Mark, Progress, Task,
-    TaskError,
+    Call, CallId, CallResult, CallStatus, Closed, DecidedKind, Decision, Extent, KnownCall, Mark, Progress,
+    Task, TaskError,
 };
 
 impl Task {
@@ -17,11 +19,7 @@ impl Task {
         extent: Extent,
     ) -> Result<Option<Progress>, TaskError> {
         let Some(id) = &call.id else { return Ok(None) };
-        let max = self.policy.limits().max_id_bytes;
-        if !id.is_sound(max) {
-            return Err(TaskError::BadCallId { max });
-        }
-        let Some(known) = self.known.get(id) else { return Ok(None) };
+        let Some(known) = self.known_id(id)? else { return Ok(None) };
         if !known.is_made_so(Mark::of_call(call, extent)) {
             return Err(TaskError::CallExists(id.clone()));
         }
@@ -31,6 +29,12 @@ impl Task {
             _ => decision,
         });
         Ok(self.asks_at(id).or_else(|| standing.map(Progress::from)))
+    }
+
+    /// What is known of an id that a host gives.
+    pub(in crate::task) fn known_id(&self, id: &CallId) -> Result<Option<&KnownCall>, TaskError> {
+        let max = self.policy.limits().max_id_bytes;
+        if id.is_sound(max) { Ok(self.known.get(id)) } else { Err(TaskError::BadCallId { max }) }
     }
 
     /// What the result came to that is reported once more; nothing of a call whose result nobody has reported.
@@ -43,7 +47,14 @@ impl Task {
         if known.result()? != Mark::of_result(result) {
             return Some(Err(TaskError::OtherResult(call.clone())));
         }
-        Some(Ok(self.asks_at(call).unwrap_or_else(|| self.came_to(known).into())))
+        let decision = match known.closed() {
+            // it is the result that was reported before, as its digest says: what was not kept of it is at hand again
+            Closed::OnRecord(decision, record) if self.is_shortened(record) => {
+                Decision { value: Some(result.output.clone()), ..decision }
+            }
+            _ => self.came_to(known),
+        };
+        Some(Ok(self.asks_at(call).unwrap_or_else(|| decision.into())))
     }
 
     /// Whether the task knows a call by this id: one that is open or waits, or one of the last `max_known_calls` that are over.
@@ -52,7 +63,7 @@ impl Task {
         self.known.get(id).is_some()
     }
 
-    fn asks_at(&self, call: &CallId) -> Option<Progress> {
+    pub(in crate::task) fn asks_at(&self, call: &CallId) -> Option<Progress> {
         let question = self.question_of(call)?;
         self.questions().find(|asked| asked.id == question).map(Progress::Asks)
     }
@@ -69,14 +80,13 @@ impl Task {
     }
 
     /// What a call came to that is over.
-    fn came_to(&self, known: &KnownCall) -> Decision {
+    pub(in crate::task) fn came_to(&self, known: &KnownCall) -> Decision {
         match known.closed() {
             Closed::Told(decision) => decision,
             Closed::OnRecord(decision, record) => {
-                let record = self.context.invocation(record);
-                let value = record.and_then(|record| record.output.clone());
-                match value.filter(|value| value.shortened().is_none()) {
-                    Some(value) => Decision { value: Some(value), ..decision },
+                let value = self.context.value_of(record, KeptPart::Output);
+                match value.filter(|value| !value.is_shortened()) {
+                    Some(value) => Decision { value: Some(value.clone()), ..decision },
                     None => Decision::turned_away(messages::not_kept()),
                 }
             }
@@ -120,15 +130,41 @@ impl Task {
     pub(in crate::task) fn close_unless_open(&mut self, id: Option<&CallId>, decision: &Decision) {
         let Some(id) = id.filter(|id| !self.is_under_way(id)) else { return };
         let record = self.known.get(id).and_then(KnownCall::on_record);
-        let output = record.and_then(|record| self.context.invocation(record)?.output.as_ref());
-        let is_on_record =
-            decision.value.as_ref().is_some_and(|value| output.is_some_and(|output| output.is_same(value)));
+        let is_on_record = decision
+            .value
+            .as_ref()
+            .zip(record)
+            .is_some_and(|(value, record)| self.is_result(value, record, self.known.get(id)));
         let most = self.policy.limits().max_known_calls;
         self.known.close(id, decision, is_on_record, most);
     }
 
+    /// Whether the result on record is not kept whole.
+    fn is_shortened(&self, record: InvocationId) -> bool {
+        self.context.value_of(record, KeptPart::Output).is_some_and(Json::is_shortened)
+    }
+
+    /// Whether a value is the result of a call, as it is on record, or as its digest says that it was reported.
+    fn is_result(&self, value: &Json, record: InvocationId, known: Option<&KnownCall>) -> bool {
+        let Some(record) = self.context.invocation(record) else { return false };
+        let Some(output) = &record.output else { return false };
+        if !output.is_shortened() {
+            return output.is_same(value);
+        }
+        let Some(reported) = known.and_then(KnownCall::result) else { return false };
+        let status = match record.status {
+            InvocationStatus::Successful => CallStatus::Successful,
+            InvocationStatus::Errored => CallStatus::Errored,
+            InvocationStatus::Restricted => return false,
+        };
+        let task_id = record.task_id.as_deref().map(str::to_owned);
+        let result = CallResult { status, output: value.clone(), task_id, labels: LabelSet::new() };
+        Mark::of_result(&result) == reported
+    }
+
     fn is_under_way(&self, id: &CallId) -> bool {
         self.open.iter().any(|open| open.id == *id)
+            || self.model.get(id).is_some()
             || self.question_of(id).is_some()
             || self.queue.waiting.iter().any(|queued| queued.id == *id)
     }

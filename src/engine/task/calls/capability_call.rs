@@ -5,9 +5,7 @@
 //! an error or a block message goes to the model (CTX-25).
 
 use crate::cel::{Json, Timestamp};
-use crate::context::{
-    self, Caller, InvocationId, InvocationStatus, LabelChange, LabelSet, Labelling, Moment, TurnKind,
-};
+use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
 use crate::counter::HoldEnd;
 use crate::policy::{AgentFunction, Policy, Resolution};
 use crate::task::execution::{Carried, held_to_schema};
@@ -299,8 +297,7 @@ impl Task {
             Some(function) => held_to_schema(function, result, &mut course.findings),
             None => result,
         };
-        let of_child = policy.function(call.function).is_some_and(AgentFunction::is_delegation);
-        let labels = if of_child { result.labels.clone() } else { LabelSet::new() };
+        let labels = result.labels.clone();
         let status = match result.status {
             CallStatus::Successful => InvocationStatus::Successful,
             CallStatus::Errored | CallStatus::Unrecoverable => InvocationStatus::Errored,
@@ -315,10 +312,7 @@ impl Task {
         call.output = Some(result.output.clone());
         let record = self.record_call(call, Some(result), status, now);
         call.record = Some(record);
-        if !labels.is_empty() {
-            let of = self.context.source_of(record);
-            self.context.label(Labelling { of, change: LabelChange::Given, labels, by: None });
-        }
+        self.label_response(call.function, record, labels);
         if let Some(id) = &call.id {
             self.known.record(id, record);
         }
@@ -349,7 +343,7 @@ impl Task {
             }
         }
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
-        self.context.record(context::InvocationRecord {
+        self.put_on_record(context::InvocationRecord {
             function: function_id(call.function),
             at: *now,
             input: call.arguments.clone(),
@@ -415,6 +409,7 @@ impl Task {
             // an event goes on to the guardrails, as an input
             Subject::Event(_) | Subject::Input(_) => return self.admit(operation),
             Subject::Output => return self.deliver(operation),
+            Subject::Model(_) => return self.let_model_go_on(operation),
             // a script has no stage to come through: its end is its own
             Subject::Script(_) => return operation.decide(Verdict::Allow),
         };
@@ -489,7 +484,7 @@ impl Task {
             Subject::Event(_) => {}
             Subject::Input(_) => drop(self.context.pop_input()),
             Subject::Output => drop(self.context.pop_output()),
-            Subject::Script(_) => {}
+            Subject::Model(_) | Subject::Script(_) => {}
             Subject::Call(CallUnderWay { record: Some(record), .. }) => self.context.restrict(*record),
             Subject::Call(call) => {
                 self.record_call(call, None, InvocationStatus::Restricted, &now);

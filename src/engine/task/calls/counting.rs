@@ -30,14 +30,17 @@ impl Task {
         match &call.counters {
             CallCounters::Read(_) => return Flow::Passed,
             CallCounters::Unavailable => {
-                let (message, origin) = (messages::no_counters(), first.origin().clone());
-                return refused(operation, "counters_unavailable", message, origin);
+                let mut deciding = policy.counters().of(function).filter(|counter| counter.decides(function));
+                let origin = deciding.next().unwrap_or(first).origin().clone();
+                return refused(operation, "counters_unavailable", messages::no_counters(), origin);
             }
             // a question whose answer was taken back is put again
             CallCounters::Unread | CallCounters::Asked(_) => {}
         }
         let mut values = Activations::new(self.bound(&operation.subject, now));
         let (mut asked, mut cost, mut fault) = (Vec::new(), 0_u64, None);
+        // of counters by which nothing is decided
+        let mut without = Vec::new();
         for counter in policy.counters().of(function) {
             let (needed, spent) = counter.needed(function, &mut values);
             cost = cost.saturating_add(spent);
@@ -50,7 +53,10 @@ impl Task {
                     add: needed.add,
                     is_whole: needed.is_whole,
                     is_secret: counter.is_secret,
+                    is_observed: counter.is_observed,
+                    is_tried: !counter.decides(function),
                 }),
+                Err(failed) if !counter.decides(function) => without.push(failed),
                 Err(failed) => {
                     fault = Some(failed);
                     break;
@@ -61,6 +67,16 @@ impl Task {
         operation.course.cost = operation.course.cost.saturating_add(cost);
         if let Some(CounterFault { code, message, origin }) = fault {
             return refused(operation, code, message, origin);
+        }
+        let told = without
+            .into_iter()
+            .map(|CounterFault { code, message, origin }| Finding::new(code, message, Some(origin)));
+        operation.course.findings.extend(told);
+        if asked.is_empty() {
+            if let Subject::Call(call) = &mut operation.subject {
+                call.counters = CallCounters::Read(Vec::new());
+            }
+            return Flow::Passed;
         }
         let counters = asked.iter().map(|counter| counter.id.clone()).collect();
         if let Subject::Call(call) = &mut operation.subject {
@@ -79,10 +95,18 @@ impl Task {
                 return;
             }
         };
-        let (Answer::Counters(states), Some(id)) = (answer, &call.id) else { return };
-        if states.len() != asked.len() {
-            return;
-        }
+        let states = match answer {
+            Answer::Counters(states) if states.len() == asked.len() => states,
+            _ => {
+                if asked.iter().all(|counter| counter.is_tried) {
+                    // the steps that are tried out fail, and nothing else does
+                    course.findings.push(Finding::new("counters_unavailable", messages::no_counters(), None));
+                    call.counters = CallCounters::Read(Vec::new());
+                }
+                return;
+            }
+        };
+        let Some(id) = &call.id else { return };
         let id = id.clone();
         // its own, too: of arguments that were changed, or under a policy of before
         self.release_what_is_over();
@@ -90,8 +114,21 @@ impl Task {
         let mut values = Vec::with_capacity(asked.len());
         course.counters.clear();
         for (counter, state) in asked.into_iter().zip(states) {
-            let AskedCounter { policy, name, id: counter, window, add, is_whole, is_secret } = counter;
-            self.holdings.read(&counter, state.version);
+            let AskedCounter {
+                policy,
+                name,
+                id: counter,
+                window,
+                add,
+                is_whole,
+                is_secret,
+                is_observed: observed,
+                is_tried,
+            } = counter;
+            if !is_tried {
+                // nothing is decided by the others, so nothing is to be decided anew because of them
+                self.holdings.read(&counter, state.version);
+            }
             let amount = self.holdings.with_untold(&counter, state.counted(window, now));
             let shown = |amount| if is_secret { None } else { Some(amount) };
             course.counters.push(CounterUse {
@@ -99,6 +136,7 @@ impl Task {
                 name: name.clone(),
                 counted: shown(amount),
                 adds: add.and_then(shown),
+                observed,
             });
             values.push(CounterValue { policy, name, amount, is_whole });
             if let Some(amount) = add {

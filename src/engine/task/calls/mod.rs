@@ -9,3 +9,5 @@ mod delegation;
 mod script;
 pub(super) mod turn;
 mod withdrawal;
+
+pub(super) use delegation::all_labels;

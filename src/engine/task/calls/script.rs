@@ -190,7 +190,11 @@ impl Task {
         };
         let question = match &mut script.subject {
             Subject::Script(script) => script.call.take(),
-            Subject::Call(_) | Subject::Event(_) | Subject::Input(_) | Subject::Output => None,
+            Subject::Call(_)
+            | Subject::Event(_)
+            | Subject::Input(_)
+            | Subject::Output
+            | Subject::Model(_) => None,
         };
         let Some(question) = question.filter(|_| decision.is_allowed()) else {
             return Err(Progress::Decided(script.told_before(decision)).into());

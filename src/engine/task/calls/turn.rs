@@ -21,7 +21,7 @@ use crate::task::state::{
 ///
 /// // the model answers with three calls, each under an id that it made up
 /// let pay = |id: &str, amount: i64| Call::new("payout", serde_json::json!({"amount": amount}).into()).with_id(id);
-/// let usage = Usage { prompt_tokens: 640, completion_tokens: 35 };
+/// let usage = Usage { prompt_tokens: 640, completion_tokens: 35, ..Usage::default() };
 /// let turn = Turn { usage, calls: vec![pay("call_1", 40), pay("call_2", 250), pay("call_3", 2_000)] };
 ///
 /// let Turned { limits, calls } = task.turn(&turn, now)?;

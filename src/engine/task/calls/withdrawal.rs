@@ -33,6 +33,9 @@ impl Task {
             self.close_unless_open(Some(call), &decision);
             return Ok(decision);
         }
+        if let Some(decision) = self.withdraw_model_call(call, ran, now) {
+            return Ok(decision);
+        }
         let position = self.open_position(call)?;
         self.take_step_unless_ended(now);
         if self.is_invoked(position) {

@@ -5,6 +5,8 @@
 use super::replay::Replay;
 use crate::cel::Json;
 use crate::context::{Bound, Moment};
+use crate::manifest::mode::Mode;
+use crate::policy::Step;
 use crate::task::state::{Exchange, Subject, Task};
 
 impl Task {
@@ -28,9 +30,23 @@ impl Task {
                 bound.input = Some(event.input.value());
                 bound.event = Some(event.data.value());
             }
+            Subject::Model(model) => {
+                bound.input = Some(model.request.json().value());
+                bound.output = model.answer.as_ref().map(|answer| answer.json().value());
+            }
             Subject::Input(_) | Subject::Output | Subject::Script(_) => {}
         }
         bound
+    }
+
+    /// The values that the expressions of a step see: those of an observed one see the labels that observed steps would have given.
+    pub(in crate::task) fn bound_of<'a>(
+        &'a self,
+        step: &Step,
+        subject: &'a Subject,
+        now: &'a Moment,
+    ) -> Bound<'a> {
+        Bound { is_observed: step.mode == Mode::Observe, ..self.bound(subject, now) }
     }
 
     /// The values that any expression of the task sees.

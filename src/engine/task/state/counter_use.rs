@@ -80,4 +80,7 @@ pub struct CounterUse {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub adds: Option<Amount>,
+    /// Whether the policy is only tried out: the counter has a book of its own, which only observed steps read. Absent if it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
 }

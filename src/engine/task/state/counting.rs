@@ -36,6 +36,12 @@ pub(in crate::task) struct AskedCounter {
     pub(in crate::task) add: Option<Amount>,
     pub(in crate::task) is_whole: bool,
     pub(in crate::task) is_secret: bool,
+    /// Whether its policy is only tried out.
+    #[serde(default)]
+    pub(in crate::task) is_observed: bool,
+    /// Whether it is read for observed steps alone: nothing that is wrong with it stops the call.
+    #[serde(default)]
+    pub(in crate::task) is_tried: bool,
 }
 
 impl CallCounters {

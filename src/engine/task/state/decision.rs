@@ -14,7 +14,7 @@ use super::terms::Terms;
 use super::trace::{Finding, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::{Duration, Json};
-use crate::policy::Origin;
+use crate::policy::{LimitNumber, Origin};
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
 use std::borrow::Cow;
@@ -49,7 +49,8 @@ pub struct Decision {
     /// Whether the step may go on, and otherwise why not.
     pub verdict: Verdict,
     /// The value to go on with: resolved arguments (`before`), the result for the model (`after`, `invoke`), the admitted input or
-    /// the delivered response as an object with `message` (`input`, `output`, `event`), the result of an expression.
+    /// the delivered response as an object with `message` (`input`, `output`, `event`), what is sent to the model or what it has answered
+    /// (`model_before`, `model_after`), the result of an expression.
     pub value: Option<Json>,
     /// The text for the model when the verdict is [`Verdict::Block`] or [`Verdict::Error`] (MW-34); for the
     /// caller in all other cases but allow.
@@ -202,6 +203,8 @@ pub enum DecidedKind {
     Event,
     /// A response of the model.
     Output,
+    /// A call of the model.
+    Model,
 }
 
 impl DecidedKind {
@@ -213,6 +216,7 @@ impl DecidedKind {
             Self::Input => "input",
             Self::Event => "event",
             Self::Output => "output",
+            Self::Model => "model",
         }
     }
 
@@ -345,10 +349,10 @@ impl<'de> Deserialize<'de> for CallId {
 pub struct LimitReached {
     /// Its name, such as `max_turns`.
     pub which: Cow<'static, str>,
-    /// The greatest value that is allowed; nanoseconds for `max_age`.
-    pub bound: u64,
+    /// The greatest value that is allowed.
+    pub bound: LimitNumber,
     /// The value that the step would have led to.
-    pub value: u64,
+    pub value: LimitNumber,
     /// Namespace and name of the policy document that sets it; nothing if the manifest does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Arc<str>>,
@@ -360,12 +364,14 @@ impl fmt::Display for LimitReached {
         let Self { which, bound, value, policy: _ } = self;
         let counted = match &**which {
             "max_age" => {
-                return write!(f, "{} of {} since it began", age(*value), age(*bound));
+                return write!(f, "{} of {} since it began", age(value.count()), age(bound.count()));
             }
             "max_turns" => "model turns",
             "max_prompt_tokens" => "prompt tokens",
             "max_completion_tokens" => "completion tokens",
             "max_tool_calls" => "tool calls",
+            "max_spend" => "spent",
+            "max_spend_per_message" => "spent for one message",
             "max_turns_per_message" => "model turns for one message",
             "max_tool_calls_per_message" => "tool calls for one message",
             "max_tool_calls_per_turn" => "tool calls in one turn",

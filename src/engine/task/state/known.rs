@@ -66,7 +66,7 @@ struct Told {
     decided_by: Option<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret: Option<Box<Hidden>>,
-    /// Whether its value is the result that is on record.
+    /// Whether its value is the result of the call, which is on record or was reported.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_on_record: bool,
 }
@@ -75,7 +75,7 @@ struct Told {
 pub(in crate::task) enum Closed {
     /// It came to this decision, which has no value.
     Told(Decision),
-    /// It came to this decision, whose value is the output of this entry.
+    /// It came to this decision, whose value is the output of this entry, as far as that is kept.
     OnRecord(Decision, InvocationId),
     /// What it came to is not kept.
     NotKept,
@@ -182,7 +182,7 @@ impl KnownCalls {
         }
     }
 
-    /// It is closed, and came to this decision; `is_on_record` says that the decision's value is the output on record. At most
+    /// It is closed, and came to this decision; `is_on_record` says that the decision's value is the output on record, or was before that was dropped. At most
     /// `most` that are closed stay.
     pub(in crate::task) fn close(
         &mut self,
@@ -228,7 +228,8 @@ impl KnownCalls {
         let made: Vec<_> =
             self.calls.range(mark.next..).map(|(_, call)| call).filter(is_open).cloned().collect();
         let open = self.calls.range(..mark.next).map(|(_, call)| call).filter(is_open);
-        let reported: Vec<_> = open.filter(|call| call.record.is_some()).cloned().collect();
+        let reported: Vec<_> =
+            open.filter(|call| call.record.is_some() || call.result.is_some()).cloned().collect();
         let known = mark.closed.saturating_sub(self.forgotten);
         let closed = self.closed.iter().skip(known).filter_map(|number| self.calls.get(number));
         let closed: Vec<_> = closed.cloned().collect();
@@ -359,6 +360,16 @@ impl Mark {
     pub(in crate::task) fn of_result(result: &CallResult) -> Self {
         let child = result.task_id.as_deref().unwrap_or_default();
         Self::of(format_args!("{:?} {child}", result.status), &result.output)
+    }
+
+    /// Of what is sent to a model. Linear.
+    pub(in crate::task) fn of_request(request: &Json) -> Self {
+        Self::of(format_args!("request"), request)
+    }
+
+    /// Of what a model has answered. Linear.
+    pub(in crate::task) fn of_answer(answer: &Json) -> Self {
+        Self::of(format_args!("answer"), answer)
     }
 
     fn of(name: fmt::Arguments<'_>, value: &Json) -> Self {

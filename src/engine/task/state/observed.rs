@@ -2,6 +2,7 @@
 
 use super::trace::{Finding, StepKind, StepName, StepOutcome};
 use super::verdict::Verdict;
+use crate::context::LabelSet;
 use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -76,6 +77,9 @@ pub struct ObservedStep {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[cfg_attr(feature = "schema", schemars(with = "Vec<String>"))]
     pub set: Vec<Arc<str>>,
+    /// The labels that it would have given or taken away; observed steps behind it see them so.
+    #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
+    pub labels: LabelSet,
     /// Why it failed, where an error is why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,

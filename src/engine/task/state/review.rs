@@ -71,7 +71,7 @@ pub struct Review {
     pub arguments: Option<Json>,
     /// The result of the call, where a step behind it asks, while the review is open.
     pub result: Option<Json>,
-    /// The input or response that a guardrail asks about, while the review is open.
+    /// The input or response that a guardrail asks about, or what is sent to the model or came back, while the review is open.
     pub message: Option<Json>,
     /// What the step says: its `error_message`, rendered, with `***` in the place of what is secret.
     pub text: Option<String>,

@@ -2,6 +2,8 @@
 
 use super::decision::CallId;
 use super::error::TaskError;
+use super::retain::Retain;
+use crate::amount::Amount;
 use crate::cel::{Json, Timestamp};
 use crate::context::{LabelSet, Runtime};
 use crate::limits::EngineLimits;
@@ -54,6 +56,8 @@ pub struct StartTask {
     /// What whoever begins it has written on it, to find it by: texts under names of ASCII letters, digits, `_`, `-`, `.` and `/`.
     /// Expressions do not see it.
     pub metadata: BTreeMap<String, String>,
+    /// How much of its calls it keeps.
+    pub retain: Retain,
 }
 
 /// The task that has delegated to another one.
@@ -104,6 +108,7 @@ impl StartTask {
             tools: Vec::new(),
             parent: None,
             metadata: BTreeMap::new(),
+            retain: Retain::All,
         }
     }
 
@@ -231,7 +236,17 @@ pub struct Offer<'t> {
     pub annotations: Option<&'t Annotations>,
 }
 
-/// The tokens that one turn of the model used.
+/// What one turn of the model used: tokens, and what they cost if the host knows.
+///
+/// ```
+/// use celador::{Amount, Usage};
+///
+/// // without a cost it is 0
+/// let usage = Usage { prompt_tokens: 640, completion_tokens: 35, ..Usage::default() };
+/// let priced = Usage { cost: "0.0023".parse()?, ..usage };
+/// assert_eq!(priced.cost.plus(usage.cost), Amount::from_double(0.0023)?);
+/// # Ok::<(), celador::AmountError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ModelTurn"))]
@@ -240,6 +255,14 @@ pub struct Usage {
     pub prompt_tokens: u64,
     /// Tokens written.
     pub completion_tokens: u64,
+    /// What the turn cost, in a unit of the host's: one currency, or credits. A number, or a decimal as text with up to nine digits behind
+    /// the point, from 0 to 10^18; further digits of a number round up. Limits of policies are in the same unit.
+    #[serde(default, deserialize_with = "crate::amount::reported")]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", extend("type" = ["string", "number"], "minimum" = 0, "pattern" = r"^[0-9]+(\.[0-9]+)?$"))
+    )]
+    pub cost: Amount,
 }
 
 /// The coming step, for [`Task::limits`](super::Task::limits).

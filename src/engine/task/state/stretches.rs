@@ -1,9 +1,10 @@
 //! Where the stretches of a task began that have limits of their own: what is done for one message, and in one turn of the model.
 //!
-//! In: the calls and turns of the task so far, whenever a message is accepted or a turn is reported. Out: how many came since. In a task
+//! In: the calls and turns of the task so far and what it has spent, whenever a message is accepted or a turn is reported. Out: how many came since. In a task
 //! that a release stored which kept no such beginnings, they are those of the task until the next message or turn: that can only
 //! refuse more.
 
+use crate::amount::Amount;
 use crate::policy::UsedOfStretches;
 use serde::{Deserialize, Serialize};
 
@@ -17,12 +18,20 @@ pub(in crate::task) struct Stretches {
     calls_before_message: u64,
     /// The model's calls ahead of its last turn, or of the last message if that came later.
     calls_before_turn: u64,
+    /// What the model's turns had cost ahead of the last message.
+    #[serde(skip_serializing_if = "Amount::is_zero")]
+    spend_before_message: Amount,
 }
 
 impl Stretches {
     /// A message is accepted, so many turns and calls after the task began. Hosts that report no turns have one for each message.
-    pub(in crate::task) fn begin_message(&mut self, turns: u64, calls: u64) {
-        *self = Self { turns_before_message: turns, calls_before_message: calls, calls_before_turn: calls };
+    pub(in crate::task) fn begin_message(&mut self, turns: u64, calls: u64, spend: Amount) {
+        *self = Self {
+            turns_before_message: turns,
+            calls_before_message: calls,
+            calls_before_turn: calls,
+            spend_before_message: spend,
+        };
     }
 
     /// The model has taken a turn and asks for calls, so many calls after the task began.
@@ -31,11 +40,12 @@ impl Stretches {
     }
 
     /// What came since, given the counts of the whole task.
-    pub(in crate::task) fn used(self, turns: u64, calls: u64) -> UsedOfStretches {
+    pub(in crate::task) fn used(self, turns: u64, calls: u64, spend: Amount) -> UsedOfStretches {
         UsedOfStretches {
             turns_for_message: turns.saturating_sub(self.turns_before_message),
             calls_for_message: calls.saturating_sub(self.calls_before_message),
             calls_in_turn: calls.saturating_sub(self.calls_before_turn),
+            spend_for_message: spend.minus(self.spend_before_message).unwrap_or_default(),
         }
     }
 

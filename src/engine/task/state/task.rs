@@ -7,7 +7,9 @@ use super::effect::{Question, Request};
 use super::error::TaskError;
 use super::known::KnownCalls;
 use super::lifecycle::End;
+use super::model::ModelCalls;
 use super::queue::Queue;
+use super::retain::Retain;
 use super::review::Review;
 use super::start::{Offer, Parent};
 use super::stretches::Stretches;
@@ -32,7 +34,7 @@ use std::sync::Arc;
 /// # let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 ///
 /// assert!(task.input(&Json::string("Where is my money?"), now).outcome().is_allowed());
-/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35 }, now).is_allowed());
+/// assert!(task.model_turn(Usage { prompt_tokens: 640, completion_tokens: 35, ..Usage::default() }, now).is_allowed());
 ///
 /// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
 /// let Outcome::Allowed(allowed) = task.before(&call, now)?.outcome() else { panic!("40 is little") };
@@ -55,6 +57,7 @@ pub struct Task {
     pub(in crate::task) mount: Option<MountFacts>,
     pub(in crate::task) parent: Option<Parent>,
     pub(in crate::task) metadata: BTreeMap<String, String>,
+    pub(in crate::task) retain: Retain,
     pub(in crate::task) end: Option<End>,
     /// Operations that wait for an answer, in the order in which they asked.
     pub(in crate::task) waiting: Vec<Pending>,
@@ -73,6 +76,8 @@ pub struct Task {
     pub(in crate::task) mount_id: Option<String>,
     pub(in crate::task) begun_with: Option<String>,
     pub(in crate::task) next_call: u64,
+    /// The calls of the model that it was asked about.
+    pub(in crate::task) model: ModelCalls,
     /// The calls that it knows by their ids.
     pub(in crate::task) known: KnownCalls,
     /// When steps were taken, for the subscriptions.
@@ -123,6 +128,12 @@ impl Task {
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, String> {
         &self.metadata
+    }
+
+    /// How much of its calls it keeps.
+    #[must_use]
+    pub fn retain(&self) -> Retain {
+        self.retain
     }
 
     /// The context, as the engine holds it.

@@ -22,13 +22,15 @@ pub struct StepName {
     pub index: usize,
 }
 
-const HOOKS: [(Hook, &str); 6] = [
+const HOOKS: [(Hook, &str); 8] = [
     (Hook::BeforeFirst, "before_first"),
     (Hook::Before, "before"),
     (Hook::After, "after"),
     (Hook::GuardrailBefore, "guardrails.before"),
     (Hook::GuardrailAfter, "guardrails.after"),
     (Hook::Trigger, "source.before"),
+    (Hook::ModelBefore, "model.before"),
+    (Hook::ModelAfter, "model.after"),
 ];
 
 impl fmt::Display for StepName {

@@ -9,6 +9,7 @@ use super::decision::{CallId, DecidedKind, Decision};
 use super::effect::{Question, QuestionId, Request};
 use super::exchange::Exchange;
 use super::hidden::Said;
+use super::model::ModelUnderWay;
 use super::observed::ObservedStep;
 use super::review::Reviewed;
 use super::terms::Terms;
@@ -110,6 +111,8 @@ pub(in crate::task) enum Subject {
     Input(Sender),
     /// The last entry of `context.output`, not yet delivered.
     Output,
+    /// A call of the model, before it is made or when its answer has come.
+    Model(ModelUnderWay),
     /// A script of the model; its exchanges are its finished calls.
     Script(ScriptUnderWay),
 }
@@ -233,6 +236,8 @@ pub(in crate::task) enum Stage {
     After,
     GuardrailBefore,
     GuardrailAfter,
+    ModelBefore,
+    ModelAfter,
 }
 
 /// An operation that waits for an answer.
@@ -367,7 +372,11 @@ impl Stage {
             Self::Before => Some(EventStage::Before),
             Self::After => Some(EventStage::After),
             Self::GuardrailBefore => Some(EventStage::Guardrails),
-            Self::BeforeFirst | Self::Execute | Self::GuardrailAfter => None,
+            Self::BeforeFirst
+            | Self::Execute
+            | Self::GuardrailAfter
+            | Self::ModelBefore
+            | Self::ModelAfter => None,
         }
     }
 
@@ -379,6 +388,8 @@ impl Stage {
             Self::After => Some(Hook::After),
             Self::GuardrailBefore => Some(Hook::GuardrailBefore),
             Self::GuardrailAfter => Some(Hook::GuardrailAfter),
+            Self::ModelBefore => Some(Hook::ModelBefore),
+            Self::ModelAfter => Some(Hook::ModelAfter),
             Self::Execute => None,
         }
     }
@@ -433,6 +444,8 @@ impl UnderWay {
             }
             (Subject::Event(event), Stage::Before | Stage::After) => policy.events().len() > event.event,
             (Subject::Input(_), Stage::GuardrailBefore) | (Subject::Output, Stage::GuardrailAfter) => true,
+            (Subject::Model(model), Stage::ModelBefore) => model.answer.is_none(),
+            (Subject::Model(model), Stage::ModelAfter) => model.answer.is_some(),
             (Subject::Script(_), Stage::Execute) => true,
             _ => false,
         };
@@ -450,7 +463,15 @@ impl UnderWay {
             }
             (Stage::Before, Subject::Event(_)) | (Stage::Execute, _) => Some(Stage::After),
             (Stage::After, Subject::Event(_)) => Some(Stage::GuardrailBefore),
-            (Stage::Before | Stage::After | Stage::GuardrailBefore | Stage::GuardrailAfter, _) => None,
+            (
+                Stage::Before
+                | Stage::After
+                | Stage::GuardrailBefore
+                | Stage::GuardrailAfter
+                | Stage::ModelBefore
+                | Stage::ModelAfter,
+                _,
+            ) => None,
         }
     }
 
@@ -587,7 +608,7 @@ impl Subject {
         let capability = match self {
             Self::Call(call) => policy.function(call.function).map(|function| function.capability),
             Self::Event(event) => policy.events().get(event.event).map(|event| event.capability),
-            Self::Input(_) | Self::Output | Self::Script(_) => None,
+            Self::Input(_) | Self::Output | Self::Model(_) | Self::Script(_) => None,
         };
         capability.unwrap_or_default()
     }
@@ -598,6 +619,7 @@ impl Subject {
             Self::Call(call) => policy.steps_of_call(hook, call.function),
             Self::Event(_) => policy.steps_of_event(hook, self.capability(policy)),
             Self::Input(_) | Self::Output => policy.guardrails(hook),
+            Self::Model(_) => policy.steps_of_model(hook),
             // a script has no steps of its own
             Self::Script(_) => StepList::default(),
         }
@@ -608,7 +630,7 @@ impl Subject {
         match self {
             Self::Call(call) => policy.function(call.function).map(|function| function.name.as_str()),
             Self::Event(event) => policy.events().get(event.event).map(|event| event.key.as_str()),
-            Self::Input(_) | Self::Output | Self::Script(_) => None,
+            Self::Input(_) | Self::Output | Self::Model(_) | Self::Script(_) => None,
         }
     }
 
@@ -619,6 +641,7 @@ impl Subject {
             Self::Input(Sender::Caller) => Some(DecidedKind::Input),
             Self::Event(_) | Self::Input(Sender::Event) => Some(DecidedKind::Event),
             Self::Output => Some(DecidedKind::Output),
+            Self::Model(_) => Some(DecidedKind::Model),
             Self::Script(_) => None,
         }
     }
@@ -632,7 +655,7 @@ impl Subject {
     pub(in crate::task) fn call(&self) -> Option<&CallUnderWay> {
         match self {
             Self::Call(call) => Some(call),
-            Self::Event(_) | Self::Input(_) | Self::Output | Self::Script(_) => None,
+            Self::Event(_) | Self::Input(_) | Self::Output | Self::Model(_) | Self::Script(_) => None,
         }
     }
 }

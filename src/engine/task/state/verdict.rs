@@ -26,7 +26,8 @@ pub enum Verdict {
     /// Not now: the task is locked, terminated, or waits for an answer (MW-32, RV-13, LIM-14), or an operator has stopped
     /// its agent or user.
     Rejected,
-    /// The input does not fit the agent's parameters (CTX-18, CTX-20).
+    /// The input does not fit the agent's parameters (CTX-18, CTX-20), or what is sent to a model or came back is not of the shape that
+    /// steps see.
     InvalidInput,
     /// The call could not be formed; the model gets the message (REC-07).
     Error,

@@ -41,6 +41,7 @@ impl Task {
             Subject::Input(_) => self.context.last_input().map(TaskIo::to_json),
             Subject::Output => self.context.last_output().map(TaskIo::to_json),
             Subject::Event(event) => Some(event.entry.clone()),
+            Subject::Model(model) => Some(self.policy.masked_of_model(model.judged())),
             Subject::Call(_) | Subject::Script(_) => None,
         };
         let step = operation.step_under_way(&self.policy);

@@ -29,6 +29,9 @@ impl Task {
         if let Some(settled) = self.queue.settled.iter().find(|settled| settled.call == *call) {
             return Some(settled.decision.clone());
         }
+        if let Some(open) = self.model.get(call) {
+            return Some(self.request_decision(Decision::new(Verdict::Allow), open));
+        }
         let Some(open) = self.open.iter().find(|open| open.id == *call) else {
             return self.known.get(call).map(|known| self.over(known, call));
         };

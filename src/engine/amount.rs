@@ -1,11 +1,11 @@
-//! Amounts that counters add up: decimals that are not negative, to the billionth.
+//! Amounts that counters add up, and what the turns of a model cost: decimals that are not negative, to the billionth.
 //!
-//! In: a number of the language, or a decimal as text. Out: whole billionths, whose sums have no error. A double is taken
+//! In: a number of the language or of JSON, or a decimal as text. Out: whole billionths, whose sums have no error. A double is taken
 //! as the shortest decimal that stands for it, which is the one that somebody wrote: 0.1 is a tenth, and ten of them are one.
-//! Digits beyond the ninth behind the point round up, so that a counter is never too low. Sums of doubles would drift, and
-//! would depend on the order in which calls are reported.
+//! Its digits beyond the ninth behind the point round up, so that a sum is never too low. Sums of doubles would drift, and
+//! would depend on the order in which calls are reported. A text is taken as it stands or not at all.
 
-use serde::de::Error as _;
+use serde::de::{Error as _, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::str::FromStr;
@@ -22,7 +22,7 @@ const MOST: u128 = 1_000_000_000_000_000_000;
 /// An amount: a decimal that is not negative, to the billionth.
 ///
 /// ```
-/// use celador::counter::{Amount, AmountError};
+/// use celador::{Amount, AmountError};
 ///
 /// let tenth = Amount::from_double(0.1)?;
 /// let one = (0..10).fold(Amount::ZERO, |sum, _| sum.plus(tenth));
@@ -31,6 +31,9 @@ const MOST: u128 = 1_000_000_000_000_000_000;
 ///
 /// // a computed double has more digits than anybody wrote: they round up
 /// assert_eq!(Amount::from_double(0.1 + 0.2)?.to_string(), "0.300000001");
+/// // who writes one as text is taken at their word
+/// assert_eq!(Amount::from_decimal("0.0123")?.to_double(), 0.0123);
+/// assert_eq!(Amount::from_decimal("0.0000000001"), Err(AmountError::TooFine));
 /// assert_eq!(Amount::from_double(-0.5), Err(AmountError::Negative));
 /// assert_eq!(Amount::from_double(f64::NAN), Err(AmountError::NotFinite));
 /// # Ok::<(), AmountError>(())
@@ -42,17 +45,20 @@ pub struct Amount(u128);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AmountError {
     /// An infinity, or no number.
-    #[error("the amount of a counter is not finite")]
+    #[error("the amount is not finite")]
     NotFinite,
     /// A number below zero: it would give back what somebody else has spent.
-    #[error("the amount of a counter is negative")]
+    #[error("the amount is negative")]
     Negative,
     /// A number above a quintillion (10^18).
-    #[error("the amount of a counter is above 10^18")]
+    #[error("the amount is above 10^18")]
     TooLarge,
     /// A text that is no decimal such as `12.5`.
     #[error("the text is no decimal")]
     NotDecimal,
+    /// A text with more than nine digits behind the point.
+    #[error("the amount has more than nine digits behind the point")]
+    TooFine,
 }
 
 impl Amount {
@@ -93,6 +99,30 @@ impl Amount {
         // minus zero is written with its sign
         let amount = read(&number.abs().to_string())?;
         if amount.0 > MOST.saturating_mul(UNIT) { Err(AmountError::TooLarge) } else { Ok(amount) }
+    }
+
+    /// A decimal as somebody wrote it: digits, and perhaps a point with up to nine digits behind it.
+    ///
+    /// # Errors
+    /// [`AmountError::NotDecimal`], [`AmountError::Negative`], [`AmountError::TooFine`], [`AmountError::TooLarge`].
+    pub fn from_decimal(text: &str) -> Result<Self, AmountError> {
+        let amount = read(text.strip_prefix('-').unwrap_or(text))?;
+        let fraction = text.split_once('.').map_or("", |(_, fraction)| fraction.trim_end_matches('0'));
+        if text.starts_with('-') && amount != Self::ZERO {
+            Err(AmountError::Negative)
+        } else if fraction.len() > DIGITS {
+            Err(AmountError::TooFine)
+        } else if amount.0 > MOST.saturating_mul(UNIT) {
+            Err(AmountError::TooLarge)
+        } else {
+            Ok(amount)
+        }
+    }
+
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_zero(&self) -> bool {
+        *self == Self::ZERO
     }
 
     /// The sum. It is exact below 3 · 10^29, which no number of calls comes to, and stays there.
@@ -167,4 +197,43 @@ impl<'de> Deserialize<'de> for Amount {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
+}
+
+/// What a report may have in the place of an amount.
+const REPORTED: &str =
+    "a number from 0 to 10^18, or such a decimal as text with up to nine digits behind the point";
+
+/// An amount as somebody outside reports it: a number of JSON, or a decimal as text.
+pub(crate) fn reported<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Amount, D::Error> {
+    deserializer.deserialize_any(Reported)
+}
+
+struct Reported;
+
+impl Visitor<'_> for Reported {
+    type Value = Amount;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(REPORTED)
+    }
+
+    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Amount, E> {
+        Amount::from_decimal(text).map_err(refused)
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<Amount, E> {
+        Amount::from_uint(number).map_err(refused)
+    }
+
+    fn visit_i64<E: serde::de::Error>(self, number: i64) -> Result<Amount, E> {
+        Amount::from_int(number).map_err(refused)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Amount, E> {
+        Amount::from_double(number).map_err(refused)
+    }
+}
+
+fn refused<E: serde::de::Error>(why: AmountError) -> E {
+    E::custom(format_args!("{why}, expected {REPORTED}"))
 }

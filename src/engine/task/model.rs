@@ -1,0 +1,222 @@
+//! Calls of the model: the steps of policies on what is sent, and on what comes back.
+//!
+//! In: a request before it is sent, and the answer. Out: whether either goes on, and what is sent or used instead. The engine calls no
+//! model; its host does. An answer is a turn of the model, so it is counted when it comes, and a turn that its host reports
+//! afterwards is not counted again.
+//!
+//! Steps ahead of a call judge what is known: while calls are open that may change what they read, no call of the model begins.
+//! Those behind it never wait, as steps behind a call of a tool do not.
+
+use super::messages;
+use super::size;
+use super::state::{
+    CallId, DecidedKind, Decision, Hidden, KnownCall, Mark, ModelCall, ModelUnderWay, Next, OpenModelCall,
+    Progress, Ran, ReportedTurn, Stage, Subject, Task, TaskError, UnderWay, Usage, Verdict,
+};
+use crate::cel::{Json, Timestamp};
+use crate::policy::{ModelAnswer, ModelRequest};
+
+impl Task {
+    pub(super) fn begin_model_before(
+        &mut self,
+        call: &ModelCall,
+        now: Timestamp,
+    ) -> Result<Progress, TaskError> {
+        match self.model_asked_before(call)? {
+            Some(progress) => Ok(progress),
+            None => Ok(self.judge_request(call, now)),
+        }
+    }
+
+    /// How far a call of the model has come that is announced once more.
+    fn model_asked_before(&self, call: &ModelCall) -> Result<Option<Progress>, TaskError> {
+        let Some(id) = &call.id else { return Ok(None) };
+        let Some(known) = self.known_id(id)? else { return Ok(None) };
+        if !known.is_made_so(Mark::of_request(&call.request)) {
+            return Err(TaskError::CallExists(id.clone()));
+        }
+        Ok(self.asks_at(id).or_else(|| self.standing(id).map(Progress::from)))
+    }
+
+    fn judge_request(&mut self, call: &ModelCall, now: Timestamp) -> Progress {
+        if let Some(hindrance) = self.hindrance(now) {
+            return hindrance.into();
+        }
+        let policy = self.policy.clone();
+        if let Some(waits_for) = self.awaited_by(policy.dependencies_of_model(), self.queue.waiting.len()) {
+            let turned_away = Decision::turned_away(messages::model_waits());
+            return Decision { waits_for, ..turned_away }.into();
+        }
+        let beyond = self.beyond(Next::ModelTurn, now).or_else(|| self.beyond_a_stretch(Next::ModelTurn));
+        if let Some(decision) = beyond {
+            return decision.into();
+        }
+        let request = match ModelRequest::of(call.request.root()) {
+            Ok(request) => request,
+            Err(why) => return not_valid(why).into(),
+        };
+        if let Some(decision) = self.beyond_bytes(size::of(request.json())) {
+            return decision.into();
+        }
+        self.take_step(now);
+        self.model.begin();
+        let id = match &call.id {
+            Some(id) => {
+                self.known.make(id.clone(), Some(Mark::of_request(&call.request)));
+                id.clone()
+            }
+            None => self.made_up_id(DecidedKind::Model),
+        };
+        let subject = Subject::Model(ModelUnderWay { request, answer: None });
+        let operation = UnderWay::new(subject, Stage::ModelBefore).under(Some(id.clone()));
+        let progress = self.advance_under(&policy, operation, now.into());
+        self.close_with(Some(&id), &progress);
+        progress
+    }
+
+    pub(super) fn begin_model_after(
+        &mut self,
+        id: &CallId,
+        answer: &Json,
+        now: Timestamp,
+    ) -> Result<Progress, TaskError> {
+        let mark = Mark::of_answer(answer);
+        if let Some(reported) = self.known.get(id).and_then(KnownCall::result) {
+            if reported != mark {
+                return Err(TaskError::OtherResult(id.clone()));
+            }
+            return Ok(self.asks_at(id).unwrap_or_else(|| self.answered_before(id).into()));
+        }
+        if self.model.get(id).is_none() {
+            return Err(TaskError::UnknownCall(id.clone()));
+        }
+        let answer = match ModelAnswer::of(answer.root()) {
+            Ok(answer) => answer,
+            Err(why) => return Ok(not_valid(why).into()),
+        };
+        let Some(OpenModelCall { request, .. }) = self.model.take(id) else {
+            return Err(TaskError::UnknownCall(id.clone()));
+        };
+        self.known.report(id, mark);
+        let progress = self.judge_answer(id, ModelUnderWay { request, answer: Some(answer) }, now);
+        self.close_with(Some(id), &progress);
+        Ok(progress)
+    }
+
+    fn judge_answer(&mut self, id: &CallId, model: ModelUnderWay, now: Timestamp) -> Progress {
+        if let Some(refusal) = self.refusal_at_end(now) {
+            return refusal.into();
+        }
+        self.take_step(now);
+        let usage = model.answer.as_ref().and_then(ModelAnswer::usage);
+        let (prompt_tokens, completion_tokens) = usage.unwrap_or_default();
+        self.record_turn(Usage { prompt_tokens, completion_tokens, ..Usage::default() });
+        self.model.count(usage.is_some());
+        let bytes = size::of(model.judged());
+        let beyond = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(bytes));
+        if let Some(beyond) = beyond.or_else(|| self.beyond_a_stretch(Next::Other)) {
+            return beyond.into();
+        }
+        let operation = UnderWay::new(Subject::Model(model), Stage::ModelAfter).under(Some(id.clone()));
+        self.advance(operation, now.into())
+    }
+
+    /// What an answer came to that is reported once more.
+    fn answered_before(&self, id: &CallId) -> Decision {
+        match &self.model.last {
+            Some((last, answer)) if last == id => self.answer_decision(Decision::new(Verdict::Allow), answer),
+            _ => self
+                .known
+                .get(id)
+                .map_or_else(|| Decision::turned_away(messages::not_kept()), |known| self.came_to(known)),
+        }
+    }
+
+    /// Lets what is sent, or what came back, go on.
+    pub(super) fn let_model_go_on(&mut self, mut operation: UnderWay) -> Decision {
+        let name = operation.name().cloned();
+        let Subject::Model(ModelUnderWay { request, answer }) = &mut operation.subject else {
+            return operation.decide(Verdict::Rejected);
+        };
+        match answer.take() {
+            Some(answer) => {
+                self.model.last = name.map(|id| (id, answer.clone()));
+                self.answer_decision(operation.decide(Verdict::Allow), &answer)
+            }
+            None => {
+                let request = request.clone();
+                let id = name.unwrap_or_else(|| self.made_up_id(DecidedKind::Model));
+                let open = OpenModelCall { id, request };
+                let decision = self.request_decision(operation.decide(Verdict::Allow), &open);
+                self.model.open.push(open);
+                decision
+            }
+        }
+    }
+
+    /// The decision that lets a request go out.
+    pub(super) fn request_decision(&self, decision: Decision, open: &OpenModelCall) -> Decision {
+        let (call, value) = (Some(open.id.clone()), Some(open.request.json().clone()));
+        Decision { call, value, secret: self.hidden_of_model(), ..decision }
+    }
+
+    fn answer_decision(&self, decision: Decision, answer: &ModelAnswer) -> Decision {
+        Decision { value: Some(answer.json().clone()), secret: self.hidden_of_model(), ..decision }
+    }
+
+    /// What is secret of what is sent to a model and of what it answers: all of it where anything of the task is, as nobody
+    /// knows what of the task they repeat.
+    fn hidden_of_model(&self) -> Option<Box<Hidden>> {
+        self.hidden_of_script()
+    }
+
+    /// Takes back a call of the model that will never be answered. One that may have been made counts as a turn.
+    pub(super) fn withdraw_model_call(&mut self, id: &CallId, ran: Ran, now: Timestamp) -> Option<Decision> {
+        self.model.take(id)?;
+        if self.end.is_none() {
+            self.take_step(now);
+        }
+        if ran == Ran::Unknown {
+            self.record_turn(Usage::default());
+        }
+        let decision = Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) };
+        self.close_unless_open(Some(id), &decision);
+        Some(decision)
+    }
+
+    /// Whether the answer to this call of the model is awaited.
+    #[must_use]
+    pub fn awaits_answer(&self, call: &CallId) -> bool {
+        self.model.get(call).is_some()
+    }
+
+    /// Whether an answer was counted as a turn of the model, and neither was that turn reported since nor has the next call of the model
+    /// begun.
+    #[must_use]
+    pub fn has_counted_answer(&self) -> bool {
+        self.model.has_counted()
+    }
+
+    /// Records a turn of the model that its host reports, unless its answer was counted when it came. A call of the model whose turn is
+    /// reported without an answer is over. No answer tells what it cost, so the cost always counts.
+    pub(super) fn record_reported_turn(&mut self, usage: Usage) {
+        match self.model.report_turn() {
+            ReportedTurn::New => {
+                if let Some(open) = self.model.open.first().map(|open| open.id.clone()) {
+                    self.model.take(&open);
+                    self.close_unless_open(Some(&open), &Decision::turned_away(messages::not_kept()));
+                }
+                self.record_turn(usage);
+            }
+            ReportedTurn::Counted => {
+                self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
+                self.context.add_cost(usage.cost);
+            }
+            ReportedTurn::CountedWithTokens => self.context.add_cost(usage.cost),
+        }
+    }
+}
+
+fn not_valid(why: String) -> Decision {
+    Decision { message: Some(why), ..Decision::new(Verdict::InvalidInput) }
+}
