@@ -310,6 +310,13 @@ pub(crate) fn answered(id: &str, state: &str, verdict: &str) -> String {
 }
 
 #[cfg(feature = "server")]
+pub(crate) fn waits_for_others(id: &str, repeated: bool, progress: Option<&str>) -> String {
+    let who = if repeated { "you have approved already" } else { "you have approved" };
+    let progress = progress.map(|progress| format!("{progress} have approved; ")).unwrap_or_default();
+    format!("{id}: {who}; {progress}somebody else has to approve as well")
+}
+
+#[cfg(feature = "server")]
 pub(crate) fn arguments_are_an_object() -> String {
     "the arguments are a JSON object, such as {\"amount\": 12}".to_owned()
 }

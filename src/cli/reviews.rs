@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 /// See what waits for a person on a running server, and answer it
@@ -128,10 +128,24 @@ struct Review {
     reviewer: String,
     #[serde(default)]
     approvals: Vec<Answered>,
+    progress: Option<Progress>,
     asked_at: String,
     expires_at: Option<String>,
     digest: String,
     answered: Option<Answered>,
+}
+
+/// How far several people have come.
+#[derive(Deserialize)]
+struct Progress {
+    approved: u64,
+    needed: u64,
+}
+
+impl fmt::Display for Progress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} of {}", self.approved, self.needed)
+    }
 }
 
 #[derive(Deserialize)]
@@ -173,6 +187,8 @@ struct By {
 struct Outcome {
     review: Box<RawValue>,
     decision: Box<RawValue>,
+    #[serde(default)]
+    repeated: bool,
 }
 
 /// A problem (RFC 9457).
@@ -321,11 +337,14 @@ fn send(
             // a word, or a whole decision with its verdict
             let decision: Value = read(outcome.decision.get().as_bytes())?;
             let verdict = decision.as_str().or_else(|| decision.get("verdict")?.as_str()).unwrap_or("—");
-            screen.line(&messages::answered(
-                &visible(&review.id),
-                &visible(&review.state),
-                &visible(verdict),
-            ))?;
+            let id = visible(&review.id);
+            let line = if review.state == "open" {
+                let progress = review.progress.as_ref().map(ToString::to_string);
+                messages::waits_for_others(&id, outcome.repeated, progress.as_deref())
+            } else {
+                messages::answered(&id, &visible(&review.state), &visible(verdict))
+            };
+            screen.line(&line)?;
         }
     }
     Ok(ExitCode::Yes)
@@ -335,11 +354,13 @@ fn send(
 fn brief(review: &Review, screen: &mut Screen) -> Result<(), Failure> {
     let Review { id, agent, asked_at, reviewer, .. } = review;
     let what = review.function.as_deref().or(review.step.as_deref()).unwrap_or("text");
+    let progress = review.progress.as_ref().map(|progress| format!(", {progress} have approved"));
     let line = format!(
-        "{id}  {asked_at}  {what}  {}/{} for {}, asked of {reviewer}",
+        "{id}  {asked_at}  {what}  {}/{} for {}, asked of {reviewer}{}",
         agent.namespace,
         agent.name,
-        review.user.name()
+        review.user.name(),
+        progress.unwrap_or_default()
     );
     screen.line(&visible(&line))?;
     Ok(())
@@ -375,6 +396,7 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
         ("at", place),
         ("step", review.step.clone()),
         ("reviewer", Some(review.reviewer.clone())),
+        ("progress", review.progress.as_ref().map(ToString::to_string)),
         ("approved", Some(people.join(", ")).filter(|people| !people.is_empty())),
         ("agent", Some(agent)),
         ("user", Some(review.user.name().to_owned())),

@@ -88,6 +88,9 @@ pub(super) struct ReviewedReview {
     review: StoredReview,
     /// What became of the operation that asked.
     decision: Option<Verdict>,
+    /// Whether the same person had given this answer before: it counts once. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    repeated: bool,
 }
 
 /// The names under which reviews are addressed to a caller; nothing if they see all reviews.
@@ -159,8 +162,9 @@ pub(super) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
     let names = request.caller.person.as_ref().map(|person| person.names_in(&row.review));
     let step = Answering { choice, bound, by, note: body.note, addressed_as: names.unwrap_or_default() };
     if row.review.state != ReviewState::Open {
-        return step.once_more(tasks, row);
+        return step.once_more(tasks, row, true);
     }
+    let repeated = step.is_among(&row.review.approvals);
     let of_task = Request {
         caller: request.caller.clone(),
         target: request.target.clone(),
@@ -178,13 +182,13 @@ pub(super) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
         // one of several has approved, and the review waits for the others
         (Ok(_), ReviewState::Open) if step.is_among(&present.review.approvals) => {
             let review = present.review;
-            Answer::json(200, &ReviewedReview { review, decision: Some(Verdict::Suspend) })
+            Answer::json(200, &ReviewedReview { review, decision: Some(Verdict::Suspend), repeated })
         }
         (Ok(_), ReviewState::Open) => Err(Kind::TurnedAway.into()),
-        (Ok(_), _) => step.once_more(tasks, present),
+        (Ok(_), _) => step.once_more(tasks, present, repeated),
         // somebody else was first
         (Err(problem), state) if problem.kind == Kind::NothingAsked && state != ReviewState::Open => {
-            step.once_more(tasks, present)
+            step.once_more(tasks, present, true)
         }
         (Err(problem), _) => Err(problem),
     }
@@ -225,7 +229,7 @@ impl Answering {
     }
 
     /// The answer to one that came before: the same if it was the same, by the same person.
-    fn once_more(&self, tasks: &Tasks, row: ReviewRow) -> Result<Answer, Problem> {
+    fn once_more(&self, tasks: &Tasks, row: ReviewRow, repeated: bool) -> Result<Answer, Problem> {
         let ReviewRow { owner, review, .. } = row;
         let word = self.choice.word();
         let is_theirs = |answered: &&ReviewAnswered| {
@@ -233,7 +237,7 @@ impl Answering {
         };
         if review.state == ReviewState::Approved && self.is_among(&review.approvals) {
             let decision = review.answered.as_ref().and_then(|answered| answered.decision);
-            return Answer::json(200, &ReviewedReview { review, decision });
+            return Answer::json(200, &ReviewedReview { review, decision, repeated });
         }
         let Some(answered) = review.answered.as_ref().filter(is_theirs) else {
             return Err(Kind::ReviewClosed.into());
@@ -248,7 +252,7 @@ impl Answering {
             return Err(Kind::ReviewClosed.into());
         }
         let decision = answered.decision;
-        Answer::json(200, &ReviewedReview { review, decision })
+        Answer::json(200, &ReviewedReview { review, decision, repeated })
     }
 
     /// Whether the approval is one of these.

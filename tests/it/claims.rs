@@ -1,41 +1,17 @@
 //! The claims of a user: what policies see of them, which tasks do not begin, and what is kept.
 
+use crate::shop_fixture::{NOW, shop_agent, shop_tool};
 use celador::limits::EngineLimits;
 use celador::{Call, Engine, StartTask, Task, TaskError, User};
 use serde_json::{Value, json};
 use std::fs;
-use std::time::SystemTime;
-
-const NOW: SystemTime = SystemTime::UNIX_EPOCH;
 
 /// A clerk whose refunds want a role, and who may delegate to a cashier whose refunds want a vault.
-pub const SHOP: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: refund
-description: Pays money back.
-actions:
-- name: pay
-  description: Pays.
-  parameters: {properties: {amount: {type: number}}}
-  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers.
-prompt: You are careful.
-capabilities:
-  refund: {include: [pay]}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: cashier
-description: Counts.
-prompt: You are careful.
-capabilities:
-  refund: {include: [pay]}
----
+pub const SHOP: &str = concat!(
+    shop_tool!("refund", "pay" takes "{amount: {type: number}}"),
+    shop_agent!("clerk", "refund: {include: [pay]}"),
+    shop_agent!("cashier", "refund: {include: [pay]}"),
+    r#"---
 kind: celador/v1/policy
 namespace: shop
 name: leads
@@ -53,7 +29,8 @@ applies_to: {agents: [shop/cashier]}
 claims: {properties: {vault: {type: integer}}}
 capabilities:
   refund: {before: [{assert: context.user.claims.vault == 7}]}
-"#;
+"#,
+);
 
 fn engine(limits: EngineLimits) -> Engine {
     let folder = tempfile::tempdir().unwrap();

@@ -174,6 +174,7 @@ mod servers;
 #[cfg(feature = "server")]
 mod serving;
 mod shell;
+mod shop_fixture;
 mod side_by_side;
 mod spending;
 mod starter;

@@ -1,6 +1,7 @@
 //! Policy documents beside manifests: what tells two sets of rules apart, what is refused at the strict door, how decisions,
 //! reviews and findings name a step, and the page about them.
 
+use crate::shop_fixture::{NOW, begin, shop_agent, shop_tool};
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
@@ -10,33 +11,11 @@ use celador::source::Source;
 use celador::{BroughtTool, Call, CallResult, Engine, Outcome, StartTask, Task, User};
 use serde_json::{Value, json};
 use std::fs;
-use std::time::SystemTime;
 
-const NOW: SystemTime = SystemTime::UNIX_EPOCH;
-
-const AGENT: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: pay
-description: Pays.
-actions:
-- name: refund
-  description: Refunds.
-  parameters: {properties: {amount: {type: number}}}
-  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
-- name: find
-  description: Finds.
-  parameters: {properties: {order: {type: string}}}
-  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers.
-prompt: You are careful.
-capabilities:
-  pay: {include: [refund, find]}
-"#;
+const AGENT: &str = concat!(
+    shop_tool!("pay", "refund" takes "{amount: {type: number}}", "find" takes "{order: {type: string}}"),
+    shop_agent!("clerk", "pay: {include: [refund, find]}"),
+);
 
 const POLICY: &str = r#"---
 kind: celador/v1/policy
@@ -56,10 +35,6 @@ guardrails:
 
 fn engine(text: &str) -> Engine {
     Engine::parse("shop.yaml", text).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn begin(engine: &Engine) -> Task {
-    engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap()
 }
 
 fn fingerprint(policies: &str) -> Fingerprint {

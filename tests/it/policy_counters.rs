@@ -71,9 +71,14 @@ fn refund(amount: i64) -> Call {
     Call::new("payments_refund", json!({ "amount": amount }).into())
 }
 
-/// A host with a book, and nobody who reviews.
-#[derive(Default)]
-struct Desk(CounterBook);
+/// A host with a book or without one, and nobody who reviews.
+struct Desk(Option<CounterBook>);
+
+impl Default for Desk {
+    fn default() -> Self {
+        Self(Some(CounterBook::default()))
+    }
+}
 
 impl Host for Desk {
     fn now(&mut self) -> Timestamp {
@@ -92,19 +97,23 @@ impl Host for Desk {
         false
     }
     fn counters(&mut self) -> Option<&mut CounterBook> {
-        Some(&mut self.0)
+        self.0.as_mut()
     }
 }
 
 impl Desk {
+    fn book(&self) -> &CounterBook {
+        self.0.as_ref().unwrap()
+    }
+
     fn spend(&self) -> i64 {
         let spend = CounterId::new("shop/money", "spend", r#""u-7""#);
-        self.0.read(&spend).counted("24h".parse().unwrap(), now()).to_int()
+        self.book().read(&spend).counted("24h".parse().unwrap(), now()).to_int()
     }
 
     fn keep(&mut self, task: &mut Task) {
         let changes = task.take_counter_changes();
-        self.0.apply(task.id(), &changes, now()).unwrap();
+        self.0.as_mut().unwrap().apply(task.id(), &changes, now()).unwrap();
     }
 
     fn before(&mut self, task: &mut Task, call: &Call) -> Decision {
@@ -114,26 +123,8 @@ impl Desk {
 
 #[test]
 fn without_a_host_that_keeps_counters_the_call_is_refused() {
-    struct Nobody;
-    impl Host for Nobody {
-        fn now(&mut self) -> Timestamp {
-            now()
-        }
-        fn invoke(&mut self, _: &Invocation) -> Option<CallResult> {
-            None
-        }
-        fn review(&mut self, _: &str) -> Option<bool> {
-            None
-        }
-        fn read_mount(&mut self, _: &str) -> Option<String> {
-            None
-        }
-        fn write_mount(&mut self, _: &str, _: &str) -> bool {
-            false
-        }
-    }
     let mut task = begin(&paying(), "t-1");
-    let decision = task.before(&refund(1), now()).unwrap().drive(&mut Nobody).unwrap().into_decision();
+    let decision = task.before(&refund(1), now()).unwrap().drive(&mut Desk(None)).unwrap().into_decision();
     assert_eq!(decision.verdict, Verdict::Block);
     assert_eq!(decision.findings[0].code, "counters_unavailable");
     assert_eq!(decision.decided_by.unwrap().policy.unwrap().to_string(), "shop/money");
@@ -195,7 +186,7 @@ fn a_key_or_an_amount_that_is_none_refuses_the_call() {
         assert_eq!(finding.code, code, "{key} {add}: {}", finding.message);
         assert!(finding.message.contains(says), "{key} {add}: {}", finding.message);
         assert!(decision.trace.is_empty() && decision.counters.is_empty());
-        assert_eq!(desk.0, CounterBook::default());
+        assert_eq!(*desk.book(), CounterBook::default());
     }
 }
 
@@ -220,7 +211,7 @@ fn what_a_call_holds_is_saved_with_the_task() {
         .drive(&mut desk)
         .unwrap()
         .into_decision();
-    assert_eq!((desk.spend(), desk.0.holds("t-1").len()), (80, 1));
+    assert_eq!((desk.spend(), desk.book().holds("t-1").len()), (80, 1));
     let change = serde_json::to_string(&restored.change_since(&before)).unwrap();
     let applied: celador::SavedTask = serde_json::from_str(&saved).unwrap();
     let applied = applied.apply(serde_json::from_str(&change).unwrap()).unwrap();
@@ -229,7 +220,7 @@ fn what_a_call_holds_is_saved_with_the_task() {
     let mut restored = engine.restore(applied).unwrap();
     let denied = restored.answer(large.question.unwrap(), Answer::deny(), now()).unwrap();
     let denied = denied.drive(&mut desk).unwrap().into_decision();
-    assert_eq!((denied.verdict, desk.spend(), desk.0.holds("t-1").len()), (Verdict::Block, 20, 0));
+    assert_eq!((denied.verdict, desk.spend(), desk.book().holds("t-1").len()), (Verdict::Block, 20, 0));
 }
 
 #[test]
@@ -267,11 +258,15 @@ fn a_call_that_runs_in_its_own_step_has_spent_at_once() {
     let mut task = begin(&paying(), "t-1");
     let book = |amount: i64| Call::new("payments_book", json!({ "amount": amount }).into());
     let done = task.invoke(&book(40), now()).unwrap().drive(&mut desk).unwrap().into_decision();
-    assert_eq!((done.verdict, desk.spend(), desk.0.holds("t-1").len()), (Verdict::Allow, 40, 0));
+    assert_eq!((done.verdict, desk.spend(), desk.book().holds("t-1").len()), (Verdict::Allow, 40, 0));
     // a script makes several in one step, and each sees the one before
     let script = "[payments_book({'amount': 30}), payments_book({'amount': 20})]";
     let done = task.script(script, now()).unwrap().drive(&mut desk).unwrap().into_decision();
-    assert_eq!((done.verdict, desk.spend(), desk.0.holds("t-1").len()), (Verdict::Allow, 90, 0), "{done:?}");
+    assert_eq!(
+        (done.verdict, desk.spend(), desk.book().holds("t-1").len()),
+        (Verdict::Allow, 90, 0),
+        "{done:?}"
+    );
     assert_eq!(done.counters.len(), 2);
     let script = "[payments_book({'amount': 10}), payments_book({'amount': 1})]";
     let done = task.script(script, now()).unwrap().drive(&mut desk).unwrap().into_decision();
@@ -288,8 +283,8 @@ fn an_end_spends_what_is_held_and_gives_back_what_waits() {
     task.end("enough", now());
     let changes = task.take_counter_changes();
     assert!(changes.all_over);
-    desk.0.apply("t-1", &changes, now()).unwrap();
-    assert_eq!((desk.spend(), desk.0.holds("t-1").len()), (20, 0));
+    desk.0.as_mut().unwrap().apply("t-1", &changes, now()).unwrap();
+    assert_eq!((desk.spend(), desk.book().holds("t-1").len()), (20, 0));
 }
 
 #[test]
@@ -479,7 +474,7 @@ fn a_counter_that_is_tried_out_stops_no_call_whatever_becomes_of_it() {
     let mut desk = Desk::default();
     let progress = task.before(&refund(20), now()).unwrap().into_progress();
     let read = |counters: &[CounterId]| {
-        Ok::<_, TaskError>(counters.iter().map(|counter| desk.0.read(counter)).collect::<Vec<_>>())
+        Ok::<_, TaskError>(counters.iter().map(|counter| desk.book().read(counter)).collect::<Vec<_>>())
     };
     let Progress::Decided(decision) = task.settle_counters(progress, read, now()).unwrap() else { panic!() };
     assert_eq!((decision.verdict, decision.observed.len()), (Verdict::Allow, 1));
@@ -488,15 +483,15 @@ fn a_counter_that_is_tried_out_stops_no_call_whatever_becomes_of_it() {
     assert!(changes.read.is_empty());
     let reserved: Vec<_> = changes.reserve.iter().map(|it| it.counter.policy()).collect();
     assert_eq!(reserved, ["shop/next (observed)"]);
-    desk.0.apply("t-3", &changes, now()).unwrap();
+    desk.0.as_mut().unwrap().apply("t-3", &changes, now()).unwrap();
     assert_eq!(desk.spend(), 0, "nothing that decides is counted");
     let next = CounterId::new("shop/next (observed)", "spend", r#""u-7""#);
-    assert_eq!(desk.0.read(&next).tally.held(), Amount::from_int(20).unwrap());
+    assert_eq!(desk.book().read(&next).tally.held(), Amount::from_int(20).unwrap());
     let _ = task
         .after(&decision.call.unwrap(), CallResult::successful(json!({}).into()), now())
         .unwrap()
         .drive(&mut desk)
         .unwrap();
-    assert_eq!(desk.0.read(&next).tally.held(), Amount::ZERO);
-    assert_eq!(desk.0.read(&next).counted("24h".parse().unwrap(), now()), Amount::from_int(20).unwrap());
+    assert_eq!(desk.book().read(&next).tally.held(), Amount::ZERO);
+    assert_eq!(desk.book().read(&next).counted("24h".parse().unwrap(), now()), Amount::from_int(20).unwrap());
 }

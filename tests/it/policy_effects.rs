@@ -1,52 +1,33 @@
 //! What a step of a policy document does besides to judge, as far as more than one decision, a store or a log shows it. What one
 //! decision shows is in `tests/data/cases/own/policy-*`.
 
+use crate::shop_fixture::{NOW, begin, shop_agent, shop_tool};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::StepOutcome;
-use celador::{Answer, Call, CallResult, Decision, Engine, Outcome, StartTask, Task, User, Verdict};
+use celador::{Answer, Call, CallResult, Decision, Engine, Outcome, Task, Verdict};
 use celador_store::decision_log::LogEntry;
 use serde_json::{Value, json};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-const NOW: SystemTime = SystemTime::UNIX_EPOCH;
-
-const AGENT: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: pay
-description: Pays.
-actions:
-- name: refund
-  description: Refunds.
-  parameters: {properties: {amount: {type: number}, card: {type: string, secret: true}}}
-  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers.
-prompt: You are careful.
-capabilities:
-  pay: {include: [refund]}
----
+const AGENT: &str = concat!(
+    shop_tool!("pay", "refund" takes "{amount: {type: number}, card: {type: string, secret: true}}"),
+    shop_agent!("clerk", "pay: {include: [refund]}"),
+    "---
 kind: celador/v1/policy
 namespace: shop
 name: money
 capabilities:
   pay:
     before:
-"#;
+",
+);
 
 /// An engine whose one policy has these steps ahead of each payment.
 fn engine(steps: &[&str]) -> Engine {
     let steps: String = steps.iter().map(|step| format!("    - {step}\n")).collect();
     Engine::parse("shop.yaml", &format!("{AGENT}{steps}")).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn begin(engine: &Engine) -> Task {
-    engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap()
 }
 
 fn refund(arguments: Value) -> Call {

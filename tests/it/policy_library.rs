@@ -1,48 +1,27 @@
 //! Policy documents as a library: what the names of a policy stand for in its expressions.
 
+use crate::shop_fixture::{NOW, begin, shop_agent, shop_tool};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::policy::Fingerprint;
 use celador::source::Source;
-use celador::{Call, CallResult, Outcome, StartTask, Task, User};
+use celador::{Call, CallResult, Outcome, Task};
 use serde_json::{Value, json};
 use std::fs;
-use std::time::SystemTime;
 
-const NOW: SystemTime = SystemTime::UNIX_EPOCH;
-
-const AGENT: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: pay
-description: Pays.
-actions:
-- name: refund
-  description: Refunds.
-  parameters: {properties: {amount: {type: number}, order: {type: string}}}
-  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
-- name: find
-  description: Finds.
-  parameters: {properties: {order: {type: string}}}
-  execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers.
-prompt: You are careful.
-capabilities:
-  pay: {include: [refund, find]}
-"#;
+const AGENT: &str = concat!(
+    shop_tool!(
+        "pay",
+        "refund" takes "{amount: {type: number}, order: {type: string}}",
+        "find" takes "{order: {type: string}}"
+    ),
+    shop_agent!("clerk", "pay: {include: [refund, find]}"),
+);
 
 fn engine(policies: &str) -> Engine {
     Engine::parse("shop.yaml", &format!("{AGENT}{policies}")).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn begin(engine: &Engine) -> Task {
-    engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap()
 }
 
 fn fingerprint(policies: &str) -> Fingerprint {

@@ -1,6 +1,6 @@
 //! `celador reviews` through the real binary, against a server.
 
-use crate::review_fixture::{asks, policies};
+use crate::review_fixture::{BOARD, REVIEWER, asks, asks_board, policies};
 use crate::serving::Serving;
 use celador_store::Location;
 use serde_json::{Value, json};
@@ -94,6 +94,41 @@ fn reviews_are_listed_shown_and_answered_in_a_terminal() {
     );
     assert_eq!(run(&["--state", "denied"]).out, line(&second, "u-2"));
     assert_eq!(run(&["show", "rv_/../x?y"]).code, 2);
+}
+
+#[test]
+fn several_people_answer_in_terminals_of_their_own() {
+    let serving = Serving::with(&Location::Memory, |settings, folder| {
+        policies(settings, folder);
+        settings.authentication.tokens = Some(folder.join("tokens.json"));
+    });
+    let runtime = serving.token("desk", &["tasks:read", "tasks:write", "reviews:read"]);
+    let ann = serving.token_of("ann", &REVIEWER, &json!({"groups": ["payments"]}));
+    let kim = serving.token_of("kim", &REVIEWER, &json!({"groups": ["leads"]}));
+    let (_, review) = asks_board(&serving, Some(&runtime), "u-1");
+    let id = id(&review);
+    let run = |token: &str, arguments: &[&str]| celador(&serving, Some(token), arguments);
+    let line = |progress: &str| {
+        format!(
+            "{id}  2026-06-01T12:00:00Z  money  pay/board for u-1, asked of {BOARD}, {progress} have approved\n"
+        )
+    };
+    assert_eq!(run(&ann, &[]).out, line("0 of 2"));
+    let waits =
+        |who: &str| format!("{id}: {who}; 1 of 2 have approved; somebody else has to approve as well\n");
+    for who in ["you have approved", "you have approved already"] {
+        let Ran { code, out, err } = run(&ann, &["approve", id]);
+        assert_eq!((code, out, &*err), (0, waits(who), ""));
+    }
+    assert_eq!(run(&kim, &[]).out, line("1 of 2"));
+    let out = run(&kim, &["show", id]).out;
+    for line in ["state      open", "progress   1 of 2", "approved   ann", &format!("reviewer   {BOARD}")] {
+        assert!(out.lines().any(|shown| shown == line), "{line}\n{out}");
+    }
+    let Ran { code, out, err } = run(&kim, &["approve", id]);
+    assert_eq!((code, out, &*err), (0, format!("{id} is approved; the decision is allow\n"), ""));
+    let shown = run(&ann, &["show", id]).out;
+    assert!(shown.lines().any(|line| line == "approved   ann, kim"), "{shown}");
 }
 
 #[test]

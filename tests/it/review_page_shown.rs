@@ -1,7 +1,7 @@
 //! The page of reviews in a browser, over a real server: what a person sees, does by keyboard, and is told.
 
 use crate::browser::{Browser, keys};
-use crate::review_fixture::{asks, asks_to, policies};
+use crate::review_fixture::{BOARD, REVIEWER, asks, asks_board, asks_to, policies};
 use crate::serving::Serving;
 use celador_store::Location;
 use serde_json::{Value, json};
@@ -264,6 +264,69 @@ return [...document.querySelectorAll('a[href], button, input, select, textarea, 
 /// Roles that need a name.
 const NAMED: [&str; 10] =
     ["button", "link", "textbox", "combobox", "checkbox", "radio", "navigation", "article", "dialog", "form"];
+
+/// Of several people one approves on the page and hears that it is not enough, not even twice; another one's approval comes by itself.
+#[test]
+fn several_people_approve_and_the_page_says_how_many_have() {
+    let Some(browser) = Browser::open() else { return };
+    let serving = Serving::with(&Location::Memory, |settings, folder| {
+        policies(settings, folder);
+        settings.authentication.tokens = Some(folder.join("tokens.json"));
+    });
+    let runtime = serving.token("desk", &["tasks:read", "tasks:write", "reviews:read"]);
+    let ann = serving.token_of("ann", &REVIEWER, &json!({"groups": ["payments"]}));
+    let kim = serving.token_of("kim", &REVIEWER, &json!({"groups": ["leads"]}));
+    let (_, review) = asks_board(&serving, Some(&runtime), "u-1");
+    let id = review.rsplit('/').next().unwrap();
+    browser.go(&format!("{}/reviews#{id}", serving.base));
+    browser.until("return document.activeElement.id === 'token'");
+    browser.press(&ann);
+    browser.press(keys::ENTER);
+    browser.until_text("#progress", "0 of 2 people have approved.");
+    browser.until_text(".facts", BOARD);
+    let approve = || {
+        browser.run("document.getElementById('approve').focus()", &[]);
+        browser.press(keys::ENTER);
+    };
+    approve();
+    browser.until_text("#progress", "1 of 2 people have approved.");
+    browser.until_text("#toast", "money: 1 of 2 people have approved.");
+    browser.until_text("#detail-title", "waiting");
+    browser.until_text(".facts", "Approved by");
+    assert_eq!(browser.run("return document.getElementById('answer-error').textContent", &[]), "");
+
+    // a second answer by the same person is refused with a text, and changes nothing
+    approve();
+    browser.until_text(
+        "#answer-error",
+        "You have approved already, and each person counts once. 1 of 2 people have approved.",
+    );
+    assert_eq!(serving.get_as(&ann, &review).json()["approvals"].as_array().unwrap().len(), 1);
+    assert_eq!(browser.run("return document.activeElement.id", &[]), "answer-error");
+
+    // the other's approval comes by itself
+    assert_eq!(serving.post_as(&kim, &review, &json!({"answer": "approve"})).status, 200);
+    browser.until_text("#detail-title", "approved");
+    assert_eq!(browser.run("return document.getElementById('progress')", &[]), Value::Null);
+
+    // somebody else's approval leaves a note that is being written where it is
+    let (_, second) = asks_board(&serving, Some(&runtime), "u-2");
+    let id = second.rsplit('/').next().unwrap();
+    browser.run("location.hash = arguments[0]", &[json!(id)]);
+    browser.until_text("#progress", "0 of 2 people have approved.");
+    browser.run("document.getElementById('note').focus()", &[]);
+    browser.press("looks fine");
+    assert_eq!(serving.post_as(&kim, &second, &json!({"answer": "approve"})).status, 200);
+    browser.until_text("#progress", "1 of 2 people have approved.");
+    assert_eq!(browser.run("return document.getElementById('note').value", &[]), "looks fine");
+    approve();
+    browser.until_text("#detail-title", "approved");
+    assert_eq!(serving.get_as(&ann, &second).json()["approvals"][1]["note"], "looks fine");
+    // a token is asked for, and what a task did is not everybody's to see
+    let complaints = browser.complaints();
+    let is_other = |told: &&String| !["(Unauthorized)", "(Forbidden)"].iter().any(|end| told.ends_with(end));
+    assert_eq!(complaints.iter().filter(is_other).collect::<Vec<_>>(), [""; 0]);
+}
 
 /// Panics if something of the page cannot be read, reached or named.
 fn is_for_everybody(browser: &Browser, about: &str) {

@@ -1,6 +1,6 @@
 //! Webhooks of reviews: what is sent, how it is signed, and that nothing is lost when the receiver or the server goes away.
 
-use crate::review_fixture::{self, policies};
+use crate::review_fixture::{self, REVIEWER, policies};
 use crate::serving::Serving;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -153,6 +153,36 @@ fn a_review_is_sent_signed_when_it_is_asked_and_when_it_is_answered() {
             assert!(hmac::verify(&key, &signed, &tag).is_ok(), "{signature}");
         }
     }
+}
+
+#[test]
+fn each_approval_of_a_panel_is_sent_signed() {
+    let listener = Listener::answering(&[]);
+    let serving = Serving::over(memory(), |settings, folder| {
+        told(settings, folder, &listener.url);
+        settings.authentication.tokens = Some(folder.join("tokens.json"));
+    });
+    let runtime = serving.token("desk", &["tasks:read", "tasks:write", "reviews:read"]);
+    let (_, review) = review_fixture::asks_board(&serving, Some(&runtime), "u-7");
+    assert_eq!(listener.next().state(), "open");
+    let mut ids = Vec::new();
+    for (name, groups, state, approved) in [("ann", "payments", "open", 1), ("kim", "leads", "approved", 2)] {
+        let token = serving.token_of(name, &REVIEWER, &json!({"groups": [groups]}));
+        // a second answer of the same person changes nothing, so nothing is sent
+        for _ in 0..2 {
+            assert_eq!(serving.post_as(&token, &review, &json!({"answer": "approve"})).status, 200);
+        }
+        let came = listener.next();
+        let progress = json!({"approved": approved, "needed": 2});
+        assert_eq!((&*came.state(), &came.review()["progress"]), (state, &progress));
+        let signed = [format!("{}.1780315200.", came.id()).as_bytes(), &came.body].concat();
+        let signature = came.headers["webhook-signature"].split(' ').next().unwrap();
+        let tag = STANDARD.decode(signature.strip_prefix("v1,").unwrap()).unwrap();
+        assert!(hmac::verify(&hmac::Key::new(hmac::HMAC_SHA256, SECRETS[0]), &signed, &tag).is_ok());
+        ids.push(came.id().to_owned());
+    }
+    assert_ne!(ids[0], ids[1]);
+    listener.nothing();
 }
 
 #[test]

@@ -281,10 +281,10 @@ fn an_issuer_vouches_for_names_addresses_and_groups() {
 }
 
 /// A stream of events that is read line by line.
-struct Events(BufReader<TcpStream>);
+pub struct Events(BufReader<TcpStream>);
 
 impl Events {
-    fn open(serving: &Serving, token: Option<&str>, last: Option<u64>) -> Self {
+    pub fn open(serving: &Serving, token: Option<&str>, last: Option<u64>) -> Self {
         let mut stream = TcpStream::connect(serving.server.as_ref().unwrap().address()).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let token = token.map(|token| format!("Authorization: Bearer {token}\r\n")).unwrap_or_default();
@@ -304,7 +304,7 @@ impl Events {
     }
 
     /// The headers, and the beginning of the stream.
-    fn begun(mut self) -> Self {
+    pub fn begun(mut self) -> Self {
         assert_eq!(self.status(), 200);
         let mut media_type = String::new();
         loop {
@@ -321,7 +321,7 @@ impl Events {
     }
 
     /// The next event: its number and the review. Nothing at the end of the stream.
-    fn next(&mut self) -> Option<(u64, Value)> {
+    pub fn next(&mut self) -> Option<(u64, Value)> {
         let mut id = None;
         loop {
             let line = self.line()?;

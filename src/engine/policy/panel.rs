@@ -29,7 +29,7 @@ const KEYS: &str = "a review takes `any_of` with `at_least`, or `all_of`, and `e
 /// // one person in both groups is one of two
 /// let kim = ["group:payments".to_owned(), "group:leads".to_owned()];
 /// let lee = ["group:leads".to_owned()];
-/// assert!(!panel.is_full(&[&kim]));
+/// assert_eq!((panel.is_full(&[&kim]), panel.filled(&[&kim])), (false, 1));
 /// assert!(panel.is_full(&[&kim, &lee]));
 /// # Ok::<(), String>(())
 /// ```
@@ -100,12 +100,19 @@ impl ReviewPanel {
     /// Whether people fill all parts. Each is given by the names of the panel that are theirs.
     #[must_use]
     pub fn is_full(&self, people: &[&[String]]) -> bool {
+        self.filled(people) == self.people()
+    }
+
+    /// How many of the people that are needed these are: somebody for whose part there is no need any more is none.
+    #[must_use]
+    pub fn filled(&self, people: &[&[String]]) -> usize {
         let seats: Vec<&[String]> =
             self.all_of.iter().flat_map(|part| std::iter::repeat_n(&*part.any_of, part.at_least)).collect();
         // a person in the seat of another, who may take a seat elsewhere: each seat looks for one once
         let mut taken: Vec<Option<usize>> = vec![None; people.len()];
-        (0..seats.len())
-            .all(|seat| seat_one(seat, &seats, people, &mut taken, &mut vec![false; people.len()]))
+        let is_taken =
+            |seat: &usize| seat_one(*seat, &seats, people, &mut taken, &mut vec![false; people.len()]);
+        (0..seats.len()).filter(is_taken).count()
     }
 }
 

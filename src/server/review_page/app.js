@@ -2,7 +2,7 @@
 
 import * as server from "./server.js";
 import { Refusal, token } from "./server.js";
-import { argumentForm, detail, el, entry, happened, isBehind, nameOf, resultForm, stateOf, tick, told } from "./view.js";
+import { argumentForm, detail, el, entry, happened, isBehind, nameOf, progressOf, resultForm, stateOf, tick, told } from "./view.js";
 
 /** Events of a task that are shown: the last ones. */
 const MOST_EVENTS = 300;
@@ -95,10 +95,23 @@ function changed(review) {
 
 // ---- the one that is looked at
 
+/** What of a review an answer would be about, and how many of several people have approved. */
+const keyOf = (review) => `${review.state} ${review.digest} ${review.answered?.at ?? ""}`;
+const approvalsOf = (review) => review.approvals?.length ?? 0;
+
 /** Draws the review again if something of it is new, unless somebody is at work on it: then they are told. */
 function redraw(review) {
-  const key = `${review.state} ${review.digest} ${review.answered?.at ?? ""}`;
-  if (current.drawn === key) return;
+  if (current.drawn === keyOf(review)) {
+    if (current.approvals === approvalsOf(review)) return;
+    // what somebody writes here meanwhile is not lost: it is about the same
+    if (current.form || at("note")?.value) {
+      current.approvals = approvalsOf(review);
+      at("progress")?.replaceChildren(`${progressOf(review)}.`);
+    } else {
+      draw(review);
+    }
+    return say(`${nameOf(review)}: ${progressOf(review)}.`);
+  }
   if (current.form && review.state === "open") return say("This review has changed. What you send now is refused; open it again.");
   draw(review);
 }
@@ -112,7 +125,7 @@ function choices(review) {
 function draw(review) {
   const panel = at("detail");
   const hadFocus = panel.contains(document.activeElement);
-  current = { ...current, drawn: `${review.state} ${review.digest} ${review.answered?.at ?? ""}`, form: null };
+  current = { ...current, drawn: keyOf(review), approvals: approvalsOf(review), form: null };
   const timeline = el("aside.timeline", { "aria-labelledby": "timeline-title" },
     el("h3", { id: "timeline-title" }, "The task so far"),
     el("p.plain", { id: "timeline-note" }, "Loading…"),
@@ -194,7 +207,16 @@ async function send(review, kind, value) {
   if (note) body.set("note", note);
   if (review.digest) body.set("digest", review.digest);
   try {
-    const { review: now, decision } = await server.answer(review.id, body);
+    const { review: now, decision, repeated } = await server.answer(review.id, body);
+    if (repeated && now.state === "open") {
+      reviews.set(now.id, now);
+      if (current.id === now.id) {
+        draw(now);
+        at("answer-error").textContent = `You have approved already, and each person counts once. ${progressOf(now)}.`;
+        at("answer-error").focus();
+      }
+      return;
+    }
     current.held = true;
     reviews.set(now.id, now);
     if (current.id === now.id) {
@@ -202,6 +224,7 @@ async function send(review, kind, value) {
       at("detail-title").focus();
     }
     drawList();
+    if (now.state === "open" && now.progress) return say(`${nameOf(now)}: ${progressOf(now)}.`);
     say(`${nameOf(now)}: ${stateOf(now)}.${decision === "block" && kind !== "deny" ? " The policy refused it all the same." : ""}`);
   } catch (error) {
     await answerRefused(error, review);

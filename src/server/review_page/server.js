@@ -108,7 +108,7 @@ export async function answer(id, answer) {
   });
   const body = await done(response);
   const decision = plain(body.get("decision") ?? null);
-  return { review: review(body.get("review")), decision: typeof decision === "string" ? decision : decision?.verdict };
+  return { review: review(body.get("review")), decision: typeof decision === "string" ? decision : decision?.verdict, repeated: body.get("repeated") === true };
 }
 
 /** The events of a task behind one of them: `{events, next}`. */

@@ -149,6 +149,9 @@ function whoAnswered(answered) {
   return ["by ", told(by.email ?? by.subject ?? "")];
 }
 
+/** How many of the people who have to approve have done so. */
+export const progressOf = ({ progress }) => `${progress.approved} of ${progress.needed} ${Number(progress.needed) === 1 ? "person has" : "people have"} approved`;
+
 const VERBS = { approve: "Approved", deny: "Denied", edit: "Approved with changes", respond: "Answered in its place" };
 
 /** The whole of a review, without the forms for answers. */
@@ -159,7 +162,8 @@ export function detail(review) {
     el("header.title", {},
       el("p.crumb", {}, el("button.quiet.back", { type: "button", id: "back" }, "Back to the list")),
       el("h2", { id: "detail-title", tabindex: "-1" }, told(nameOf(review)), " ", state(review)),
-      review.state === "open" && el("p.question", {}, question(review))),
+      review.state === "open" && el("p.question", {}, question(review)),
+      review.state === "open" && review.progress && el("p.question", { id: "progress" }, `${progressOf(review)}.`)),
   ];
   const { answered } = review;
   if (answered) {

@@ -3,7 +3,7 @@
 //! In: the head in front of the step, and the step. Out: the reviews that are open now, and those that it has closed, with what
 //! became of their operation. What a manifest marks as secret is masked here: whoever reviews is shown what views show.
 
-use super::review::{ReviewAnswered, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview};
+use super::review::{ReviewAnswered, ReviewProgress, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview};
 use super::reviews::review_id;
 use super::task_records::{NewEvent, TaskHead};
 use crate::{StoreError, messages};
@@ -61,6 +61,8 @@ fn told(
     let decision = step.decision.map(|decision| decision.verdict);
     let (result_before, message_before, asked_before) =
         stored.map_or((None, None, None), |it| (it.result, it.message, Some(it.asked_at)));
+    let people: Vec<&[String]> = approvals.iter().map(|it| &*it.answer.addressed_as).collect();
+    let progress = panel.as_ref().map(|panel| ReviewProgress::of(panel, &people));
     StoredReview {
         id: review_id(head.owner(), task.id(), question),
         state,
@@ -83,6 +85,7 @@ fn told(
         }),
         reviewer,
         panel,
+        progress,
         approvals: approvals.into_iter().map(|it| ReviewAnswered::of(it, None, passed_on)).collect(),
         asked_at: asked_at.map(|at| at.to_string()).or(asked_before).unwrap_or_else(|| step.at.to_string()),
         expires_at: expires_at.map(|at| at.to_string()),

@@ -113,6 +113,9 @@ pub struct StoredReview {
     /// The people of the panel who have approved, in the order in which they did. Absent while nobody has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<ReviewAnswered>,
+    /// How many people a panel needs, and how many of these have approved. Absent if one person or group is asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<ReviewProgress>,
     /// The time when it was asked: RFC 3339.
     pub asked_at: String,
     /// The time after which it counts as denied: RFC 3339; null if it waits for ever.
@@ -121,6 +124,37 @@ pub struct StoredReview {
     pub digest: String,
     /// The answer; null while it is open, and of a review that nobody answered.
     pub answered: Option<ReviewAnswered>,
+}
+
+/// How far a panel has come.
+///
+/// ```
+/// use celador::policy::ReviewPanel;
+/// use celador_store::ReviewProgress;
+///
+/// let asked = serde_json::json!({"all_of": ["group:legal", {"any_of": ["group:leads"], "at_least": 2}]});
+/// let panel = ReviewPanel::read(celador::Json::from(&asked).root())?;
+/// let lead = ["group:leads".to_owned()];
+/// // three leads are two of three: nobody of the group `legal` is among them
+/// let ReviewProgress { approved, needed } = ReviewProgress::of(&panel, &[&lead, &lead, &lead]);
+/// assert_eq!((approved, needed), (2, 3));
+/// # Ok::<(), String>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReviewProgress {
+    /// How many of those who are needed have approved. Somebody for whose part there is no need any more does not count.
+    pub approved: usize,
+    /// How many people have to approve.
+    pub needed: usize,
+}
+
+impl ReviewProgress {
+    /// Of a panel, and of the people who have approved, each given by the names of the panel that are theirs.
+    #[must_use]
+    pub fn of(panel: &ReviewPanel, people: &[&[String]]) -> Self {
+        Self { approved: panel.filled(people), needed: panel.people() }
+    }
 }
 
 /// The agent whose task asks.
