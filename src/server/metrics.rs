@@ -4,7 +4,7 @@
 //! of series is bounded whatever is asked.
 
 use celador::cel::CacheStats;
-use celador::task::Verdict;
+use celador::task::{Decision, Verdict};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -36,6 +36,12 @@ struct Decided {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Tried {
+    operation: &'static str,
+    outcome: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Reason {
     reason: &'static str,
 }
@@ -56,6 +62,7 @@ pub(super) struct Metrics {
     requests: Family<Served, Counter>,
     durations: Family<Timed, Histogram, fn() -> Histogram>,
     decisions: Family<Decided, Counter>,
+    observed: Family<Tried, Counter>,
     replays: Counter,
     conflicts: Counter,
     store_errors: Counter,
@@ -79,6 +86,7 @@ impl Metrics {
             requests: Family::default(),
             durations: Family::new_with_constructor(|| Histogram::new(BUCKETS)),
             decisions: Family::default(),
+            observed: Family::default(),
             replays: Counter::default(),
             conflicts: Counter::default(),
             store_errors: Counter::default(),
@@ -101,6 +109,11 @@ impl Metrics {
             metrics.durations.clone(),
         );
         registry.register("decisions", "Decisions that were taken", metrics.decisions.clone());
+        registry.register(
+            "observed_steps",
+            "Steps of policies that were tried out, by what they would have led to",
+            metrics.observed.clone(),
+        );
         registry.register("replays", "Answers that were given again for a key", metrics.replays.clone());
         registry.register("conflicts", "Steps that another process took first", metrics.conflicts.clone());
         registry.register("store_errors", "Accesses of the store that failed", metrics.store_errors.clone());
@@ -132,6 +145,16 @@ impl Metrics {
     pub(super) fn request(&self, operation: &'static str, status: u16, took: Duration) {
         self.requests.get_or_create(&Served { operation, status }).inc();
         self.durations.get_or_create(&Timed { operation }).observe(took.as_secs_f64());
+    }
+
+    /// The steps of a decision that were tried out, those of the calls that were decided with it too: by the verdict that each would have
+    /// led to, or how it ended where that changes nothing.
+    pub(super) fn observed(&self, operation: &'static str, decision: &Decision) {
+        let with = decision.decided.iter().map(|call| &call.decision);
+        for step in std::iter::once(decision).chain(with).flat_map(|decision| &decision.observed) {
+            let outcome = step.verdict.map_or(step.outcome.as_str(), Verdict::as_str);
+            self.observed.get_or_create(&Tried { operation, outcome }).inc();
+        }
     }
 
     /// A decision; nothing for an operation that asks.

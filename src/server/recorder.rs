@@ -266,6 +266,9 @@ impl Recorder {
             Progress::Asks(_) => None,
         };
         self.metrics.decision(taken.operation, verdict);
+        if let Progress::Decided(decision) = taken.progress {
+            self.metrics.observed(taken.operation, decision);
+        }
     }
 
     /// The body of a step as the log may show it, if content is to be in it at all: secrets are masked.
