@@ -24,17 +24,19 @@ mod memory;
 mod policies;
 mod refunds;
 mod schemas;
+mod variables;
 mod worst;
 
 use std::hint::black_box;
 use std::time::Instant;
 
 fn main() {
-    let parts: [(&str, fn()); 7] = [
+    let parts: [(&str, fn()); 8] = [
         ("memory", memory::measure),
         ("decision", decision::measure),
         ("history", history::measure),
         ("policies", policies::measure),
+        ("variables", variables::measure),
         ("schemas", schemas::measure),
         ("many", many::measure),
         ("worst", worst::measure),

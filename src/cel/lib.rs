@@ -68,7 +68,7 @@ pub use cache::{Cache, CacheStats, Compiled};
 pub use check::{Assumptions, Checked, CostEstimate, Reference, check};
 pub use domain::{Constant, Domain};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
-pub use eval::{Activation, EvalError, HostFunctions, Interruption, Stop};
+pub use eval::{Activation, EvalError, HostFunctions, Interruption, Remembered, Stop};
 pub use fault::{ErrorCode, Fault};
 pub use formats::{Quantity, Semver, Url};
 pub use function::{Code, Declaration, Function, NamesCode, Overload, PureCode, TestCode};
@@ -80,7 +80,7 @@ pub use stdlib::pattern::PatternPrice;
 pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{
     BlockBinding, Comprehension, ComprehensionKind, Element, Expr, ExprId, ExprKind, Literal, MACROS, Macro,
-    MapEntry, Name, RESERVED, StructField, closing_brace, parse,
+    MapEntry, Name, NameId, RESERVED, StructField, closing_brace, parse,
 };
 pub use types::{At, Field, Kind, OpaqueType, RecordType, Storage, Type};
 pub use value::{

@@ -2,7 +2,7 @@
 
 use super::check::{Checked, CostEstimate, check, messages, resolve};
 use super::env::{Env, EnvId, Slot};
-use super::eval::{Activation, Guards, HostFunctions, Stop, fold, guarded, holds, run};
+use super::eval::{Activation, Guards, HostFunctions, Remembered, Stop, fold, guarded, holds, run};
 use super::issue::Issue;
 use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
@@ -165,9 +165,23 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<bool, Stop>, u64) {
+        self.holds_remembering(activation, host, &mut Remembered::default())
+    }
+
+    /// The same with what the names of the host came to in programs before, which the program adds to.
+    ///
+    /// # Errors
+    /// As [`Program::run`], in the first part.
+    #[inline]
+    pub fn holds_remembering<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn HostFunctions>,
+        remembered: &mut Remembered<'a>,
+    ) -> (Result<bool, Stop>, u64) {
         match self.guarded(activation) {
             Some((truth, cost)) => (Ok(truth), cost),
-            None => holds((&self.plan, &self.guards), activation, &self.limits, host),
+            None => holds((&self.plan, &self.guards), activation, &self.limits, (host, remembered)),
         }
     }
 
@@ -184,7 +198,8 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> Result<bool, Stop> {
-        holds((&self.plan, &self.guards), activation, &self.limits, host).0
+        let remembered = &mut Remembered::default();
+        holds((&self.plan, &self.guards), activation, &self.limits, (host, remembered)).0
     }
 
     /// Runs the program and says how many cost units it spent, whether it gave a value or not.
@@ -197,7 +212,21 @@ impl Program {
         activation: &Activation<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<Value<'a>, Stop>, u64) {
-        run((&self.plan, &self.guards), activation, &self.limits, host)
+        self.run_remembering(activation, host, &mut Remembered::default())
+    }
+
+    /// The same with what the names of the host came to in programs before, which the program adds to.
+    ///
+    /// # Errors
+    /// As [`Program::run`], in the first part.
+    #[inline]
+    pub fn run_remembering<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn HostFunctions>,
+        remembered: &mut Remembered<'a>,
+    ) -> (Result<Value<'a>, Stop>, u64) {
+        run((&self.plan, &self.guards), activation, &self.limits, (host, remembered))
     }
 
     /// The text.

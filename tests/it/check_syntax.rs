@@ -166,7 +166,7 @@ fn leaf() -> impl Strategy<Value = ExprKind> {
 }
 
 fn node(kind: ExprKind) -> Expr {
-    Expr { id: ExprId(0), span: Span::default(), kind }
+    Expr { id: ExprId(0), span: Span::default(), kind, in_place_of: None }
 }
 
 fn call(function: &str, target: Option<Expr>, args: Vec<Expr>) -> ExprKind {

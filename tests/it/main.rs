@@ -122,6 +122,7 @@ mod public_examples;
 mod readiness;
 mod readme;
 mod reads;
+mod remembered;
 mod repl;
 mod requirements;
 #[cfg(feature = "server")]

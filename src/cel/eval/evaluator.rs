@@ -9,6 +9,7 @@ use super::guard::Guards;
 use super::operators::{arithmetic, compare, is_in, key_bytes};
 use super::place::Variables;
 use super::progress::Progress;
+use super::remembered::Remembered;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::PureCode;
 use crate::plan::{Clause, Item, Local, Node, NodeId, Question};
@@ -24,6 +25,8 @@ pub(super) struct Evaluator<'a, 'r, 'h> {
     pub(super) locals: &'r mut [Value<'a>],
     /// What came out of the bindings that were asked for.
     pub(super) memos: &'r mut [Option<Outcome<'a>>],
+    /// What came out of names of the host.
+    pub(super) remembered: &'r mut Remembered<'a>,
     /// Which variables of loops are null because nothing is there, or records with fields that may be, a bit each.
     pub(super) gaps: u64,
     pub(super) progress: Progress<'r>,
@@ -32,7 +35,7 @@ pub(super) struct Evaluator<'a, 'r, 'h> {
 
 impl<'a> Evaluator<'a, '_, '_> {
     #[inline]
-    fn node(&mut self, id: NodeId) -> Option<&'a Node> {
+    pub(super) fn node(&mut self, id: NodeId) -> Option<&'a Node> {
         match self.nodes.get(id.0 as usize) {
             Some(node) => Some(node),
             None => self.progress.fail(id, ErrorCode::Unbound),
@@ -51,7 +54,7 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// The value of a step that was paid for.
     #[inline]
-    fn value(&mut self, id: NodeId, node: &'a Node) -> Option<Value<'a>> {
+    pub(super) fn value(&mut self, id: NodeId, node: &'a Node) -> Option<Value<'a>> {
         match node {
             Node::Constant(value) => Some(value.borrowed()),
             Node::Variable(slot) => match self.activation.get(*slot) {
@@ -127,6 +130,7 @@ impl<'a> Evaluator<'a, '_, '_> {
             }
             Node::Block { bindings, body } => self.block(bindings, *body),
             Node::Bound(memo, value) => self.bound(*memo, *value),
+            &Node::Remembered { name, first, value } => self.recall(name, first, value),
             Node::MapOptional { operand, local, body, flat } => match self.eval(*operand)? {
                 Value::Optional(None) => Some(Value::Optional(None)),
                 Value::Optional(Some(value)) => {

@@ -27,11 +27,10 @@ impl<'a> Evaluator<'a, '_, '_> {
         at: At,
         growth: &Growth<'_>,
     ) -> Option<Option<Tally>> {
-        let before = self.progress.meter.clone();
+        let before = self.checkpoint();
         let Some(value) = self.eval(correlation.value) else {
             // it fails again where it stands, in the first round that asks for it
-            self.progress.forget();
-            self.progress.meter = before;
+            self.go_back(before);
             return Some(None);
         };
         let key = FoldKey(correlation.id, at);
@@ -42,7 +41,7 @@ impl<'a> Evaluator<'a, '_, '_> {
         let mut index = kept.unwrap_or_else(|| Index::new(growth.epoch));
         let Some(digest) = index.digest(&value) else {
             growth.folds.put_index(key, index, self.progress.meter.limits().max_index_bytes);
-            self.progress.meter = before;
+            self.go_back(before);
             return Some(None);
         };
         self.extend(&mut index, id, inner, correlation, range, growth.end, settled);

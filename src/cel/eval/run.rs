@@ -9,6 +9,7 @@ use super::evaluator::Evaluator;
 use super::guard::Guards;
 use super::place::Variables;
 use super::progress::Progress;
+use super::remembered::Remembered;
 use crate::fault::ErrorCode;
 use crate::limits::EvalLimits;
 use crate::meter::Meter;
@@ -24,9 +25,9 @@ pub(crate) fn run<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn HostFunctions + '_)>,
+    (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
 ) -> (Result<Value<'a>, Stop>, u64) {
-    start((plan, guards), activation, limits, host, |evaluator| evaluator.eval(plan.root))
+    start((plan, guards), activation, limits, (host, remembered), |evaluator| evaluator.eval(plan.root))
 }
 
 /// The truth of a plan that is a guard as a whole, and what it cost, if the guard can tell. Builds with assertions do not
@@ -50,9 +51,9 @@ pub(crate) fn holds<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn HostFunctions + '_)>,
+    (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
 ) -> (Result<bool, Stop>, u64) {
-    start((plan, guards), activation, limits, host, |evaluator| match plan.node(plan.root) {
+    start((plan, guards), activation, limits, (host, remembered), |evaluator| match plan.node(plan.root) {
         Some(node) if node.is_test() => evaluator.bool(plan.root),
         _ => evaluator.eval(plan.root).map(|value| value.is_truthy()),
     })
@@ -64,18 +65,18 @@ fn start<'a, T>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn HostFunctions + '_)>,
+    (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     match (plan.locals, plan.memos) {
-        (0, 0) => begin((plan, guards), activation, limits, host, (&mut [], &mut []), run),
+        (0, 0) => begin((plan, guards), activation, limits, (host, remembered), (&mut [], &mut []), run),
         (1..=FEW_LOCALS, 0) => {
             let mut locals = [const { Value::Null }; FEW_LOCALS];
-            begin((plan, guards), activation, limits, host, (&mut locals, &mut []), run)
+            begin((plan, guards), activation, limits, (host, remembered), (&mut locals, &mut []), run)
         }
         (locals, memos) => {
             let frame = (&mut *vec![Value::Null; locals], &mut *vec![None; memos]);
-            begin((plan, guards), activation, limits, host, frame, run)
+            begin((plan, guards), activation, limits, (host, remembered), frame, run)
         }
     }
 }
@@ -88,13 +89,22 @@ fn begin<'a, T>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    host: Option<&mut (dyn HostFunctions + '_)>,
+    (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
     (locals, memos): Frame<'_, 'a>,
     run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     let progress = Progress::new(limits);
-    let mut evaluator =
-        Evaluator { nodes: &plan.nodes, guards, activation, locals, memos, gaps: 0, progress, host };
+    let mut evaluator = Evaluator {
+        nodes: &plan.nodes,
+        guards,
+        activation,
+        locals,
+        memos,
+        remembered,
+        gaps: 0,
+        progress,
+        host,
+    };
     let result = if activation.env() == plan.env {
         run(&mut evaluator)
     } else {
@@ -118,6 +128,7 @@ pub(crate) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> (Option
         activation,
         locals: &mut [],
         memos: &mut [],
+        remembered: &mut Remembered::default(),
         gaps: 0,
         progress,
         host: None,

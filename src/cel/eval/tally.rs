@@ -268,7 +268,7 @@ impl<'a> Evaluator<'a, '_, '_> {
                 if first.over {
                     return Some(first);
                 }
-                let (budget, before) = (self.progress.meter.clone(), self.progress.meter.spent());
+                let (start, before) = (self.checkpoint(), self.progress.meter.spent());
                 let settled_rounds = || {
                     let new = self.visit(id, inner, range, open..known, Tally::default())?;
                     let joins = |kept: &Kept| !new.over && new.total.fits(&kept.total);
@@ -287,8 +287,7 @@ impl<'a> Evaluator<'a, '_, '_> {
                     None if first.total.is_nothing() => return None,
                     None => first,
                 };
-                self.progress.forget();
-                self.progress.meter = budget;
+                self.go_back(start);
                 self.visit(id, inner, range, open..length, first)
             }
         }

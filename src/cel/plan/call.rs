@@ -144,7 +144,8 @@ impl Planner<'_> {
                 Some(Reference::Function { declaration, .. }) => declaration.function.name == name,
                 _ => false,
             };
-            if inner {
+            // what stands for a name is a step of its own, which may be remembered
+            if inner && operand.in_place_of.is_none() {
                 self.clauses(operand, name, operators.saturating_add(1), clauses);
             } else {
                 let step = self.expr(operand);

@@ -11,10 +11,11 @@ mod correlation;
 mod node;
 mod planner;
 mod question;
+mod remembered;
 mod window;
 
 pub use comparison::{Arithmetic, Comparison};
-pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId, Window};
+pub use node::{Clause, Correlation, Item, Local, Loop, LoopKind, Memo, Node, NodeId, RememberedAs, Window};
 pub(crate) use planner::plan;
 pub use question::Question;
 

@@ -5,6 +5,7 @@ use super::question::Question;
 use crate::env::Slot;
 use crate::fault::Fault;
 use crate::function::{PureCode, TestCode};
+use crate::syntax::NameId;
 use crate::types::{At, Type};
 use crate::value::{Duration, FoldId, Guess, Value};
 use std::borrow::Cow;
@@ -179,8 +180,26 @@ pub enum Node {
         /// Whether the value itself is asked for.
         value: bool,
     },
+    /// What stands for a name of the host: its value, which is remembered.
+    Remembered {
+        /// What it is remembered as.
+        name: RememberedAs,
+        /// The first of the steps that compute it; they end with the one that gives it.
+        first: NodeId,
+        /// The step that gives it.
+        value: NodeId,
+    },
     /// A step that always fails.
     Fail(Fault),
+}
+
+/// What a value is remembered as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RememberedAs {
+    /// The name.
+    pub(crate) name: NameId,
+    /// Which zeros its sums of nothing have: these depend on the types of the scope, and all else of a value does not.
+    pub(crate) zeros: u64,
 }
 
 /// One side of `&&` or `||`. A tree of one operator is a row of its clauses: they are tried in the same order, and what
@@ -333,7 +352,8 @@ impl Node {
             | Self::Path { .. }
             | Self::Host { .. }
             | Self::Block { .. }
-            | Self::Bound(..) => false,
+            | Self::Bound(..)
+            | Self::Remembered { .. } => false,
             Self::Constant(_)
             | Self::Field { .. }
             | Self::Member { .. }
@@ -379,6 +399,29 @@ impl Node {
                 | Self::Ask { .. }
                 | Self::In(..)
                 | Self::Test { .. }
+        )
+    }
+
+    /// Whether the step finds a value where it lies, or asks about values that are so found.
+    pub(super) fn is_looked_up(&self) -> bool {
+        matches!(
+            self,
+            Self::Constant(_)
+                | Self::Variable(_)
+                | Self::Local(_)
+                | Self::HasVariable(_)
+                | Self::Path { .. }
+                | Self::Field { .. }
+                | Self::Member { .. }
+                | Self::OptionalMember { .. }
+                | Self::Index { .. }
+                | Self::Not(_)
+                | Self::And(..)
+                | Self::Or(..)
+                | Self::Equal(..)
+                | Self::NotEqual(..)
+                | Self::Compare(..)
+                | Self::Ask { .. }
         )
     }
 

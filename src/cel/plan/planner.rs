@@ -61,7 +61,7 @@ pub(super) struct Planner<'c> {
     /// The variables of macros that are known here, the innermost last.
     known: Vec<Known>,
     /// How many places for locals are in use here.
-    in_use: u32,
+    pub(super) in_use: u32,
     /// The most that are in use anywhere.
     locals: u32,
     /// The bindings of blocks so far.
@@ -119,6 +119,15 @@ impl Planner<'_> {
     }
 
     pub(super) fn expr(&mut self, expr: &Expr) -> NodeId {
+        let first = self.nodes.len();
+        let value = self.value(expr);
+        match expr.in_place_of {
+            Some(name) => self.remembered(expr, name, first, value),
+            None => value,
+        }
+    }
+
+    fn value(&mut self, expr: &Expr) -> NodeId {
         let from = self.nodes.len();
         match &expr.kind {
             ExprKind::Literal(literal) => self.add(expr, Node::Constant(literal_value(literal))),

@@ -4,10 +4,58 @@
 //! macros are nodes of their own, because what may be evaluated of them differs.
 
 use crate::source::Span;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Numbers the expressions of one tree, from 0, parents before their children.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ExprId(pub u32);
+
+/// Tells apart, within this process, the names of a host whose values are remembered.
+///
+/// A host that gives names to expressions puts the expression in the place of its name, and says by
+/// [`in_place_of`](Expr::in_place_of) that it did.
+///
+/// ```
+/// use celador_cel::{Activation, Env, EnvBuilder, Expr, ExprKind, NameId, Program, Remembered, STANDARD, Type, Value, parse};
+///
+/// let scope = Env::builder().variable("orders", Type::list(Type::Int));
+/// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
+/// let total: NameId = NameId::next();
+///
+/// // `total` stands for a sum
+/// let put_in = |expr: &mut Expr| {
+///     let mut sum = parse("orders.filter(o, o > 1).map(o, o).sum()", env.limits()).unwrap();
+///     sum.in_place_of = Some(total);
+///     expr.for_each_part_mut(&mut |part| {
+///         if matches!(&part.kind, ExprKind::Ident { name, .. } if name == "total") {
+///             *part = sum.clone();
+///         }
+///     });
+/// };
+/// let more = Program::compile_rewritten(&env, "total > 3", put_in).unwrap();
+/// let less = Program::compile_rewritten(&env, "total < 9", put_in).unwrap();
+///
+/// // the second program finds the sum that the first one has computed
+/// let orders = Value::list(vec![Value::Int(1), Value::Int(2), Value::Int(5)]);
+/// let activation = Activation::new(&env).with(&env, "orders", orders);
+/// let mut remembered = Remembered::default();
+/// let (truth, first) = more.holds_remembering(&activation, None, &mut remembered);
+/// assert_eq!(truth, Ok(true));
+/// let (truth, second) = less.holds_remembering(&activation, None, &mut remembered);
+/// assert_eq!(truth, Ok(true));
+/// assert!(second < first);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NameId(u64);
+
+impl NameId {
+    /// One that no other name has.
+    #[must_use]
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// One expression.
 ///
@@ -27,6 +75,9 @@ pub struct Expr {
     pub span: Span,
     /// Its kind, with its parts.
     pub kind: ExprKind,
+    /// The name that a host has put it in the place of, if its value is to be remembered with those of others that stand for the same name.
+    /// It means the same without.
+    pub in_place_of: Option<NameId>,
 }
 
 /// The kind of an expression, with its parts.

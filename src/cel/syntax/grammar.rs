@@ -127,7 +127,11 @@ impl<'t> Reader<'t> {
     }
 
     fn place(&self, kind: ExprKind, first: usize, last: usize) -> Placed {
-        Placed { expr: Expr { id: ExprId(0), span: self.span(first, last), kind }, first, last }
+        Placed {
+            expr: Expr { id: ExprId(0), span: self.span(first, last), kind, in_place_of: None },
+            first,
+            last,
+        }
     }
 
     fn name(&self, text: impl Into<String>, at: usize) -> Name {

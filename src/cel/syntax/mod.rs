@@ -25,7 +25,7 @@ pub use tokens::closing_brace;
 
 pub use expr::{
     BlockBinding, Comprehension, ComprehensionKind, Element, Expr, ExprId, ExprKind, Literal, MapEntry, Name,
-    StructField,
+    NameId, StructField,
 };
 
 /// Words that CEL keeps for itself; as field names they are free.

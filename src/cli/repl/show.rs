@@ -93,7 +93,11 @@ fn write(out: &mut dyn Write, value: &Value<'_>) -> fmt::Result {
 
 /// Literals are written by the language itself.
 fn literal(out: &mut dyn Write, literal: Literal) -> fmt::Result {
-    write!(out, "{}", Expr { id: ExprId(0), span: Span::default(), kind: ExprKind::Literal(literal) })
+    write!(
+        out,
+        "{}",
+        Expr { id: ExprId(0), span: Span::default(), kind: ExprKind::Literal(literal), in_place_of: None }
+    )
 }
 
 fn constructor(opaque: &Opaque) -> &'static str {

@@ -35,6 +35,8 @@ pub struct GivenValue {
     pub node: Node,
     /// The manifest path, such as `uses[0].with.cap` or `parameters.cap.default`.
     pub path: String,
+    /// Where a policy passes it on that was given it, `with: {cap: parameters.cap}`; of several such places the last.
+    pub passed: Option<Place>,
 }
 
 /// A policy that another one uses.
@@ -61,6 +63,16 @@ pub struct UsedBy {
     pub user: PolicyStep,
     /// The uses that lead from there to it, the last of which is its own: `acme/pii as cards`.
     pub uses: Vec<Arc<str>>,
+}
+
+impl GivenValue {
+    /// The text `parameters.cap` and the name in it, where a use passes on a parameter of its own policy. No other text is read so: a value that
+    /// were put together of several could double with each use.
+    pub(super) fn passes_on(&self) -> Option<(&Embedded, &str)> {
+        let text = self.node.as_string()?;
+        let name = text.text.strip_prefix("parameters.")?;
+        (!name.is_empty()).then_some((text, name))
+    }
 }
 
 impl DeclaredUse {
@@ -92,7 +104,7 @@ mapping! {
         called = "as": Name,
         /// The version that is needed: `1.2.0`, or `^1.2` for that or a later one which is compatible.
         version: Text,
-        /// Values by the names of the parameters.
+        /// Values by the names of the parameters; `parameters.NAME` is the value of one of the policy's own.
         with: Object,
     }
 }
@@ -133,10 +145,7 @@ fn read_parameters(key: &Key<'_, '_, ByName<Alone>>, reader: &mut Reader) -> Vec
         if !schema.secrets.is_empty() {
             reader.report(&path, messages::secret_of_a_policy(&entry.key.place));
         }
-        let value = entry
-            .value
-            .get("default")
-            .map(|default| GivenValue { node: default.clone(), path: path.key("default").to_string() });
+        let value = entry.value.get("default").map(|default| given(default, path.key("default")));
         Some(PolicyParameter { name: entry.key.clone(), path: path.to_string(), schema, value })
     };
     entries.iter().filter_map(read).collect()
@@ -155,10 +164,7 @@ fn read_use(node: &Node, path: &Path, reader: &mut Reader) -> Option<DeclaredUse
     });
     let with = fields.with().get().map(|field| {
         let entries = reader.mapping(field.node, &field.path).unwrap_or_default();
-        let value = |entry: &Entry| {
-            let path = field.path.key(&entry.key.text).to_string();
-            (entry.key.clone(), GivenValue { node: entry.value.clone(), path })
-        };
+        let value = |entry: &Entry| (entry.key.clone(), given(&entry.value, field.path.key(&entry.key.text)));
         entries.iter().map(value).collect::<Vec<_>>()
     });
     fields.refuse_others(reader);
@@ -171,4 +177,8 @@ fn read_use(node: &Node, path: &Path, reader: &mut Reader) -> Option<DeclaredUse
         version,
         with: with.unwrap_or_default(),
     })
+}
+
+fn given(node: &Node, path: Path) -> GivenValue {
+    GivenValue { node: node.clone(), path: path.to_string(), passed: None }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: all policy documents. Out: the policies that apply, in the order in which they do: of each document those that it uses, then
 //! itself; and findings about uses. What is used holds for whom the policy holds that uses it, and goes by its name, with the way
-//! to the step beside. A document with a use that cannot be made is not sound, so no agent runs without a part of its policy.
+//! to the step beside. A policy may pass on a value that it was given itself. A document with a use that cannot be made is not sound, so no agent runs without a part of its policy.
 //! `max_rule_matches` bounds the steps of all that are made, and `max_depth` how far a chain of uses goes.
 
 use super::agent::TaskLimits;
@@ -10,7 +10,7 @@ use super::messages;
 use super::mode::Mode;
 use super::policy::{DeclaredPolicy, PolicyCapability};
 use super::policy_step::PolicyStep;
-use super::policy_use::{DeclaredUse, PolicyParameter, UsedBy};
+use super::policy_use::{DeclaredUse, GivenValue, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
 use super::step::DeclaredStep;
 use crate::limits::EngineLimits;
@@ -116,7 +116,11 @@ impl<'d> Check<'d> {
     }
 
     fn follow(&mut self, at: usize, used: &DeclaredUse, chain: &mut Vec<usize>, reader: &mut Reader) {
-        let Some(library) = self.documents.get(at) else { return };
+        let (Some(library), Some(user)) =
+            (self.documents.get(at), chain.last().and_then(|at| self.documents.get(*at)))
+        else {
+            return;
+        };
         let path = Path::document(&used.path);
         if self.seen.get(&at) == Some(&false) {
             let circle = chain.iter().skip_while(|known| **known != at).copied();
@@ -146,6 +150,13 @@ impl<'d> Check<'d> {
                 &Path::document(&given.path),
                 messages::surplus_value(name, &used.policy.text, &known),
             );
+        }
+        for (_, given) in &used.with {
+            let Some((text, name)) = given.passes_on() else { continue };
+            let own: Vec<&str> = user.parameters.iter().map(|parameter| &*parameter.name.text).collect();
+            if !own.contains(&name) {
+                reader.report(&Path::document(&given.path), messages::unknown_parameter(text, name, &own));
+            }
         }
         let is_given =
             |parameter: &&PolicyParameter| used.with.iter().any(|(name, _)| name.text == parameter.name.text);
@@ -181,7 +192,7 @@ struct Make<'d> {
 }
 
 impl Make<'_> {
-    /// Makes what a document uses, for the agents of `user`.
+    /// Makes what a document uses, with the values of its own that it passes on, for the agents of `user`.
     fn uses(&mut self, user: &DeclaredPolicy, document: &DeclaredPolicy, by: &UsedBy) {
         for used in &document.uses {
             let library = self.names.get(&*used.policy.text).and_then(|at| self.documents.get(*at));
@@ -193,16 +204,16 @@ impl Make<'_> {
             self.left = left;
             let mut by = by.clone();
             by.uses.push(used.name());
+            let mut policy = made(library, used, document, user, by.clone());
             // a circle is an error of the documents in it, and ends here
             let is_known = self.chain.iter().any(|known| known.is_of(library));
             if self.chain.len() >= self.max_chain {
                 self.excess = Some(Excess::Depth);
             } else if !is_known {
                 self.chain.push(library.clone());
-                self.uses(user, library, &by);
+                self.uses(user, &policy, &by);
                 self.chain.pop();
             }
-            let mut policy = made(library, used, user, by);
             if self.chain.iter().any(|user| user.mode == Mode::Observe) {
                 policy.observe();
             }
@@ -211,13 +222,19 @@ impl Make<'_> {
     }
 }
 
-/// A policy for the agents of another one, with the values that a use gives.
-fn made(library: &DeclaredPolicy, used: &DeclaredUse, user: &DeclaredPolicy, by: UsedBy) -> DeclaredPolicy {
+/// A policy for the agents of another one, with the values that a use in a document gives.
+fn made(
+    library: &DeclaredPolicy,
+    used: &DeclaredUse,
+    document: &DeclaredPolicy,
+    user: &DeclaredPolicy,
+    by: UsedBy,
+) -> DeclaredPolicy {
     let mut policy = library.clone();
     for parameter in &mut policy.parameters {
         let given = used.with.iter().find(|(name, _)| name.text == parameter.name.text);
         if let Some((_, given)) = given {
-            parameter.value = Some(given.clone());
+            parameter.value = value(given, document);
         }
     }
     policy.agents = user.agents.clone();
@@ -228,6 +245,13 @@ fn made(library: &DeclaredPolicy, used: &DeclaredUse, user: &DeclaredPolicy, by:
     }
     policy.used_by = Some(Arc::new(by));
     policy
+}
+
+/// The value that a use in a document gives. Nothing where it passes one on that the document does not have, which has been reported there.
+fn value(given: &GivenValue, document: &DeclaredPolicy) -> Option<GivenValue> {
+    let Some((text, name)) = given.passes_on() else { return Some(given.clone()) };
+    let own = document.parameters.iter().find(|parameter| *parameter.name.text == *name)?;
+    Some(GivenValue { passed: Some(text.place.clone()), ..own.value.clone()? })
 }
 
 impl PolicyStep {

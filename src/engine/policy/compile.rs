@@ -94,6 +94,7 @@ impl Compiler<'_> {
         let guardrails_after = self.guardrails(&guardrails.after, Scope::GuardrailAfter);
         let policies = self.policies();
         let counters = policies.as_ref().map(|steps| self.counters(steps));
+        self.check_unread_variables();
         let exposes = self.exposes();
         let prompt = agent.prompt.as_ref().map(|text| {
             let scope = self.plain_scope(Scope::Prompt);

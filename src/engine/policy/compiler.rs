@@ -119,26 +119,33 @@ impl<'c> Compiler<'c> {
     }
 
     pub(super) fn scope(&mut self, key: ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
+        if let Some(made) = self.scopes.get(&key) {
+            return made.clone();
+        }
+        let made = self.new_scope(&key, input, output, event);
+        self.scopes.insert(key, made.clone());
+        made
+    }
+
+    /// The same for a scope that is asked for once.
+    pub(super) fn new_scope(&self, key: &ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
         let call = (key.of_policy && !key.functions.is_empty()).then(|| {
             let functions = key.functions.iter().filter_map(|&at| self.functions.get(at));
             CallAtHand::cel_type(functions.map(|function| &function.call))
         });
-        let make = || {
-            Arc::new(ScopeEnv::new(&ScopeDecl {
-                schema: Some(&self.schema),
-                input,
-                output,
-                event,
-                counters: key.counters.and_then(|at| self.counters.get(&at)).cloned(),
-                of_manifest: !key.of_policy,
-                of_policy: key.of_policy,
-                call,
-                has_mount: self.agent.mount != MountScope::None,
-                libraries: LANGUAGE,
-                ..ScopeDecl::new(key.scope, self.limits.eval)
-            }))
-        };
-        self.scopes.entry(key.clone()).or_insert_with(make).clone()
+        Arc::new(ScopeEnv::new(&ScopeDecl {
+            schema: Some(&self.schema),
+            input,
+            output,
+            event,
+            counters: key.counters.and_then(|at| self.counters.get(&at)).cloned(),
+            of_manifest: !key.of_policy,
+            of_policy: key.of_policy,
+            call,
+            has_mount: self.agent.mount != MountScope::None,
+            libraries: LANGUAGE,
+            ..ScopeDecl::new(key.scope, self.limits.eval)
+        }))
     }
 }
 

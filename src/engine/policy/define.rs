@@ -8,7 +8,7 @@ use super::definitions::{Definition, Definitions};
 use super::expansion::{Expansion, asking, referred};
 use super::messages;
 use super::shape::Shape;
-use crate::cel::{Element, Expr, ExprId, ExprKind, Json, Literal, MapEntry, parse};
+use crate::cel::{Element, Expr, ExprId, ExprKind, Json, Literal, MapEntry, NameId, parse};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable};
@@ -51,15 +51,23 @@ impl<'p> Builder<'p> {
     /// The value of a parameter, held to its schema.
     fn value(&mut self, parameter: &PolicyParameter) {
         let PolicyParameter { name, path: _, schema, value } = parameter;
-        let Some(GivenValue { node, path }) = value else { return };
+        let Some(GivenValue { node, path, passed }) = value else {
+            // a use that gives none has been refused
+            self.known.parameters.insert(name.text.clone(), Definition::new(None, &name.place));
+            return;
+        };
         let json = node.to_json();
         let checked = Shape::of(schema).check(&Json::from(&json).value());
         if let Err(misfit) = &checked {
             let finding = messages::value_misfit(&node.place, &name.text, misfit, &name.place);
+            let finding = match passed {
+                Some(passed) => finding.related(passed.clone(), "passed on here"),
+                None => finding,
+            };
             self.findings.push(finding.path(path));
         }
         let stands_for = checked.is_ok().then(|| literal(&json));
-        let definition = Definition { stands_for, place: node.place.clone() };
+        let definition = Definition::new(stands_for, &node.place);
         self.known.parameters.insert(name.text.clone(), definition);
     }
 
@@ -89,7 +97,7 @@ impl<'p> Builder<'p> {
     }
 
     fn know(&mut self, variable: &DeclaredVariable, value: Option<Expr>) {
-        let definition = Definition { stands_for: value, place: variable.expression.place.clone() };
+        let definition = Definition::new(value, &variable.expression.place);
         self.known.variables.insert(variable.name.text.clone(), definition);
     }
 
@@ -132,6 +140,8 @@ impl<'p> Builder<'p> {
         for finding in findings {
             self.report(variable, finding);
         }
+        // one that is another variable and nothing else is remembered as that one
+        expr.in_place_of.get_or_insert_with(NameId::next);
         self.know(variable, is_whole.then_some(expr));
     }
 }
@@ -158,5 +168,5 @@ fn literal(value: &Value) -> Expr {
             ExprKind::Map(fields.iter().map(entry).collect())
         }
     };
-    Expr { id: ExprId(0), span: Span::new(0, 0), kind }
+    Expr { id: ExprId(0), span: Span::new(0, 0), kind, in_place_of: None }
 }

@@ -6,6 +6,7 @@ use crate::cel::Expr;
 use crate::source::Place;
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The names that the expressions of a policy know.
 #[derive(Debug, Default)]
@@ -22,6 +23,24 @@ pub(super) struct Definition {
     pub(super) stands_for: Option<Expr>,
     /// Where that is written.
     pub(super) place: Place,
+    /// Whether an expression has had it put in its place.
+    read: AtomicBool,
+}
+
+impl Definition {
+    pub(super) fn new(stands_for: Option<Expr>, place: &Place) -> Self {
+        Self { stands_for, place: place.clone(), read: AtomicBool::new(false) }
+    }
+
+    /// Notes that an expression reads it.
+    pub(super) fn note_read(&self) {
+        self.read.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether an expression reads it.
+    pub(super) fn is_read(&self) -> bool {
+        self.read.load(Ordering::Relaxed)
+    }
 }
 
 /// Which names.

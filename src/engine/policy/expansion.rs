@@ -168,9 +168,11 @@ impl<'d> Expansion<'d> {
             Reference::Other(names) => return self.problems.push(Problem::NotNamed(expr.span, names)),
             Reference::Nothing => return self.walk_parts(expr, level.saturating_add(1)),
         };
-        let Some(Definition { stands_for, place }) = self.definitions.get(names, &name) else {
+        let Some(definition) = self.definitions.get(names, &name) else {
             return self.problems.push(Problem::Unknown(expr.span, names, name));
         };
+        definition.note_read();
+        let Definition { stands_for, place, .. } = definition;
         let Some(value) = stands_for else {
             self.broken = true;
             return;

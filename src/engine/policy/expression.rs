@@ -210,7 +210,7 @@ impl Expression {
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<Value<'a>, Stop>, u64) {
         match values.of(&self.scope, &self.program) {
-            Ok(activation) => self.program.run_metered(activation, host),
+            Ok((activation, remembered)) => self.program.run_remembering(activation, host, remembered),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }
@@ -245,7 +245,7 @@ impl Expression {
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<bool, Stop>, u64) {
         match values.of(&self.scope, &self.program) {
-            Ok(activation) => self.program.holds_metered(activation, host),
+            Ok((activation, remembered)) => self.program.holds_remembering(activation, host, remembered),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }

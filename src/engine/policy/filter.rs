@@ -299,7 +299,7 @@ fn become_membership(expr: &mut Expr) {
     if negated {
         let not = Name { text: "!_".to_owned(), span: function.span };
         let kind = std::mem::replace(&mut expr.kind, ExprKind::Literal(Literal::Null));
-        let inner = Expr { id: expr.id, span: expr.span, kind };
+        let inner = Expr { id: expr.id, span: expr.span, kind, in_place_of: None };
         expr.kind = ExprKind::Call { function: not, target: None, args: vec![inner] };
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn write_call(expr: &mut Expr, call: &CallAtHand, hidden: bool) {
         && is_call(operand, hidden)
     {
         let text = |text: &str| ExprKind::Literal(Literal::String(text.to_owned()));
-        let of = |kind| Expr { id: expr.id, span: expr.span, kind };
+        let of = |kind| Expr { id: expr.id, span: expr.span, kind, in_place_of: None };
         let known = match field.text.as_str() {
             "fn" => text(&call.function),
             "tool" => text(&call.tool),

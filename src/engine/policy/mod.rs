@@ -14,6 +14,7 @@
 //! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
 //! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
+//! | `unread_variables` | those that no step reads, which are checked all the same |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `claims` | what policies make visible of a user's claims |
 //! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
@@ -95,6 +96,7 @@ mod task_limits;
 mod template;
 mod tool_template;
 mod trigger;
+mod unread_variables;
 mod value_set;
 mod values_read;
 mod webhook;

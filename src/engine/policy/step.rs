@@ -238,6 +238,12 @@ impl Step {
         matches!(&self.action, StepAction::Effect(effect) if !matches!(effect, Effect::Respond(_)))
     }
 
+    /// Whether it adds to what the call runs under, which no expression sees.
+    #[must_use]
+    pub fn adds_terms(&self) -> bool {
+        self.is_about_call_alone() && self.sets().is_none()
+    }
+
     /// The names of these arguments.
     #[must_use]
     pub fn names_set(&self) -> Vec<Arc<str>> {

@@ -1,12 +1,12 @@
 //! The values that a step of a policy document computes for what it does to a call.
 //!
 //! In: expressions, the operation that they are about, and the answers that the step was given. Out: their values, in order; or why
-//! there are none. One log of answers runs through all of them.
+//! there are none. One log of answers runs through all of them, and they share what variables of policies came to.
 
 use super::evaluation::replay::Halt;
 use super::flow::StepEnd;
 use super::state::{Course, Exchange, Finding, Request, Subject, Task};
-use crate::cel::Json;
+use crate::cel::{Json, Remembered};
 use crate::context::{Activations, Moment};
 use crate::policy::{Expression, Step};
 
@@ -43,24 +43,31 @@ impl Task {
         expressions: impl Iterator<Item = &'e Expression>,
         subject: &Subject,
         (exchanges, approved): (&[Exchange], &[String]),
+        remembered: &mut Remembered<'static>,
         now: &Moment,
     ) -> (Result<Vec<Json>, NotComputed>, u64) {
         let expressions: Vec<&Expression> = expressions.collect();
-        let mut seen = Activations::new(self.bound_of(step, subject, now));
+        let known = std::mem::take(remembered);
+        let mut seen = Activations::new(self.bound_of(step, subject, now)).remembering(known);
         let mut replay = self.replay(exchanges).approved(approved);
         let (mut values, mut total) = (Vec::new(), 0_u64);
+        let mut why = None;
         for expression in expressions {
             let (result, cost) = expression.json_metered(&mut seen, Some(&mut replay));
             total = total.saturating_add(cost);
             match replay.settle(result) {
                 Ok(json) => values.push(json),
-                Err(Halt::Asks(request, used)) => return (Err(NotComputed::Asks(request, used)), total),
+                Err(Halt::Asks(request, used)) => why = Some(NotComputed::Asks(request, used)),
                 Err(Halt::Failed(error)) => {
                     let finding = Finding::of_error(&error, expression.origin_of(error.span));
-                    return (Err(NotComputed::Failed(vec![finding])), total);
+                    why = Some(NotComputed::Failed(vec![finding]));
                 }
             }
+            if why.is_some() {
+                break;
+            }
         }
-        (Ok(values), total)
+        *remembered = seen.into_remembered();
+        (why.map_or(Ok(values), Err), total)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! In: a list of steps, and how far an operation came in it. Out: the first step at which more is due than that it passed
 //! or was left out; nothing if the list is through. Nothing that a judging step does changes what expressions see, so the
-//! values of all of them are found once.
+//! values of all of them are found once, those of variables of policies among them.
 
 use super::flow::{StepEnd, function_id, halted};
 use super::state::{Course, Rewriting, Stage, StepOutcome, Subject, Task, UnderWay};
@@ -40,15 +40,30 @@ impl Task {
     ) -> Option<(&'p Step, Due)> {
         let UnderWay { subject, course, .. } = operation;
         list.get(course.step)?;
+        let remembered = std::mem::take(&mut course.remembered);
+        let mut values = Activations::new(self.bound(subject, now)).remembering(remembered);
+        let due = self.judge_in(policy, list, subject, course, &mut values, now);
+        course.remembered = values.into_remembered();
+        due
+    }
+
+    fn judge_in<'p: 'a, 'a>(
+        &self,
+        policy: &Policy,
+        list: StepList<'p>,
+        subject: &Subject,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+        now: &Moment,
+    ) -> Option<(&'p Step, Due)> {
         let selected = subject.selected(policy);
-        let mut values = Activations::new(self.bound(subject, now));
         while let Some(step) = list.get(course.step) {
             if course.rewriting == Rewriting::Lapsed && step.sets().is_none() {
                 return None;
             }
             let judged = match selected.is_none_or(|name| step.is_for(name)) {
                 true if step.reads_counters && subject.has_unread_counters() => Judged::Due(Due::Counters),
-                true => self.judge_step(policy, step, subject, course, &mut values, now),
+                true => self.judge_step(policy, step, subject, course, values, now),
                 false => Judged::Skipped,
             };
             match judged {

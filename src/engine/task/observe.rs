@@ -3,7 +3,7 @@
 //! In: a step of a policy document that does not decide, and the operation that passes it. Out: an [`ObservedStep`] for the
 //! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing (the arguments
 //! that it would have set, and the labels that it would have given or taken, other observed steps see) and stops nothing, and
-//! its errors stand with it alone. It costs what the step would have cost.
+//! its errors stand with it alone. It costs what the step would have cost, and variables of policies have values of their own in it.
 
 use super::compute::NotComputed;
 use super::evaluation::replay::Halt;
@@ -49,9 +49,11 @@ impl Task {
         values: &mut Activations<'a>,
         now: &Moment,
     ) -> Option<Labelling> {
+        // what it adds to terms is computed apart from what was tried out before
+        course.remembered.clear();
         let tried = with_arguments(subject, course.tried.as_ref());
         if tried.is_none() && !self.context.has_observed_labels() {
-            return self.observe_in(policy, step, subject, course, values, now);
+            return values.observing(|values| self.observe_in(policy, step, subject, course, values, now));
         }
         let subject = tried.as_ref().unwrap_or(subject);
         let mut values = Activations::new(self.bound_of(step, subject, now));

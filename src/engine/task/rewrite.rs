@@ -8,7 +8,7 @@ use super::compute::NotComputed;
 use super::flow::StepEnd;
 use super::size;
 use super::state::{CallCounters, CallUnderWay, Exchange, Finding, Rewriting, Subject, Task, UnderWay};
-use crate::cel::Json;
+use crate::cel::{Json, Remembered};
 use crate::context::Moment;
 use crate::policy::{ComputedValue, Policy, Step};
 use std::sync::Arc;
@@ -63,7 +63,8 @@ impl Task {
         now: &Moment,
     ) -> (Result<Json, NotComputed>, u64) {
         let expressions = computed.iter().map(|computed| &computed.value);
-        let (values, cost) = self.compute(step, expressions, subject, answers, now);
+        let (values, cost) =
+            self.compute(step, expressions, subject, answers, &mut Remembered::default(), now);
         let set = values.and_then(|values| {
             let names = computed.iter().map(|computed| computed.name.clone());
             self.put(policy, step, subject, &names.zip(values).collect::<Vec<_>>())

@@ -31,6 +31,7 @@ impl Task {
         mut operation: UnderWay,
         now: Moment,
     ) -> Progress {
+        operation.course.remembered.clear();
         loop {
             let flow = match operation.course.stage.hook() {
                 Some(_) => self.run_steps(policy, &mut operation, &now),
@@ -129,7 +130,14 @@ impl Task {
                 {
                     return Flow::Held;
                 }
-                Due::Action => self.act(policy, step, operation, now),
+                Due::Action => {
+                    let end = self.act(policy, step, operation, now);
+                    if !step.adds_terms() {
+                        // expressions may see something else now
+                        operation.course.remembered.clear();
+                    }
+                    end
+                }
             };
             match end {
                 StepEnd::Passed => {
@@ -169,7 +177,8 @@ impl Task {
             StepAction::Invoke(invoke) => self.run_invoke(policy, step, invoke, operation, now),
             StepAction::Transform(expression) => {
                 let UnderWay { subject, course, .. } = operation;
-                let mut values = Activations::new(self.bound(subject, now));
+                let remembered = std::mem::take(&mut course.remembered);
+                let mut values = Activations::new(self.bound(subject, now)).remembering(remembered);
                 let value = self.run(expression, course, &mut values, Expression::json_metered);
                 drop(values);
                 match value {

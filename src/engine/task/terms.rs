@@ -4,11 +4,10 @@
 //! that the model receives as if the tool had given it. A value that fails, asks in vain or has no room is a failure of its step.
 
 use super::compute::NotComputed;
-use super::flow::StepEnd;
-use super::flow::function_id;
+use super::flow::{StepEnd, function_id};
 use super::messages;
 use super::size;
-use super::state::{Course, Credential, Finding, Obligation, Subject, Task, Terms, UnderWay};
+use super::state::{Course, Credential, Exchange, Finding, Obligation, Subject, Task, Terms, UnderWay};
 use crate::cel::Json;
 use crate::context::{InvocationStatus, Moment};
 use crate::policy::{CredentialFor, Duty, Effect, Expression, Policy, Step, reads_secret};
@@ -46,11 +45,18 @@ impl Task {
         effect: &Effect,
         subject: &Subject,
         course: &mut Course,
-        exchanges: &[super::state::Exchange],
+        exchanges: &[Exchange],
         now: &Moment,
     ) -> Result<Terms, NotComputed> {
         let approved = course.approved.clone();
-        let (values, cost) = self.compute(step, effect.expressions(), subject, (exchanges, &approved), now);
+        let (values, cost) = self.compute(
+            step,
+            effect.expressions(),
+            subject,
+            (exchanges, &approved),
+            &mut course.remembered,
+            now,
+        );
         course.cost = course.cost.saturating_add(cost);
         let mut values = values?.into_iter();
         let mut terms = course.terms.clone();
@@ -109,7 +115,8 @@ impl Task {
     ) -> StepEnd {
         let UnderWay { subject, course, .. } = operation;
         let answers = (&*course.exchanges, &*course.approved);
-        let (value, cost) = self.compute(step, std::iter::once(response), subject, answers, now);
+        let (value, cost) =
+            self.compute(step, std::iter::once(response), subject, answers, &mut course.remembered, now);
         course.cost = course.cost.saturating_add(cost);
         let value = match value {
             Ok(mut values) => values.pop().unwrap_or_else(Json::null),

@@ -184,6 +184,16 @@ pub(in crate::manifest) fn surplus_value(name: &Embedded, policy: &str, known: &
     named(Diagnostic::error("surplus_value", message, name.place.clone()), name, known)
 }
 
+pub(in crate::manifest) fn unknown_parameter(text: &Embedded, name: &str, known: &[&str]) -> Diagnostic {
+    let message = format!("the policy has no parameter `{name}` to pass on");
+    let finding = Diagnostic::error("unknown_parameter", message, text.place.clone());
+    match nearest(name, known.iter().copied()) {
+        Some(near) => finding.help(format!("did you mean `parameters.{near}`?")),
+        None => finding
+            .help("a policy declares them under `parameters`; this text as a value is the `default` of one"),
+    }
+}
+
 pub(in crate::manifest) fn missing_value(policy: &Embedded, parameter: &str, declared: Place) -> Diagnostic {
     let message = format!("`{}` needs a value for `{parameter}`", policy.text);
     Diagnostic::error("missing_value", message, policy.place.clone())

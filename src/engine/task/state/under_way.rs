@@ -15,7 +15,7 @@ use super::review::Reviewed;
 use super::terms::Terms;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use super::verdict::{EventStage, Verdict};
-use crate::cel::{Json, Timestamp};
+use crate::cel::{Json, Remembered, Timestamp};
 use crate::context::{InvocationId, LabelSet, full_time};
 use crate::manifest::step::Hook;
 use crate::policy::{
@@ -79,6 +79,10 @@ pub(in crate::task) struct Course {
     /// The invoke steps that have run: steps that are passed again, with other arguments, do not repeat them (RV-04).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) invoked: Vec<(Stage, usize)>,
+    /// What variables of policies came to, from one step that only judges to the next. It is not stored, and an operation that waited begins
+    /// without: so no decision depends on where it waited.
+    #[serde(skip)]
+    pub(in crate::task) remembered: Remembered<'static>,
 }
 
 /// How far steps have rewritten the arguments of a call.
@@ -415,6 +419,7 @@ impl UnderWay {
             approved: Vec::new(),
             editors: Vec::new(),
             invoked: Vec::new(),
+            remembered: Remembered::default(),
         };
         Self { subject, name: None, course }
     }
@@ -505,6 +510,7 @@ impl Course {
         if !stage.is_ahead_of_call() {
             self.approved.clear();
             self.editors.clear();
+            self.remembered.clear();
         }
         self.step = 0;
         self.leave_step();
