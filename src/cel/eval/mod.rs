@@ -17,6 +17,7 @@ mod operators;
 mod place;
 mod progress;
 mod read;
+mod recall;
 mod remembered;
 mod run;
 mod select;
