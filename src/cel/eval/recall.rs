@@ -1,4 +1,4 @@
-//! Steps that stand for a name: looked up among what is remembered, or computed and remembered.
+//! Names of the host: each is computed when it is first asked for, and found in memory from then on.
 //!
 //! In: a step that stands for a name. Out: what its expression came to when it was first asked for, be it a value or an error, for the cost of
 //! one step; who asks first pays for it. An error is told at the place where it is asked for. A spent budget is not remembered, as the next
@@ -44,9 +44,7 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
                 Halt::Fault(..) | Halt::Asked => None,
             },
         };
-        if let Some(known) = known {
-            self.remembered.add(name, known);
-        }
+        known.into_iter().for_each(|known| self.remembered.put(name, known));
         found
     }
 
@@ -62,13 +60,13 @@ impl<'a, 'r> Evaluator<'a, 'r, '_> {
 
     /// Where to come back to, if what follows is taken back.
     pub(super) fn checkpoint(&self) -> Checkpoint<'r> {
-        Checkpoint { meter: self.progress.meter.clone(), remembered: self.remembered.len() }
+        Checkpoint { meter: self.progress.meter.clone(), remembered: self.remembered.count() }
     }
 
     /// Takes back what was spent and remembered since, and why the evaluation stands still.
     pub(super) fn go_back(&mut self, to: Checkpoint<'r>) {
         self.progress.forget();
         self.progress.meter = to.meter;
-        self.remembered.take_back(to.remembered);
+        self.remembered.truncate(to.remembered);
     }
 }

@@ -1,7 +1,7 @@
 //! Values that are remembered from one expression to the next: of names of the host, as long as nothing changes that they read.
 //!
-//! In: what the expression of a name came to when it was first asked for, a value or an error. Out: the same, for as long as nothing is
-//! cleared or taken back.
+//! In: what a name came to, be it a value or an error. Out: the same for the next expression that reads it. How a walk over a plan does so
+//! stands in `recall`.
 
 use crate::fault::Fault;
 use crate::plan::RememberedAs;
@@ -65,18 +65,18 @@ impl<'a> Remembered<'a> {
         self.0.iter().find(|(known, _)| *known == name).map(|(_, known)| known)
     }
 
-    pub(super) fn add(&mut self, name: RememberedAs, known: Known<'a>) {
+    pub(super) fn put(&mut self, name: RememberedAs, known: Known<'a>) {
         self.0.push((name, known));
     }
 
-    /// How many names came to something.
-    pub(super) fn len(&self) -> usize {
+    /// How many names it knows.
+    pub(super) fn count(&self) -> usize {
         self.0.len()
     }
 
-    /// Forgets all names but the first so many.
-    pub(super) fn take_back(&mut self, len: usize) {
-        self.0.truncate(len);
+    /// Forgets all names but the first ones that it came to know.
+    pub(super) fn truncate(&mut self, count: usize) {
+        self.0.truncate(count);
     }
 }
 

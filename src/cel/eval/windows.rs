@@ -84,12 +84,11 @@ impl<'a> Evaluator<'a, '_, '_> {
         range: &Range<'a>,
         element: usize,
     ) -> Option<bool> {
-        let budget = self.progress.meter.clone();
-        self.progress.meter = Meter::new(budget.limits());
+        let start = self.checkpoint();
+        self.progress.meter = Meter::new(self.progress.meter.limits());
         let shown = self.round(id, inner, range, element);
         let is_late = shown.and_then(|()| self.bool(window.call));
-        self.progress.forget();
-        self.progress.meter = budget;
+        self.go_back(start);
         is_late
     }
 }

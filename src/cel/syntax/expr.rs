@@ -20,22 +20,22 @@ pub struct ExprId(pub u32);
 ///
 /// let scope = Env::builder().variable("orders", Type::list(Type::Int));
 /// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
-/// let total: NameId = NameId::next();
+/// let large: NameId = NameId::next();
 ///
-/// // `total` stands for a sum
+/// // `large` stands for a number of orders
 /// let put_in = |expr: &mut Expr| {
-///     let mut sum = parse("orders.filter(o, o > 1).map(o, o).sum()", env.limits()).unwrap();
-///     sum.in_place_of = Some(total);
+///     let mut count = parse("orders.filter(o, o > 1).size()", env.limits()).unwrap();
+///     count.in_place_of = Some(large);
 ///     expr.for_each_part_mut(&mut |part| {
-///         if matches!(&part.kind, ExprKind::Ident { name, .. } if name == "total") {
-///             *part = sum.clone();
+///         if matches!(&part.kind, ExprKind::Ident { name, .. } if name == "large") {
+///             *part = count.clone();
 ///         }
 ///     });
 /// };
-/// let more = Program::compile_rewritten(&env, "total > 3", put_in).unwrap();
-/// let less = Program::compile_rewritten(&env, "total < 9", put_in).unwrap();
+/// let more = Program::compile_rewritten(&env, "large > 1", put_in).unwrap();
+/// let less = Program::compile_rewritten(&env, "large < 9", put_in).unwrap();
 ///
-/// // the second program finds the sum that the first one has computed
+/// // the second program finds the number that the first one has computed
 /// let orders = Value::list(vec![Value::Int(1), Value::Int(2), Value::Int(5)]);
 /// let activation = Activation::new(&env).with(&env, "orders", orders);
 /// let mut remembered = Remembered::default();
@@ -266,7 +266,7 @@ impl Expr {
     /// ```
     /// use celador_cel::{EvalLimits, parse};
     ///
-    /// let (mut sum, asked) = (parse("a + b", &EvalLimits::default()).unwrap(), parse("total > 3", &EvalLimits::default()).unwrap());
+    /// let (mut sum, asked) = (parse("a + b", &EvalLimits::default()).unwrap(), parse("large > 1", &EvalLimits::default()).unwrap());
     /// sum.place_at(asked.span);
     /// sum.for_each_part(&mut |part| assert_eq!(part.span, asked.span));
     /// ```
