@@ -4,19 +4,19 @@
 //! a route's function runs, its caller is known and allowed, its body is within its bound, and there is room for it. What
 //! has begun goes on to its end even if nobody waits any more, so that nothing is half done.
 
-use super::connection::{Connection, Exchange, Sent, Stage};
 use super::identity::Caller;
 use super::messages;
-use super::pending::{pause_after, pending, wait_of};
+use super::network::connection::{Connection, Exchange, Sent, Stage};
+use super::operations::pending::{pause_after, pending, wait_of};
+use super::operations::task_steps::standing_now;
 use super::problem::{Kind, PROBLEM_JSON, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
-use super::review_stream::{self, Listener};
+use super::reviews::review_stream::{self, Listener};
 use super::room::{Room, Taken};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
-use super::task_steps::standing_now;
 use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};

@@ -29,106 +29,61 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! | file | what |
+//! | file or folder | what |
 //! |---|---|
 //! | `route`, `routes` | what a route is; the table of them, each row's function |
-//! | `openapi` | the document that describes them, which a test stores as `openapi.json` (feature `schema`) |
-//! | `steps`, `event_step`, `evaluate` | bodies: steps of tasks, expressions and templates that are tried out |
+//! | `operations` | what the routes do, each with the bodies that it alone has: steps and turns of tasks, lists, switches, counters, policies of tasks, expressions that are tried out |
+//! | `tasks` | the tasks of all callers: in memory, in the store behind them, in the decision log |
+//! | `reviews` | what people are asked, and what they answer: over HTTP, on the page, in the stream, by webhooks |
+//! | `network` | sockets: how many connections, how long each, TLS; hosts and web pages that requests may come from; requests to other servers |
+//! | `telemetry` | logs, figures, spans, and the words for what went wrong |
+//! | `openapi` | the document that describes the routes, which a test stores as `openapi.json` (feature `schema`) |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
-//! | `agent_contexts`, `agent_context_routes` | the context store of Aletheia agents; its operations |
-//! | `tasks` | the tasks of all callers, and the store behind them |
-//! | `seat`, `task_opening`, `task_steps`, `task_lists` | a task's seat in memory; how it is opened; its steps; lists |
-//! | `pending` | requests that wait for a decision; calls that have waited too long |
-//! | `reviews` | what people are asked, and what they answer |
-//! | `review_webhook` | reviews sent to where an operator wants them |
-//! | `review_feed`, `review_stream` | who is told that reviews have changed; the stream of events |
-//! | `sweeper` | retention: what is too old goes |
-//! | `ending`, `switches`, `switch_routes` | tasks that are purged; what an operator stops |
-//! | `task_policies`, `former_policies` | the policy that a task is under, and what an operator decides about it; policies of before |
-//! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
-//! | `service`, `clock` | what all requests share; the time |
-//! | `auth`, `identity` | tokens in, callers out |
-//! | `gate`, `listen` | HTTP: bounds, statuses, connections, TLS, the end |
-//! | `connections`, `connection`, `stream` | how many connections, how long each, who makes room |
+//! | `agent_contexts` | the context store of Aletheia agents |
+//! | `gate` | bounds, statuses, and who goes in |
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
-//! | `origin` | hosts that requests may be for, web pages that they may come from |
-//! | `client` | requests to other servers |
-//! | `review_page` | the page on which people answer reviews |
+//! | `auth`, `identity` | tokens in, callers out |
 //! | `request`, `query` | a request that was let in, its body and its query as types |
 //! | `problem`, `messages` | everything that is said when it is not done |
-//! | `readiness`, `reasons` | what `/readyz` answers; log and store are tried by writing |
-//! | `ledger` | the decision log held against the store: lines that are owed |
-//! | `recorder`, `metrics`, `telemetry`, `traces` | the decision log, figures, logs, spans |
+//! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
+//! | `sweeper` | retention: what is too old goes |
+//! | `readiness` | what `/readyz` answers; log and store are tried by writing |
+//! | `service`, `settings`, `limits`, `clock` | what all requests share; what an operator sets; the bounds; the time |
 
-mod agent_context_routes;
 mod agent_contexts;
 mod auth;
-mod child_labels;
-mod children;
-mod client;
 mod clock;
-mod connection;
-mod connections;
-mod counter_routes;
-mod counters;
 mod digest_list;
-mod ending;
 mod error;
-mod evaluate;
-mod event_step;
-mod former_policies;
 mod gate;
 mod identity;
-mod ledger;
 mod limits;
-mod listen;
 mod manifests;
 mod messages;
-mod metrics;
-mod model_steps;
+mod network;
 #[cfg(feature = "schema")]
 mod openapi;
-mod origin;
-mod pending;
+mod operations;
 mod problem;
 mod protocols;
 mod query;
 mod readiness;
-mod reasons;
-mod recorder;
 mod request;
-mod review_feed;
-mod review_page;
-mod review_stream;
-mod review_webhook;
 mod reviews;
 mod room;
 mod route;
 mod routes;
-mod seat;
 mod service;
 mod settings;
 mod shares;
-mod steps;
-mod stream;
 mod sweeper;
-mod switch_routes;
-mod switches;
-mod task_lists;
-mod task_opening;
-mod task_policies;
-mod task_steps;
 mod tasks;
 mod telemetry;
-#[cfg(feature = "otel")]
-mod traces;
-mod turn_steps;
-mod user_claims;
 
-pub use client::{Client, ClientError, ClientReply};
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
 pub use limits::ServerLimits;
+pub use network::client::{Client, ClientError, ClientReply};
 pub use service::Parts;
 pub use settings::{
     Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,
@@ -141,8 +96,10 @@ use axum::extract::{RawPathParams, Request};
 use axum::response::Response;
 use axum::routing::{MethodFilter, on};
 use gate::Gate;
+use network::listen;
+use operations::pending;
 use problem::Kind;
-use review_webhook::Webhook;
+use reviews::review_webhook::{self, Webhook};
 use route::Route;
 use service::Service;
 use std::net::SocketAddr;
@@ -392,7 +349,7 @@ const MOST_THREADS: usize = u32::MAX as usize;
 fn router(service: &Arc<Service>) -> Router {
     let gate = Gate::new(service.clone());
     let mut router = Router::new();
-    for route in routes::routes().into_iter().chain(review_page::routes()) {
+    for route in routes::routes().into_iter().chain(reviews::review_page::routes()) {
         let Ok(method) = MethodFilter::try_from(route.method.clone()) else { continue };
         router = router.route(route.path, on(method, entry(&gate, route)));
     }

@@ -5,8 +5,8 @@
 
 use super::auth::Standing;
 use super::messages;
-use super::reasons::Reason;
 use super::service::Service;
+use super::telemetry::reasons::Reason;
 use serde::Serialize;
 
 /// Whether decisions can be taken.

@@ -3,9 +3,9 @@
 //! In: a body as it comes, who asks, what kind of work it is. Out: the body within its bound and shares of what there is, or a
 //! problem. The body is read first and the place at work is taken last, so that who is slow to send holds no place.
 
-use super::connection::{Exchange, Stage};
 use super::limits::ServerLimits;
 use super::messages;
+use super::network::connection::{Exchange, Stage};
 use super::problem::{Kind, Problem};
 use super::route::Work;
 use super::shares::{Holder, Share, Shares, Terms};

@@ -3,26 +3,25 @@
 //! Every row's function is blocking and runs on a thread of its own: it decides, waits for the store, and gives a whole
 //! answer. A route that is not in this table does not exist; a test compares the table with the document.
 
-use super::evaluate::{Check, Evaluate, Render};
-use super::event_step::Event;
 use super::identity::Scope;
 use super::manifests::AgentName;
-use super::model_steps::{ModelAfter, ModelBefore};
+use super::operations::evaluate::{Check, Evaluate, Render};
+use super::operations::event_step::Event;
+use super::operations::model_steps::{ModelAfter, ModelBefore};
+use super::operations::turn_steps::{Results, TurnStep};
+use super::operations::{agent_context_routes, counter_routes, switch_routes, task_policies, task_steps};
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::route::{Access, Body, Route, Work};
-use super::seat::Open;
 use super::service::Service;
-use super::steps::{
+use super::tasks::seat::Open;
+use super::tasks::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
     StepBody, Unlock, Withdraw,
 };
-use super::turn_steps::{Results, TurnStep};
-use super::{
-    agent_context_routes, counter_routes, messages, reviews, switch_routes, task_policies, task_steps,
-};
+use super::{messages, reviews};
 use axum::http::Method;
 use celador::BroughtTool;
 use celador::cel::Shortened;

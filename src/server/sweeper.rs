@@ -7,9 +7,9 @@
 //! again with the next sweep; it stops nothing.
 
 use super::messages;
-use super::metrics::Metrics;
-use super::reasons::Reason;
 use super::tasks::Tasks;
+use super::telemetry::metrics::Metrics;
+use super::telemetry::reasons::Reason;
 use celador::cel::Timestamp;
 use celador_store::conversation::Conversations;
 use celador_store::decision_log::{Notice, Removal};

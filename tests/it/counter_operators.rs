@@ -429,6 +429,9 @@ fn what_is_tried_out_counts_beside_and_refuses_nothing_on_each_store() {
         }
         let result = json!({"call": first["call"], "result": {"status": "successful", "output": {}}});
         assert_eq!(serving.post(&format!("/v1/tasks/{task}/after"), &result).status, 200, "{name}");
+        let metrics = serving.get("/metrics").text();
+        let tried = "celador_observed_steps_total{operation=\"before\",outcome=\"block\"} 2";
+        assert!(metrics.contains(tried), "{name}: {metrics}");
         let page = serving.get("/v1/counters").json();
         let rows = page["counters"].as_array().unwrap();
         let rows: Vec<_> = rows

@@ -68,7 +68,7 @@ fn the_page_and_all_that_it_loads_is_given_to_everybody_and_told_to_stay_by_itse
 
 #[test]
 fn no_program_of_the_page_makes_markup_or_programs_of_texts() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/review_page");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/server/reviews/review_page");
     let mut programs = 0;
     for file in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
         let text = fs::read_to_string(&file).unwrap();

@@ -157,6 +157,11 @@ pub const WARNINGS: &[Warning] = &[
         "A list of required parameters is not read: those without a default are required.",
     ),
     row(
+        "respond_misfit",
+        MayLoseARule,
+        "A step of a policy answers with a value that the result's schema refuses, so the step fails.",
+    ),
+    row(
         "schedule_message",
         Advice,
         "The message of a schedule stands where an older version has it, and is taken.",

@@ -503,6 +503,17 @@ pub(super) fn delay_too_long(place: Place, bound: u64) -> Diagnostic {
     Diagnostic::error("delay_too_long", message, place)
 }
 
+pub(super) fn delay_unheeded(place: Place, function: &str) -> Diagnostic {
+    let message = format!("the engine itself evaluates `{function}`, so nobody waits before its calls");
+    Diagnostic::error("delay_unheeded", message, place)
+        .help(format!("leave it out: `condition: call.fn != '{function}'`, or another key"))
+}
+
+pub(super) fn respond_misfit(place: Place) -> Diagnostic {
+    let message = "what this expression gives is not what the selected functions declare as their result";
+    Diagnostic::warning("respond_misfit", message, place).label("every call fails here")
+}
+
 pub(super) fn credential_misfit(place: Place) -> Diagnostic {
     let message = "the audience and the scopes of a credential are texts";
     Diagnostic::error("credential_misfit", message, place)

@@ -10,6 +10,7 @@ use super::compiler::{Compiler, ScopeKey};
 use super::declaration::Declaration;
 use super::definitions::Definitions;
 use super::effect::{ComputedValue, Effect};
+use super::expression::Expression;
 use super::expression::Texts;
 use super::known_call::reads_call;
 use super::messages;
@@ -26,8 +27,10 @@ use crate::context::{FunctionId, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
+use crate::manifest::mode::Mode;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
 use crate::manifest::step_effect::DeclaredEffect;
+use crate::manifest::tool::DeclaredExecute;
 use crate::source::Embedded;
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -231,6 +234,9 @@ impl Compiler<'_> {
             let finding = messages::delay_too_long(delay.place.clone(), self.limits.max_delay_ms);
             self.texts.findings.push(finding.path(format!("{path}.delay")));
         }
+        if let StepAction::Effect(Effect::Respond(response)) = &step.action {
+            self.check_response(functions, response);
+        }
         let StepAction::Effect(Effect::Credential(asked)) = &step.action else { return };
         let callers = functions.iter().filter_map(|at| Some(FunctionId(u32::try_from(*at).ok()?)));
         let callers: Vec<FunctionId> = callers.collect();
@@ -244,6 +250,32 @@ impl Compiler<'_> {
             } else if callers.iter().any(reads) {
                 self.texts.findings.push(messages::secret_in_credential(place).path(&path));
             }
+        }
+    }
+
+    /// Says so if a step delays calls that the engine itself evaluates: nobody would wait.
+    fn check_delay(&mut self, function: usize, step: Option<&Step>) {
+        let is_delay = |step: &&Step| matches!(step.action, StepAction::Effect(Effect::Delay(_)));
+        let Some(step) = step.filter(is_delay).filter(|step| step.mode == Mode::Enforce) else { return };
+        let Some(declaration) = self.functions.get(function) else { return };
+        let entry = self.resolved.capabilities.get(declaration.capability);
+        let action = entry.and_then(|entry| entry.action(declaration.function));
+        if action.is_some_and(|action| matches!(action.execute, DeclaredExecute::Cel(_))) {
+            let place = step.place().clone();
+            let finding = messages::delay_unheeded(place.clone(), &declaration.function.key);
+            let findings = vec![finding.path(&step.origin().path)];
+            self.texts.of_policies.push(OfPolicyStep { place, findings });
+        }
+    }
+
+    /// Says so if no function that a step answers in the place of declares such a result.
+    fn check_response(&mut self, functions: &[usize], response: &Expression) {
+        let declared = functions.iter().filter_map(|at| self.functions.get(*at));
+        let mut outputs = declared.map(|declaration| declaration.output.as_ref()).peekable();
+        let is_any = outputs.peek().is_some();
+        if is_any && outputs.all(|output| output.is_some_and(|output| output.excludes(response))) {
+            let (place, path) = (response.place().clone(), response.origin().path);
+            self.texts.findings.push(messages::respond_misfit(place).path(&path));
         }
     }
 
@@ -336,6 +368,7 @@ impl Compiler<'_> {
                     } else {
                         Some(compiled.clone())
                     };
+                    self.check_delay(*position, own.as_deref());
                     let Some(calls) = calls.get_mut(*position) else { continue };
                     let list = match hook {
                         Hook::BeforeFirst => &mut calls.before_first,

@@ -64,6 +64,11 @@ pub(super) fn output_misfit(function: &str, why: &str) -> String {
     format!("`{function}` has run, and its result is withheld, for it is not what the tool declares: {why}")
 }
 
+/// Why a step cannot answer in the place of a tool.
+pub(super) fn respond_misfit(function: &str, why: &str) -> String {
+    format!("the answer in the place of `{function}` is not what the tool declares: {why}")
+}
+
 /// What a delegation gives in place of a response.
 pub(super) fn child_failed(why: &str) -> String {
     format!("the agent gave no response: {why}")

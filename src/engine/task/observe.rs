@@ -105,7 +105,11 @@ impl Task {
                 }
                 StepAction::Effect(Effect::Respond(response)) => {
                     match self.try_out(response, course, values, Expression::json_metered) {
-                        Ok(_) => Seen::Responds,
+                        Ok(value) => {
+                            let misfit =
+                                subject.call().and_then(|call| self.misfit_of(step, call.function, &value));
+                            misfit.map_or(Seen::Responds, |misfit| Seen::Failed(vec![misfit]))
+                        }
                         Err(seen) => seen,
                     }
                 }

@@ -123,6 +123,9 @@ impl Task {
             Err(why) => return why.end(course),
         };
         let Subject::Call(call) = subject else { return StepEnd::Passed };
+        if let Some(misfit) = self.misfit_of(step, call.function, &value) {
+            return StepEnd::Failed(Some(misfit));
+        }
         // it has not run (REC-05)
         let record = self.record_call(call, None, InvocationStatus::Restricted, now);
         call.made = self.responded_by(step, call, response);
@@ -131,6 +134,16 @@ impl Task {
         call.responded = true;
         call.answered_by = Some(Box::new(step.origin()));
         StepEnd::Passed
+    }
+}
+
+impl Task {
+    /// Why a value cannot be answered in the place of a function's result: it is not what the function declares.
+    pub(super) fn misfit_of(&self, step: &Step, function: usize, value: &Json) -> Option<Finding> {
+        let function = self.policy.function(function)?;
+        let why = function.output.as_ref()?.check(value).err()?;
+        let text = messages::respond_misfit(&function.called, &why);
+        Some(Finding::new("respond_misfit", text, Some(step.origin())))
     }
 }
 

@@ -9,10 +9,10 @@ mod kept;
 mod keys;
 mod tokens;
 
-use super::error::ServeError;
-use super::identity::Caller;
-use super::messages;
-use super::settings::{Authentication, JwtIdentity};
+use crate::error::ServeError;
+use crate::identity::Caller;
+use crate::messages;
+use crate::settings::{Authentication, JwtIdentity};
 use celador::cel::{Json, Timestamp};
 use jwt::Keys;
 use kept::Kept;

@@ -11,10 +11,10 @@ mod operations;
 mod schemas;
 mod texts;
 
-use super::identity::Scope;
-use super::problem::{Details, Kind, PROBLEM_JSON};
-use super::request::JSON;
-use super::route::{Access, Body, Route};
+use crate::identity::Scope;
+use crate::problem::{Details, Kind, PROBLEM_JSON};
+use crate::request::JSON;
+use crate::route::{Access, Body, Route};
 use axum::http::Method;
 use operations::{Answered, Operation, TAGS, Taken, operations};
 use schemas::{Schemas, of};

@@ -1,29 +1,29 @@
 //! What the document says of each operation that its route does not say: words, the query, the types of body and answers.
 
 use super::schemas::{Of, members_of, of};
-use crate::agent_context_routes::KeyQuery;
-use crate::counter_routes::{Counted, Counters, CountersQuery, ResetCounter};
-use crate::ending::Purged;
-use crate::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
-use crate::event_step::Event;
 use crate::manifests::Status;
-use crate::model_steps::{ModelAfter, ModelBefore};
-use crate::pending::WaitQuery;
+use crate::operations::agent_context_routes::KeyQuery;
+use crate::operations::counter_routes::{Counted, Counters, CountersQuery, ResetCounter};
+use crate::operations::ending::Purged;
+use crate::operations::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
+use crate::operations::event_step::Event;
+use crate::operations::model_steps::{ModelAfter, ModelBefore};
+use crate::operations::pending::WaitQuery;
+use crate::operations::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
+use crate::operations::task_lists::{Events, Page};
+use crate::operations::task_policies::{Decide, Decision, Standing};
+use crate::operations::task_steps::{Stepped, SteppedTogether};
+use crate::operations::turn_steps::{Results, TurnStep};
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
-use crate::review_stream::EVENT_STREAM;
+use crate::reviews::review_stream::EVENT_STREAM;
 use crate::reviews::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
 use crate::routes::{ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, PurgeQuery, Seen};
-use crate::steps::{
+use crate::tasks::Created;
+use crate::tasks::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Unlock,
     Withdraw,
 };
-use crate::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
-use crate::task_lists::{Events, Page};
-use crate::task_policies::{Decide, Decision, Standing};
-use crate::task_steps::{Stepped, SteppedTogether};
-use crate::tasks::Created;
-use crate::turn_steps::{Results, TurnStep};
 use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;

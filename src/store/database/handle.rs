@@ -112,6 +112,9 @@ pub struct Sql<'t> {
     failed: Option<Failure>,
 }
 
+/// What is done in one transaction; it keeps its answer itself.
+type Work<'w> = dyn FnMut(&mut Sql<'_>) -> Result<(), StoreError> + 'w;
+
 impl Database {
     /// Opens a store: makes it if it is not there, and brings its schema up to date. A file that is not larger than
     /// `max_checked_file_bytes` is checked page by page.
@@ -249,9 +252,17 @@ impl Database {
         access: Access,
         mut work: impl FnMut(&mut Sql<'_>) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
+        let mut answer = None;
+        self.transact(access, &mut |sql| work(sql).map(|given| answer = Some(given)))?;
+        // a transaction that was committed has run its closure to the end
+        answer.ok_or_else(|| StoreError::Unavailable(messages::CLOSED.into()))
+    }
+
+    /// Takes a closure by reference, so that all of this is compiled once and not for each kind of answer.
+    fn transact(&self, access: Access, work: &mut Work<'_>) -> Result<(), StoreError> {
         let mut attempt = 1;
         loop {
-            match self.attempt(access, &mut work) {
+            match self.attempt(access, work) {
                 Err(failed) if failed.again && attempt < ATTEMPTS => {
                     std::thread::sleep(Duration::from_millis(u64::from(attempt)));
                     attempt = attempt.saturating_add(1);
@@ -261,11 +272,7 @@ impl Database {
         }
     }
 
-    fn attempt<T>(
-        &self,
-        access: Access,
-        work: &mut impl FnMut(&mut Sql<'_>) -> Result<T, StoreError>,
-    ) -> Result<T, Failure> {
+    fn attempt(&self, access: Access, work: &mut Work<'_>) -> Result<(), Failure> {
         let Shared { reads, writes, faults, .. } = &*self.0;
         let pool = writes.as_ref().filter(|_| access != Access::Read).unwrap_or(reads);
         faults.access()?;
@@ -286,13 +293,12 @@ impl Database {
             (Some(failed), _) => Err(failed),
             (None, Err(error)) => Err(error.into()),
             // what was only read is rolled back when the connection is given back
-            (None, Ok(done)) if access == Access::Read => Ok(done),
-            (None, Ok(done)) => faults
+            (None, Ok(())) if access == Access::Read => Ok(()),
+            (None, Ok(())) => faults
                 .access()
                 .map_err(Failure::of)
                 .and_then(|()| sql.connection.commit())
-                .and_then(|()| faults.committed().map_err(Failure::of))
-                .map(|()| done),
+                .and_then(|()| faults.committed().map_err(Failure::of)),
         };
         if ended.as_ref().is_err_and(|failed| failed.closed) {
             lent.let_go();

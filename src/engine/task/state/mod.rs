@@ -3,6 +3,7 @@
 //! Nothing here runs a step. The parts beside this folder work on it.
 
 mod activity;
+mod closed_calls;
 mod counter_use;
 mod counting;
 mod decision;
@@ -11,9 +12,11 @@ mod effect;
 mod error;
 mod exchange;
 mod hidden;
-mod known;
+mod known_call;
+mod known_calls;
 mod lacking;
 mod lifecycle;
+mod mark;
 mod model;
 mod observed;
 mod progress;
@@ -41,10 +44,12 @@ pub use error::TaskError;
 pub use exchange::Exchange;
 pub use hidden::Hidden;
 pub(in crate::task) use hidden::Said;
-pub(in crate::task) use known::{CallsChange, CallsMark, Closed, KnownCall, KnownCalls, Mark, SavedCalls};
+pub(in crate::task) use known_call::{Closed, KnownCall};
+pub(in crate::task) use known_calls::{CallsChange, CallsMark, KnownCalls, SavedCalls};
 pub use lacking::LackingValues;
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
+pub(in crate::task) use mark::Mark;
 pub use model::ModelCall;
 pub(in crate::task) use model::{ModelCalls, ModelMark, ModelUnderWay, OpenModelCall, ReportedTurn};
 pub use observed::ObservedStep;

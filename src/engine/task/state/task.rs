@@ -5,7 +5,7 @@ use super::counting::Holdings;
 use super::delivered::Deliveries;
 use super::effect::{Question, Request};
 use super::error::TaskError;
-use super::known::KnownCalls;
+use super::known_calls::KnownCalls;
 use super::lifecycle::End;
 use super::model::ModelCalls;
 use super::queue::Queue;

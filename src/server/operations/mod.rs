@@ -1,0 +1,16 @@
+//! What the routes do: one function for each operation, from a request that was let in to its answer.
+
+pub(crate) mod agent_context_routes;
+pub(crate) mod counter_routes;
+pub(crate) mod ending;
+pub(crate) mod evaluate;
+pub(crate) mod event_step;
+pub(crate) mod model_steps;
+pub(crate) mod pending;
+pub(crate) mod switch_routes;
+pub(crate) mod switches;
+pub(crate) mod task_lists;
+pub(crate) mod task_policies;
+pub(crate) mod task_steps;
+pub(crate) mod turn_steps;
+pub(crate) mod user_claims;

@@ -1,0 +1,202 @@
+//! Lists of tasks and of the events of one, a page at a time, read from the store.
+
+use crate::identity::Caller;
+use crate::problem::{Kind, Problem};
+use crate::request::Request;
+use crate::tasks::{Tasks, owner};
+use celador::task::{Decision, ReviewState};
+use celador_store::{
+    FoundTask, OperationKind, Owner, ReviewAnswered, ReviewRow, StoredEvent, StoredReview, TaskFilter,
+    TaskPolicy, TaskSummary,
+};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Tasks of the caller, in the order of their ids.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskPage"))]
+pub(crate) struct Page {
+    /// The tasks.
+    tasks: Vec<Listed>,
+    /// The value of `after` for the next page; null at the end.
+    next: Option<String>,
+}
+
+/// A task in a list.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ListedTask"))]
+struct Listed {
+    /// Its id.
+    task: String,
+    /// The identifier of the user for whom it runs; null if an earlier release began the task and nobody has asked for the tasks of
+    /// a user since.
+    user: Option<String>,
+    /// The id of the task that has delegated to it; null if none has.
+    parent: Option<String>,
+    /// Its metadata.
+    metadata: BTreeMap<String, String>,
+    /// The number of its last event, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    version: u64,
+    /// The agent's namespace.
+    namespace: String,
+    /// The agent's name.
+    agent: String,
+    /// Whether it takes steps.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = celador::task::TaskState::WORDS)))]
+    state: String,
+    /// The time when it began: RFC 3339.
+    started_at: String,
+    /// The time of its last event: RFC 3339.
+    changed_at: String,
+    /// Whether its last step was stored under the policy that is served now; null if the store does not know.
+    current: Option<bool>,
+}
+
+/// Events of a task, in their order.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EventPage"))]
+pub(crate) struct Events {
+    /// The events.
+    events: Vec<Event>,
+    /// The value of `after` for the next page; null at the end.
+    next: Option<u64>,
+}
+
+/// An event of a task.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskEvent"))]
+struct Event {
+    /// Its number, from 1.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    version: u64,
+    /// The time when it happened: RFC 3339.
+    at: String,
+    /// The operation that it tells of.
+    operation: OperationKind,
+    /// The decision of the operation, with its secrets masked; null of an event without one, such as the beginning of the task.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Decision>"))]
+    decision: Option<Box<serde_json::value::RawValue>>,
+    /// The reviews that it has closed, with who answered; absent if it has closed no review.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reviews: Vec<ClosedReview>,
+}
+
+/// A review that an event has closed.
+#[derive(Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct ClosedReview {
+    /// The review's id.
+    review: String,
+    /// How it was closed.
+    state: ReviewState,
+    /// The answer; null of a review that nobody answered.
+    answered: Option<ReviewAnswered>,
+}
+
+/// How many pages are looked at in which nothing is wanted, before one is given that is empty.
+const EMPTY_PAGES: usize = 16;
+
+impl Tasks {
+    /// The tasks of a caller behind an id that have what a filter wants, a page at a time: all of them, or those that are under the
+    /// policy that is served, or those that are not, have not ended, and so may be held. Which policy is served no row says: a page
+    /// of those may be short, and after [`EMPTY_PAGES`] that were empty there is an empty one with another behind it.
+    pub(crate) fn list(
+        &self,
+        caller: &Caller,
+        after: Option<String>,
+        filter: &TaskFilter,
+        wanted: Option<bool>,
+    ) -> Result<Page, Problem> {
+        let owner = owner(caller);
+        let mut page = Page { tasks: Vec::new(), next: after };
+        for _ in 0..EMPTY_PAGES {
+            page = self.page_of(&owner, page.next.as_deref().unwrap_or_default(), filter, wanted)?;
+            if !page.tasks.is_empty() || page.next.is_none() {
+                break;
+            }
+        }
+        Ok(page)
+    }
+
+    fn page_of(
+        &self,
+        owner: &Owner,
+        after: &str,
+        filter: &TaskFilter,
+        wanted: Option<bool>,
+    ) -> Result<Page, Problem> {
+        let find = |after: &str, most: usize| {
+            let found = self.store.find(Some(owner), Some((owner, after)), filter, most);
+            found.map_err(|error| self.problem(&error))
+        };
+        let found = find(after, self.page)?;
+        let ids: Vec<&str> = found.iter().map(|found| &*found.task.id).collect();
+        let under = self.store.policies(owner, &ids).map_err(|error| self.problem(&error))?;
+        let served = self.manifests.served();
+        let current = |task: &TaskSummary| {
+            let policy = served.engine.policy(&task.namespace, &task.agent);
+            let fingerprint = policy.ok().map(|policy| policy.fingerprint());
+            let is_current = |under: &TaskPolicy| {
+                let set = served.set.digest();
+                fingerprint.is_some_and(|fingerprint| under.is_current(&fingerprint, set))
+            };
+            under.get(&task.id).map(is_current)
+        };
+        let is_wanted = |state: &str, current: Option<bool>| match wanted {
+            Some(true) => current == Some(true),
+            Some(false) => current == Some(false) && !["locked", "terminated"].contains(&state),
+            None => true,
+        };
+        let mut next = found.last().filter(|_| found.len() >= self.page).map(|last| last.task.id.clone());
+        if let Some(last) = &next
+            && find(last, 1)?.is_empty()
+        {
+            next = None;
+        }
+        let listed = found.into_iter().map(|FoundTask { task: it, labels, .. }| Listed {
+            current: current(&it),
+            task: it.id,
+            user: labels.user,
+            parent: labels.parent,
+            metadata: labels.metadata,
+            version: it.version,
+            namespace: it.namespace,
+            agent: it.agent,
+            state: it.state,
+            started_at: it.started_at,
+            changed_at: it.changed_at,
+        });
+        let listed = listed.filter(|task| is_wanted(&task.state, task.current));
+        Ok(Page { tasks: listed.collect(), next })
+    }
+
+    /// What happened to a task behind a version, a page at a time.
+    pub(crate) fn events(&self, request: &Request, after: u64) -> Result<Events, Problem> {
+        let found = self.store.events(&owner(&request.caller), &request.id, after, self.page);
+        let found = found.map_err(|error| self.problem(&error))?;
+        // a page may also end where its bytes do
+        let present = self.store.version(&owner(&request.caller), &request.id);
+        let present = present.map_err(|error| self.problem(&error))?;
+        let is_cut = |last: &&StoredEvent| found.len() >= self.page || last.version < present;
+        let next = found.last().filter(is_cut).map(|last| last.version);
+        let (first, last) = (after.saturating_add(1), found.last().map_or(0, |last| last.version));
+        let reviews = self.store.reviews_at(&owner(&request.caller), &request.id, (first, last));
+        let mut closed: BTreeMap<u64, Vec<ClosedReview>> = BTreeMap::new();
+        for ReviewRow { version, review, .. } in reviews.map_err(|error| self.problem(&error))? {
+            if review.state != ReviewState::Open {
+                let StoredReview { id: review, state, answered, .. } = review;
+                closed.entry(version).or_default().push(ClosedReview { review, state, answered });
+            }
+        }
+        let events = found.into_iter().map(|it| {
+            let decision = it.decision.map(Decision::masked_json).transpose();
+            let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
+            let decision = decision.map(serde_json::value::RawValue::from_string).transpose();
+            let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
+            let reviews = closed.remove(&it.version).unwrap_or_default();
+            Ok(Event { version: it.version, at: it.at, operation: it.operation, decision, reviews })
+        });
+        Ok(Events { events: events.collect::<Result<_, Problem>>()?, next })
+    }
+}

@@ -1,0 +1,458 @@
+//! Reviews over HTTP: who sees one, who answers it, and what becomes of the answer.
+//!
+//! In: a caller, and the id of a review or which ones they want. Out: reviews as the store has them. A review is seen by those to
+//! whom it is addressed, by the owner of its task and by operators; for all others there is no such review. It is answered by
+//! those to whom it is addressed, as a step of its task, so it is decided, stored and written down as any other step is.
+
+use crate::identity::{Caller, Scope};
+use crate::messages;
+use crate::problem::{Kind, Problem};
+use crate::request::{Answer, Request};
+use crate::service::Service;
+use crate::tasks::seat::{Open, sit};
+use crate::tasks::steps::{Circumstances, StepBody};
+use crate::tasks::{Tasks, owner};
+use celador::cel::Json;
+use celador::context::MASK;
+use celador::task::{
+    self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewChoice,
+    ReviewState, ReviewWord, Task, Verdict,
+};
+use celador_store::{
+    NewEvent, OperationKind, Owner, ReviewAnswered, ReviewFilter, ReviewRow, ReviewViewer, StoredReview,
+    Terms,
+};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+use tracing::debug;
+
+/// Which reviews are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ReviewsQuery {
+    /// The name, e-mail address or group that is asked.
+    reviewer: Option<String>,
+    /// The state of the reviews, or `all`; `open` without it.
+    state: Option<String>,
+    /// The agent, by its name or as `namespace/name`.
+    agent: Option<String>,
+    /// The `next` of the page before.
+    after: Option<u64>,
+}
+
+/// Reviews that the caller sees, in the order in which they were asked.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ReviewPage {
+    /// The reviews.
+    reviews: Vec<StoredReview>,
+    /// The value of `after` for the next page; null at the end.
+    next: Option<u64>,
+}
+
+/// An answer to a review.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct AnswerReview {
+    /// The answer.
+    answer: ReviewWord,
+    /// The arguments to go on with; only with `edit`. `***` in the place of a secret leaves the secret as it is.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
+    arguments: Option<Json>,
+    /// What the model receives in the place of the tool's result; only with `respond`. Any JSON, or a result as `after` takes it,
+    /// whose output it is then.
+    #[serde(default, deserialize_with = "given")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    result: Option<Json>,
+    /// What is to be said about it, of at most `max_reason_bytes`.
+    #[serde(default)]
+    note: Option<String>,
+    /// The digest of the review that is answered: the answer is refused if the review has another one.
+    #[serde(default)]
+    digest: Option<String>,
+}
+
+/// A value that is there, and may be null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
+/// A review with its answer.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct ReviewedReview {
+    /// The review.
+    review: StoredReview,
+    /// What became of the operation that asked.
+    decision: Option<Verdict>,
+    /// Whether the same person had given this answer before: it counts once. Absent if not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    repeated: bool,
+}
+
+/// The names under which reviews are addressed to a caller; nothing if they see all reviews.
+pub(crate) fn names_of(caller: &Caller) -> Option<Vec<String>> {
+    let person = caller.person.as_ref().filter(|_| !caller.may(Scope::TasksAdmin))?;
+    Some(person.names())
+}
+
+/// Whether a caller sees a review.
+pub(crate) fn sees(caller: &Caller, row: &ReviewRow) -> bool {
+    let Some(person) = caller.person.as_ref().filter(|_| !caller.may(Scope::TasksAdmin)) else { return true };
+    row.owner == owner(caller) || person.is_addressed(&row.review)
+}
+
+/// `GET /v1/reviews`
+pub(crate) fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let ReviewsQuery { reviewer, state, agent, after } = request.query()?;
+    let state = match state.as_deref() {
+        None => Some(ReviewState::Open),
+        Some("all") => None,
+        Some(word) => {
+            let state = serde_json::from_value(word.into());
+            Some(state.map_err(|_| Problem::new(Kind::BadRequest, messages::review_state()))?)
+        }
+    };
+    let (namespace, agent) = match agent.as_deref().map(|agent| (agent, agent.split_once('/'))) {
+        None => (None, None),
+        Some((_, Some((namespace, name)))) => (Some(namespace), Some(name)),
+        Some((name, None)) => (None, Some(name)),
+    };
+    let (owner, names) = (owner(&request.caller), names_of(&request.caller));
+    let seen_by = names.as_ref().map(|names| ReviewViewer { owner: &owner, names });
+    let filter = ReviewFilter { seen_by, reviewer: reviewer.as_deref(), state, namespace, agent };
+    let tasks = &service.tasks;
+    let found = tasks.store.reviews(&filter, after.unwrap_or_default(), tasks.page);
+    let (rows, is_cut) = found.map_err(|error| tasks.problem(&error))?;
+    let next = rows.last().filter(|_| is_cut).map(|last| last.number);
+    Answer::json(200, &ReviewPage { reviews: rows.into_iter().map(|row| row.review).collect(), next })
+}
+
+/// `GET /v1/reviews/{review}`
+pub(crate) fn read(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    Answer::json(200, &seen(service, request)?.review)
+}
+
+/// `GET /v1/reviews/stream`, which `review_stream` answers before any function of a route is asked.
+pub(crate) fn streamed(_: &Service, _: &Request) -> Result<Answer, Problem> {
+    Err(Kind::Internal.into())
+}
+
+/// The review of a request, if its caller sees it.
+fn seen(service: &Service, request: &Request) -> Result<ReviewRow, Problem> {
+    let tasks = &service.tasks;
+    let found = tasks.store.review(&request.id).map_err(|error| tasks.problem(&error))?;
+    found.filter(|row| sees(&request.caller, row)).ok_or_else(|| Kind::UnknownReview.into())
+}
+
+/// `POST /v1/reviews/{review}`
+pub(crate) fn answer(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let (tasks, limits) = (&service.tasks, &service.settings.limits.store.engine);
+    let body: AnswerReview = request.read(limits)?;
+    let choice = body.choice(limits.max_reason_bytes)?;
+    let row = seen(service, request)?;
+    let by = answering(&request.caller, &row.review, body.answer)?;
+    if body.digest.as_ref().is_some_and(|digest| *digest != row.review.digest) {
+        return Err(Kind::ReviewChanged.into());
+    }
+    let bound = (row.review.question, row.review.digest.clone());
+    let names = request.caller.person.as_ref().map(|person| person.names_in(&row.review));
+    let step = Answering { choice, bound, by, note: body.note, addressed_as: names.unwrap_or_default() };
+    if row.review.state != ReviewState::Open {
+        return step.once_more(tasks, row, true);
+    }
+    let repeated = step.is_among(&row.review.approvals);
+    let of_task = Request {
+        caller: request.caller.clone(),
+        target: request.target.clone(),
+        id: row.review.task.clone(),
+        part: String::new(),
+        query: String::new(),
+        body: request.body.clone(),
+        // the same answer twice is one answer, by whatever key it comes
+        key: None,
+        headers: Vec::new(),
+    };
+    let taken = tasks.step_of(&row.owner, &of_task, &step);
+    let present = seen(service, request)?;
+    match (taken, present.review.state) {
+        // one of several has approved, and the review waits for the others
+        (Ok(_), ReviewState::Open) if step.is_among(&present.review.approvals) => {
+            let review = present.review;
+            Answer::json(200, &ReviewedReview { review, decision: Some(Verdict::Suspend), repeated })
+        }
+        (Ok(_), ReviewState::Open) => Err(Kind::TurnedAway.into()),
+        (Ok(_), _) => step.once_more(tasks, present, repeated),
+        // somebody else was first
+        (Err(problem), state) if problem.kind == Kind::NothingAsked && state != ReviewState::Open => {
+            step.once_more(tasks, present, true)
+        }
+        (Err(problem), _) => Err(problem),
+    }
+}
+
+/// Who answers, if they may. Where nobody has to say who they are, whoever asks may answer, and nobody is known.
+fn answering(caller: &Caller, review: &StoredReview, word: ReviewWord) -> Result<Option<Identity>, Problem> {
+    let Some(person) = &caller.person else { return Ok(None) };
+    if !person.is_addressed(review) {
+        return Err(Kind::NotAddressed.into());
+    }
+    if word != ReviewWord::Deny && person.is_own_judge(review) {
+        return Err(Kind::OwnJudge.into());
+    }
+    Ok(Some(person.identity()))
+}
+
+impl AnswerReview {
+    /// What it says, if its parts go together.
+    fn choice(&self, most: usize) -> Result<ReviewChoice, Problem> {
+        if self.note.as_ref().is_some_and(|note| note.len() > most) {
+            return Err(Problem::new(Kind::BadRequest, messages::bad_note(most)));
+        }
+        ReviewChoice::of(self.answer, self.arguments.clone(), self.result.as_ref().map(output_of))
+            .map_err(|expected| Problem::new(Kind::BadRequest, expected.to_owned()))
+    }
+}
+
+impl Answering {
+    /// The answer as the task takes it, for a review of it.
+    fn choice(&self, task: &Task, review: &Review) -> ReviewChoice {
+        match &self.choice {
+            ReviewChoice::Edit { arguments } => {
+                ReviewChoice::Edit { arguments: with_secrets(task, review, arguments) }
+            }
+            as_given => as_given.clone(),
+        }
+    }
+
+    /// The answer to one that came before: the same if it was the same, by the same person.
+    fn once_more(&self, tasks: &Tasks, row: ReviewRow, repeated: bool) -> Result<Answer, Problem> {
+        let ReviewRow { owner, review, .. } = row;
+        let word = self.choice.word();
+        let is_theirs = |answered: &&ReviewAnswered| {
+            answered.answer == word && answered.by == self.by && !answered.passed_on
+        };
+        if review.state == ReviewState::Approved && self.is_among(&review.approvals) {
+            let decision = review.answered.as_ref().and_then(|answered| answered.decision);
+            return Answer::json(200, &ReviewedReview { review, decision, repeated });
+        }
+        let Some(answered) = review.answered.as_ref().filter(is_theirs) else {
+            return Err(Kind::ReviewClosed.into());
+        };
+        let is_same = match word {
+            ReviewWord::Approve | ReviewWord::Deny => true,
+            // rows show no secret, so only the task can tell whether this brings what the first one did
+            ReviewWord::Edit | ReviewWord::Respond => tasks
+                .look_at(&owner, &review.task, |open| Ok(self.is_on_record(&open.task, review.question)))?,
+        };
+        if !is_same {
+            return Err(Kind::ReviewClosed.into());
+        }
+        let decision = answered.decision;
+        Answer::json(200, &ReviewedReview { review, decision, repeated })
+    }
+
+    /// Whether the approval is one of these.
+    fn is_among(&self, approvals: &[ReviewAnswered]) -> bool {
+        self.choice == ReviewChoice::Approve && approvals.iter().any(|known| known.by == self.by)
+    }
+
+    /// Whether a closed review of a task has this answer.
+    fn is_on_record(&self, task: &Task, question: QuestionId) -> bool {
+        let closed = task.reviews().find(|review| review.question == question);
+        closed.is_some_and(|closed| {
+            let given = closed.answered.as_ref().map(|answered| &answered.answer.choice);
+            given == Some(&self.choice(task, &closed))
+        })
+    }
+}
+
+/// What a response gives the model: the output of a result, if it is written as one, and otherwise the value itself.
+fn output_of(result: &Json) -> Json {
+    let text = result.to_string();
+    match serde_json::from_str::<CallResult>(&text) {
+        Ok(CallResult { status: CallStatus::Successful | CallStatus::Errored, output, .. }) => output,
+        _ => result.clone(),
+    }
+}
+
+/// Edited arguments with the secrets of the call in the places where a view shows `***` and the editor left that.
+fn with_secrets(task: &Task, review: &Review, edited: &Json) -> Json {
+    fn put_back(edited: &mut Value, shown: &Value, original: &Value) {
+        match (edited, shown, original) {
+            (Value::Object(edited), Value::Object(shown), Value::Object(original)) => {
+                for (name, value) in edited {
+                    if let (Some(shown), Some(original)) = (shown.get(name), original.get(name)) {
+                        put_back(value, shown, original);
+                    }
+                }
+            }
+            (Value::Array(edited), Value::Array(shown), Value::Array(original)) => {
+                for (value, (shown, original)) in edited.iter_mut().zip(shown.iter().zip(original)) {
+                    put_back(value, shown, original);
+                }
+            }
+            (edited @ Value::String(_), Value::String(shown), original)
+                if shown == MASK && edited.as_str() == Some(MASK) =>
+            {
+                edited.clone_from(original);
+            }
+            _ => {}
+        }
+    }
+    let policy = task.policy();
+    let (Some(function), Some(original)) = (&review.function, &review.arguments) else {
+        return edited.clone();
+    };
+    if policy.secrets().is_empty() {
+        return edited.clone();
+    }
+    let shown = policy.masked_arguments(function, original);
+    let mut value = value_of(edited);
+    put_back(&mut value, &value_of(&shown), &value_of(original));
+    Json::from(&value)
+}
+
+fn value_of(json: &Json) -> Value {
+    serde_json::to_value(json).unwrap_or_default()
+}
+
+/// Reviews that are looked at at a time when it is seen to those that have expired.
+const PAGE: usize = 100;
+
+/// Denies the reviews that nobody has answered in time, until it is to stop: so nobody has to ask for their tasks. A task that takes
+/// no step now is asked again the next time.
+pub(crate) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
+    let (tasks, now) = (&service.tasks, service.now());
+    let mut after = None;
+    while !stop() {
+        let page = match tasks.store.expired_reviews(now, after.as_ref(), PAGE) {
+            Ok(Some(page)) => page,
+            Ok(None) => return,
+            Err(error) => return drop(tasks.problem(&error)),
+        };
+        let (rows, last) = page;
+        for row in &rows {
+            let request = Request::of_server(&row.review.task);
+            if let Err(problem) = tasks.step_of(&row.owner, &request, &Expiring) {
+                debug!(%problem, "a review that has expired is still open");
+            }
+        }
+        after = Some(last);
+    }
+}
+
+/// Puts the reviews that tasks wait for which an earlier release has stored among the others, once, until it is to stop. A task
+/// that is held is left to the operator, whose decision puts its reviews there.
+pub(crate) fn list_those_of_before(service: &Service, stop: &dyn Fn() -> bool) {
+    let tasks = &service.tasks;
+    let mut after: Option<(Owner, String)> = None;
+    while !stop() {
+        let behind = after.as_ref().map(|(owner, id)| (owner, &**id));
+        let page = match tasks.store.waiting_without_review(behind, PAGE) {
+            Ok(page) => page,
+            Err(error) => return drop(tasks.problem(&error)),
+        };
+        for (owner, id) in &page {
+            if let Err(problem) = tasks.list_reviews(owner, id) {
+                debug!(%problem, "the reviews of a task of an earlier release are not listed");
+            }
+        }
+        let Some(last) = page.last() else { return };
+        after = Some(last.clone());
+    }
+}
+
+impl Tasks {
+    /// Stores the open reviews of a task, in an event of their own, so that nobody who is ahead of it overlooks them.
+    fn list_reviews(&self, owner: &Owner, id: &str) -> Result<(), Problem> {
+        let seat = self.seat(owner, id);
+        let mut open = sit(&seat);
+        let found = match open.take() {
+            Some(found) => self.brought_up(found)?,
+            None => self.open(owner, id)?,
+        };
+        let waits = found.task.reviews().any(|review| review.state == ReviewState::Open);
+        if !waits || found.held.is_some() || found.is_borrowed {
+            *open = Some(found);
+            return Ok(());
+        }
+        let before = found.task.mark();
+        let (operation, at) = (OperationKind::Listed, (self.clock)());
+        let step = NewEvent { operation, at, task: &found.task, before: &before, decision: None, once: None };
+        // another process that was first has done it
+        let manifests = found.manifests.clone();
+        let stored = self.store.append_under(&found.head, &step, Terms { manifests, ..Terms::default() });
+        let head = stored.map_err(|error| self.gone(owner, id, &error))?;
+        *open = Some(Open { head, ..found });
+        self.feed.nudge();
+        Ok(())
+    }
+}
+
+/// Reviews of a task have expired.
+pub(crate) struct Expiring;
+
+impl StepBody for Expiring {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Expire
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        // any look at the limits denies what has expired, and takes no step
+        Ok(task.limits(Next::Other, at.now).into())
+    }
+}
+
+/// An answer to a review, as a step of its task.
+struct Answering {
+    choice: ReviewChoice,
+    note: Option<String>,
+    /// The question, and the digest of what the reviewer was shown.
+    bound: (QuestionId, String),
+    by: Option<Identity>,
+    /// The names of a review of several people that are theirs.
+    addressed_as: Vec<String>,
+}
+
+impl StepBody for Answering {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Review
+    }
+
+    fn masked(&self, task: &Task, mut body: Value) -> Value {
+        let review = task.reviews().find(|review| review.question == self.bound.0);
+        let function = review.and_then(|review| review.function).unwrap_or_default();
+        let policy = task.policy();
+        let (place, shown) = match &self.choice {
+            ReviewChoice::Approve | ReviewChoice::Deny => return body,
+            ReviewChoice::Edit { arguments } => ("arguments", policy.masked_arguments(&function, arguments)),
+            ReviewChoice::Respond { result } => {
+                ("result", policy.masked_result(&function, CallStatus::Successful, result))
+            }
+        };
+        if let Some(place) = body.get_mut(place) {
+            *place = value_of(&shown);
+        }
+        body
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let (question, digest) = &self.bound;
+        let open = task.reviews().find(|it| it.question == *question && it.state == ReviewState::Open);
+        let review = open.ok_or(Kind::NothingAsked)?;
+        if review.digest.to_string() != *digest {
+            return Err(Kind::ReviewChanged.into());
+        }
+        let answer = ReviewAnswer {
+            choice: self.choice(task, &review),
+            by: self.by.clone(),
+            note: self.note.clone(),
+            addressed_as: self.addressed_as.clone(),
+        };
+        Ok(task.answer(*question, task::Answer::Review(answer), at.now)?.into_progress())
+    }
+}

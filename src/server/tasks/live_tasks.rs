@@ -1,0 +1,290 @@
+//! The tasks that callers have: those in memory, and the store behind them.
+//!
+//! In: requests about tasks. Out: answers that the store has on disk. Each task has a lock of its own, held from the decision
+//! until it is durable, and no other is taken on the way. A caller's tasks are found under their name only, in memory and in
+//! the store. `task_opening` opens tasks, `task_steps` takes their steps, `task_lists` lists them.
+
+use super::former_policies::FormerPolicies;
+use super::recorder::Recorder;
+use super::review_feed::ReviewFeed;
+use super::seat::{Open, Seat};
+use crate::clock::Clock;
+use crate::identity::Caller;
+use crate::limits::ServerLimits;
+use crate::manifests::Manifests;
+use crate::messages;
+use crate::problem::{Kind, Problem};
+use crate::request::{Answer, JSON, Request};
+use crate::settings::{LiveTasks, Settings};
+use crate::telemetry::metrics::Metrics;
+use crate::telemetry::reasons::Writing;
+use axum::http::HeaderName;
+use axum::http::header::LOCATION;
+use celador::cel::Json;
+use celador::task::{StartTask, Switches};
+use celador::{Diagnostic, LeftOut};
+use celador_store::{Database, Once, Owner, StoreError, StoredTasks};
+use quick_cache::sync::Cache;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tracing::{error, warn};
+
+/// Says that an answer was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The owner and the id.
+pub(crate) type Key = (Owner, String);
+
+/// The tasks of all callers.
+pub(crate) struct Tasks {
+    pub(crate) store: StoredTasks,
+    pub(crate) manifests: Arc<Manifests>,
+    /// What was served before.
+    pub(crate) former: FormerPolicies,
+    pub(crate) recorder: Recorder,
+    pub(crate) clock: Clock,
+    pub(crate) live: Cache<Key, Arc<Seat>>,
+    pub(crate) limits: ServerLimits,
+    /// Entries of one page: as many as the store gives at a time, and one at least, as a list has to go on.
+    pub(crate) page: usize,
+    pub(crate) namespaces: BTreeMap<String, BTreeMap<String, Json>>,
+    pub(crate) no_settings: BTreeMap<String, Json>,
+    pub(crate) live_tasks: LiveTasks,
+    /// Whether locked tasks can be unlocked.
+    pub(crate) unlocks: bool,
+    /// What is known of whether log and store can be written.
+    pub(crate) writing: Writing,
+    /// The number of the last turn of a switch that was logged.
+    pub(crate) told: Mutex<u64>,
+    /// Who is told that reviews have changed.
+    pub(crate) feed: ReviewFeed,
+}
+
+/// A task that was created, now or by the same request before.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Created<'t> {
+    /// Its id: the caller's, or one that the server has made up.
+    task: &'t str,
+    /// The number of its last event: 1 when it has just begun.
+    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
+    version: u64,
+    /// The tools of the task that cannot be called, with the reasons.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    left_out: &'t [LeftOut],
+    /// Warnings about the rules of the agent, now that the tools are known. No rule is lost by them.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    findings: &'t [Diagnostic],
+}
+
+impl Tasks {
+    /// No task in memory.
+    pub(crate) fn new(
+        database: Database,
+        manifests: Arc<Manifests>,
+        recorder: Recorder,
+        clock: Clock,
+        settings: &Settings,
+    ) -> Self {
+        Self {
+            store: StoredTasks::new(database, &settings.limits.store),
+            manifests,
+            former: FormerPolicies::new(&settings.limits),
+            recorder,
+            clock,
+            live: Cache::new(settings.limits.max_live_tasks),
+            limits: settings.limits,
+            page: settings.limits.max_page_entries.min(settings.limits.store.max_page).max(1),
+            namespaces: settings.namespaces.clone(),
+            no_settings: BTreeMap::new(),
+            live_tasks: settings.live_tasks,
+            unlocks: settings.allow_unlock,
+            writing: Writing::default(),
+            told: Mutex::default(),
+            feed: ReviewFeed::new(),
+        }
+    }
+
+    /// How many are in memory.
+    pub(crate) fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    /// Whether the store answers.
+    pub(crate) fn ping(&self) -> Result<(), Problem> {
+        let rows = self.store.database().read(|sql| sql.query("SELECT 1", &[]));
+        rows.map(|_| ()).map_err(|error| self.problem(&error))
+    }
+
+    /// Whether a step could be written now.
+    ///
+    /// # Errors
+    /// What is wrong, without data of a task.
+    pub(crate) fn probe(&self) -> Result<(), StoreError> {
+        self.store.database().probe()
+    }
+
+    /// Who writes decisions down.
+    pub(crate) fn recorder(&self) -> &Recorder {
+        &self.recorder
+    }
+
+    /// Starts a task of a caller, or answers with the one that this very request has started before.
+    pub(crate) fn create(&self, request: &Request, mut start: StartTask) -> Result<Answer, Problem> {
+        let owner = owner(&request.caller);
+        if let Some(answer) = self.answered(&owner, request, None)? {
+            return Ok(answer);
+        }
+        let (id, at) = (start.id.clone(), start.started_at);
+        let begun_with = start.begun_with.clone();
+        let served = self.manifests.served();
+        let parent = self.under_parent(&owner, &mut start);
+        let task = match parent.and_then(|()| Ok(served.engine.start(start)?)) {
+            Ok(task) => task,
+            // it may have begun while its parent or its agent was there
+            Err(problem) => return self.begun(&owner, &id, begun_with.as_deref())?.ok_or(problem),
+        };
+        // the beginning is the first event
+        let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
+        let answer = Answer::json(201, &Created { task: &id, version: 1, left_out, findings })?;
+        let manifests = Some(served.set.clone());
+        let head = match self.store.create_under(&owner, &task, at, once(request, &answer), manifests) {
+            Ok(head) => head,
+            // the key was used while this task was made, or a task has the id
+            Err(StoreError::AlreadyExists) => {
+                let answered = match self.answered(&owner, request, None)? {
+                    Some(answer) => Some(answer),
+                    None => self.begun(&owner, &id, begun_with.as_deref())?,
+                };
+                return answered.ok_or_else(|| Kind::Contended.into());
+            }
+            Err(error) => return Err(self.problem(&error)),
+        };
+        let open = Open::under(task, head, served);
+        self.live.insert((owner, id.clone()), Arc::new(Mutex::new(Some(open))));
+        Ok(located(answer, &id))
+    }
+
+    /// The answer to a request that has begun this task before; a problem if another one has.
+    fn begun(&self, owner: &Owner, id: &str, begun_with: Option<&str>) -> Result<Option<Answer>, Problem> {
+        let Some(begun_with) = begun_with else { return Ok(None) };
+        let loaded = match self.store.load(owner, id) {
+            Ok(loaded) => loaded,
+            // it is the key that exists, and its task is not there any more
+            Err(StoreError::NotFound) => return Ok(None),
+            Err(error) => return Err(self.problem(&error)),
+        };
+        if loaded.saved.begun_with() != Some(begun_with) {
+            return Err(Kind::TaskExists.into());
+        }
+        let Open { task, head, .. } = &self.open(owner, id)?;
+        let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
+        let answer = Answer::json(200, &Created { task: id, version: head.version(), left_out, findings })?;
+        Ok(Some(located(answer, id)))
+    }
+
+    /// The switches that the tasks heed.
+    pub(crate) fn engine_switches(&self) -> Switches {
+        self.manifests.served().engine.switches().clone()
+    }
+
+    /// The answer that the request's key had, of a task or of creating one; a problem if it was that of another request.
+    pub(crate) fn answered(
+        &self,
+        owner: &Owner,
+        request: &Request,
+        task: Option<&str>,
+    ) -> Result<Option<Answer>, Problem> {
+        let Some(key) = &request.key else { return Ok(None) };
+        let found = self.store.answer(owner, task, key);
+        let Some(once) = found.map_err(|error| self.problem(&error))? else { return Ok(None) };
+        if once.request != request.digest() {
+            return Err(Kind::KeyReused.into());
+        }
+        if let (None, Ok(created)) = (task, serde_json::from_str::<CreatedBefore>(&once.answer)) {
+            let tombstone = self.store.tombstone(owner, &created.task);
+            if tombstone.map_err(|error| self.problem(&error))?.is_some() {
+                return Err(Kind::Purged.into());
+            }
+        }
+        self.metrics().replay();
+        let status = if task.is_some() { 200 } else { 201 };
+        let body = once.answer.into_bytes();
+        let answer = Answer { status, media_type: JSON, body, headers: Vec::new() };
+        let answer = match (task, serde_json::from_slice::<CreatedBefore>(&answer.body)) {
+            (None, Ok(created)) => located(answer, &created.task),
+            _ => answer,
+        };
+        Ok(Some(answer.with_header(REPLAYED, "true")))
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        self.recorder.metrics()
+    }
+
+    /// A task that is not there takes no seat.
+    pub(crate) fn gone(&self, owner: &Owner, id: &str, error: &StoreError) -> Problem {
+        if matches!(error, StoreError::NotFound | StoreError::Purged) {
+            self.live.remove(&(owner.clone(), id.to_owned()));
+        }
+        self.problem(error)
+    }
+
+    /// What a caller is told of the store; what is wrong with it is for the log.
+    pub(crate) fn problem(&self, error: &StoreError) -> Problem {
+        match error {
+            StoreError::NotFound => Kind::UnknownTask.into(),
+            StoreError::Purged => Kind::Purged.into(),
+            StoreError::Conflict { .. } | StoreError::AlreadyExists | StoreError::CountersMoved => {
+                Kind::Contended.into()
+            }
+            StoreError::NotStorable(_) => Problem::new(Kind::BadRequest, messages::not_storable()),
+            error if error.is_temporary() => {
+                self.metrics().store_error();
+                self.writing.failed();
+                warn!(%error, "the store does not answer");
+                Kind::StoreUnavailable.into()
+            }
+            error => {
+                self.metrics().store_error();
+                error!(%error, "the store cannot be trusted");
+                if matches!(error, StoreError::Corrupt(_)) { Kind::NotRestorable } else { Kind::Internal }
+                    .into()
+            }
+        }
+    }
+}
+
+/// What is read of the answer to a creation.
+#[derive(serde::Deserialize)]
+struct CreatedBefore {
+    task: String,
+}
+
+pub(crate) fn owner(caller: &Caller) -> Owner {
+    caller.identity.as_deref().map_or_else(Owner::nobody, Owner::caller)
+}
+
+fn located(answer: Answer, id: &str) -> Answer {
+    answer.with_header(LOCATION, format!("/v1/tasks/{}", escaped(id)))
+}
+
+/// A text as one part of a path.
+fn escaped(text: &str) -> String {
+    let mut path = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => path.push(byte.into()),
+            _ => path.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    path
+}
+
+/// What is kept of an answer, if its request may come again.
+pub(crate) fn once(request: &Request, answer: &Answer) -> Option<Once> {
+    let key = request.key.clone()?;
+    let answer = String::from_utf8_lossy(&answer.body).into_owned();
+    Some(Once { key, request: request.digest(), answer })
+}
