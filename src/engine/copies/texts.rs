@@ -1,4 +1,4 @@
-//! The texts of a value: what of it can be repeated.
+//! All texts that a value holds, the digits of its numbers among them: a copy repeats one of these.
 
 use crate::cel::{JsonRef, Kind};
 

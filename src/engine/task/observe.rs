@@ -16,7 +16,7 @@ use super::state::{
 };
 use super::steps::{misshapen, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
-use crate::context::{Activations, Caller, LabelSet, Labelling, Moment, SeenBy, TaskIo};
+use crate::context::{Activations, Caller, LabelSet, Labelling, Moment, SeenBy};
 use crate::policy::{Effect, Expression, Invoke, LabelStep, Policy, Step, StepAction, StepLabels};
 
 /// How an observed step would have ended.
@@ -144,10 +144,8 @@ impl Task {
             Option<&mut dyn HostFunctions>,
         ) -> (Result<T, Stop>, u64),
     ) -> Result<T, Seen> {
-        let mut replay = self.replay(&[]).approved(&course.approved);
-        let (result, cost) = judge(expression, values, Some(&mut replay));
-        course.cost = course.cost.saturating_add(cost);
-        replay.settle(result).map_err(|halt| match halt {
+        let approved = (&[][..], &*course.approved);
+        self.run_with(expression, approved, &mut course.cost, values, judge).map_err(|halt| match halt {
             Halt::Asks(request, _) => Seen::Asks(request),
             Halt::Failed(error) => {
                 Seen::Failed(vec![Finding::of_error(&error, expression.origin_of(error.span))])
@@ -201,15 +199,14 @@ impl Task {
 
     /// Whether what a transform makes could take the place of what is handled.
     fn can_replace(&self, subject: &Subject, value: &Json) -> bool {
-        let entry = match subject {
-            Subject::Call(_) => return true,
-            Subject::Input(_) => self.context.last_input(),
-            Subject::Output => self.context.last_output(),
-            Subject::Model(model) => return model.can_become(value),
-            // no step of a policy is about these
-            Subject::Event(_) | Subject::Script(_) => None,
-        };
-        entry.is_some_and(|entry: &TaskIo| entry.transformed(value.root()).is_ok())
+        match subject {
+            Subject::Call(_) => true,
+            Subject::Model(model) => model.can_become(value),
+            // no step of a policy is about an event or a script
+            Subject::Input(_) | Subject::Output | Subject::Event(_) | Subject::Script(_) => {
+                self.judged_entry(subject).is_some_and(|entry| entry.transformed(value.root()).is_ok())
+            }
+        }
     }
 
     fn seen(

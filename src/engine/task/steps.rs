@@ -8,11 +8,11 @@ use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
 use super::state::{
-    Course, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage, StepOutcome, Subject,
-    Task, UnderWay, Verdict,
+    Course, Exchange, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage, StepOutcome,
+    Subject, Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
-use crate::context::{Activations, Moment};
+use crate::context::{Activations, Moment, TaskIo};
 use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{Effect, Expression, Policy, Step, StepAction};
 
@@ -238,10 +238,8 @@ impl Task {
                     Err(_) => StepEnd::Failed(Some(misshapen(step, &operation.subject))),
                 };
             }
-            Subject::Input(_) => self.context.last_input(),
-            Subject::Output => self.context.last_output(),
             // no list of steps is about a script
-            Subject::Script(_) => None,
+            Subject::Input(_) | Subject::Output | Subject::Script(_) => self.judged_entry(&operation.subject),
         };
         match (entry.map(|entry| entry.transformed(value.root())), &operation.subject) {
             (Some(Ok(entry)), Subject::Input(_)) => self.context.replace_last_input(entry),
@@ -249,6 +247,15 @@ impl Task {
             (Some(Err(_)) | None, _) => return StepEnd::Failed(Some(misshapen(step, &operation.subject))),
         }
         StepEnd::Passed
+    }
+
+    /// The entry that a message or a response is while steps judge it.
+    pub(super) fn judged_entry(&self, subject: &Subject) -> Option<&TaskIo> {
+        match subject {
+            Subject::Input(_) => self.context.last_input(),
+            Subject::Output => self.context.last_output(),
+            Subject::Call(_) | Subject::Event(_) | Subject::Model(_) | Subject::Script(_) => None,
+        }
     }
 
     /// Runs an expression of the step under way with the answers that it was given.
@@ -264,9 +271,27 @@ impl Task {
             Option<&mut dyn HostFunctions>,
         ) -> (Result<T, Stop>, u64),
     ) -> Result<T, Halt> {
-        let mut replay = self.replay(&course.exchanges).approved(&course.approved);
-        let (result, cost) = judge(expression, values, Some(&mut replay));
-        course.cost = course.cost.saturating_add(cost);
+        let answers = (&*course.exchanges, &*course.approved);
+        self.run_with(expression, answers, &mut course.cost, values, judge)
+    }
+
+    /// Evaluates an expression with these answers of hosts and approvals, and adds what it costs.
+    #[inline]
+    pub(super) fn run_with<'a, T>(
+        &self,
+        expression: &'a Expression,
+        (exchanges, approved): (&[Exchange], &[String]),
+        cost: &mut u64,
+        values: &mut Activations<'a>,
+        judge: impl FnOnce(
+            &'a Expression,
+            &mut Activations<'a>,
+            Option<&mut dyn HostFunctions>,
+        ) -> (Result<T, Stop>, u64),
+    ) -> Result<T, Halt> {
+        let mut replay = self.replay(exchanges).approved(approved);
+        let (result, spent) = judge(expression, values, Some(&mut replay));
+        *cost = cost.saturating_add(spent);
         replay.settle(result)
     }
 }
