@@ -3,11 +3,10 @@
 //! Every call on record has a value of its own, so each rule has to find one among all of them. A round is a call that is let through and
 //! withdrawn, which puts it on record.
 
-use crate::{desk, quietest};
+use crate::{desk, past, quietest};
 use celador::Timestamp;
-use celador::context::InvocationStatus;
 use celador::engine::Engine;
-use celador::task::{Call, Past, PastCall, Ran, StartTask, Task, User, Verdict};
+use celador::task::{Call, Retain, Task};
 
 /// What a row is about, and the rule for a refund.
 const RULES: &[(&str, &str)] = &[
@@ -85,20 +84,11 @@ capabilities:
 
 /// A task that has fetched this many tickets, each once.
 fn task(engine: &Engine, fetches: usize) -> Task {
-    let user = User { id: "u-1".into(), email: None, ..User::default() };
-    let mut task =
-        engine.start(StartTask::new("t-1", "desk", "clerk", user, desk::now())).expect("the agent is there");
+    let mut task = past::start(engine, Retain::All);
     for n in 0..fetches {
-        let call = PastCall {
-            function: "fetch".into(),
-            arguments: serde_json::json!({ "ticket": format!("T-{n}") }).into(),
-            output: Some(serde_json::json!({ "amount": 5 }).into()),
-            status: InvocationStatus::Successful,
-            executed: true,
-            task_id: None,
-            at: Some(ago(fetches.saturating_sub(n))),
-        };
-        task.record(Past::Call(call), desk::now()).expect("the function is there");
+        let ticket = serde_json::json!({ "ticket": format!("T-{n}") }).into();
+        let output = serde_json::json!({ "amount": 5 }).into();
+        past::told(&mut task, "fetch", ticket, Some(output), Some(ago(fetches.saturating_sub(n))));
     }
     task
 }
@@ -117,14 +107,8 @@ pub fn measure() {
             // the first ticket of all: the last that a loop from the newest call would come to
             let call = Call::new("refund", serde_json::json!({ "ticket": "T-0", "amount": 20 }).into());
             let mut task = task(&engine, length);
-            let mut round = || {
-                let decision = desk::decided(task.before(&call, desk::now()).expect("the id is its own"));
-                assert_eq!(decision.verdict, Verdict::Allow, "{rule}: {:?}", decision.message);
-                let id = decision.call.expect("it is allowed");
-                task.withdraw(&id, Ran::Never, desk::now()).expect("it is open")
-            };
-            round();
-            quietest(20, || (), |()| round())
+            past::round(&mut task, &call);
+            quietest(20, || (), |()| past::round(&mut task, &call))
         });
         println!("  {name:40} {}", times.map(|time| format!("{time:>7.0} ns")).concat());
     }

@@ -21,6 +21,7 @@ mod desk;
 mod history;
 mod many;
 mod memory;
+mod past;
 mod policies;
 mod refunds;
 mod schemas;

@@ -3,11 +3,9 @@
 //! Its tasks have a long history that the rule reads little of, or much: searches that it never looks at, or fetches of which each is
 //! compared with the refund at hand.
 
-use crate::desk;
-use celador::context::InvocationStatus;
+use crate::{desk, past};
 use celador::engine::Engine;
-use celador::task::{Call, CallResult, Past, PastCall, Retain, StartTask, Task, User, Verdict};
-use celador::{CallId, Json};
+use celador::task::{Call, CallResult, Retain, Task};
 
 const MANIFESTS: &str = r#"
 kind: commonagents.info/v1beta2/tool
@@ -79,23 +77,22 @@ pub fn engine() -> Engine {
 
 /// A task that has fetched the ticket `T-0` and made this many calls in all.
 pub fn task(engine: &Engine, retain: Retain, history: History, calls: usize) -> Task {
-    let user = User { id: "u-1".into(), email: None, ..User::default() };
-    let start = StartTask::new("t-1", "desk", "clerk", user, desk::now());
-    let mut task = engine.start(StartTask { retain, ..start }).expect("the agent is there");
+    let mut task = past::start(engine, retain);
     let (_, output) = desk::documents(0);
-    told(&mut task, "fetch", serde_json::json!({"ticket": "T-0"}).into(), output);
+    past::told(&mut task, "fetch", serde_json::json!({"ticket": "T-0"}).into(), Some(output), None);
     for n in 1..calls {
         let (input, output) = desk::documents(n);
         match history {
-            History::Searches => told(&mut task, "search", input, output),
+            History::Searches => past::told(&mut task, "search", input, Some(output), None),
             History::LivedSearches => {
-                let id = let_through(&mut task, &Call::new("search", input));
+                let id = past::let_through(&mut task, &Call::new("search", input));
                 desk::decided(
                     task.after(&id, CallResult::successful(output), desk::now()).expect("it is open"),
                 );
             }
             History::Fetches => {
-                told(&mut task, "fetch", serde_json::json!({ "ticket": format!("T-{n}") }).into(), output);
+                let ticket = serde_json::json!({ "ticket": format!("T-{n}") }).into();
+                past::told(&mut task, "fetch", ticket, Some(output), None);
             }
         }
     }
@@ -104,24 +101,8 @@ pub fn task(engine: &Engine, retain: Retain, history: History, calls: usize) -> 
 
 /// A refund for the ticket that was fetched first is let through.
 pub fn decide(mut task: Task) {
-    let_through(&mut task, &Call::new("refund", serde_json::json!({"ticket": "T-0", "amount": 20}).into()));
-}
-
-fn let_through(task: &mut Task, call: &Call) -> CallId {
-    let decision = desk::decided(task.before(call, desk::now()).expect("the id is its own"));
-    assert_eq!(decision.verdict, Verdict::Allow, "{:?} {:?}", decision.message, decision.findings);
-    decision.call.expect("it is allowed")
-}
-
-fn told(task: &mut Task, function: &str, arguments: Json, output: Json) {
-    let call = PastCall {
-        function: function.into(),
-        arguments,
-        output: Some(output),
-        status: InvocationStatus::Successful,
-        executed: true,
-        task_id: None,
-        at: None,
-    };
-    task.record(Past::Call(call), desk::now()).expect("the function is there");
+    past::let_through(
+        &mut task,
+        &Call::new("refund", serde_json::json!({"ticket": "T-0", "amount": 20}).into()),
+    );
 }

@@ -1,10 +1,9 @@
 //! A policy of ten steps that read one variable, a list that is filtered out of the history: beside a policy of one such step, and beside
 //! the ten steps with its text in the place of its name.
 
-use crate::{desk, quietest};
-use celador::context::InvocationStatus;
+use crate::{past, quietest};
 use celador::engine::Engine;
-use celador::task::{Call, Past, PastCall, Ran, StartTask, Task, User, Verdict};
+use celador::task::{Call, Retain, Task};
 use std::fmt::Write as _;
 
 const LARGE: &str = "c.calls.filter(t, t.fn == 'refund' && t.input.amount >= 90)";
@@ -51,20 +50,9 @@ capabilities:
 
 /// A task that has paid so often, 1 to 100 at a time.
 fn task(engine: &Engine, payments: usize) -> Task {
-    let user = User { id: "u-1".into(), email: None, ..User::default() };
-    let mut task =
-        engine.start(StartTask::new("t-1", "desk", "clerk", user, desk::now())).expect("the agent is there");
+    let mut task = past::start(engine, Retain::All);
     for n in 0..payments {
-        let call = PastCall {
-            function: "refund".into(),
-            arguments: serde_json::json!({ "amount": n % 100 + 1 }).into(),
-            output: None,
-            status: InvocationStatus::Successful,
-            executed: true,
-            task_id: None,
-            at: None,
-        };
-        task.record(Past::Call(call), desk::now()).expect("the function is there");
+        past::told(&mut task, "refund", serde_json::json!({ "amount": n % 100 + 1 }).into(), None, None);
     }
     task
 }
@@ -81,14 +69,8 @@ pub fn measure() {
         let times = LENGTHS.map(|length| {
             let call = Call::new("refund", serde_json::json!({ "amount": 200 }).into());
             let mut task = task(&engine, length);
-            let mut round = || {
-                let decision = desk::decided(task.before(&call, desk::now()).expect("the id is its own"));
-                assert_eq!(decision.verdict, Verdict::Allow, "{name}: {:?}", decision.message);
-                let id = decision.call.expect("it is allowed");
-                task.withdraw(&id, Ran::Never, desk::now()).expect("it is open")
-            };
-            round();
-            quietest(2, || (), |()| round())
+            past::round(&mut task, &call);
+            quietest(2, || (), |()| past::round(&mut task, &call))
         });
         println!("  {name:40} {}", times.map(|time| format!("{:>9.1} µs", time / 1e3)).concat());
     }

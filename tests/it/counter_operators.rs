@@ -4,6 +4,7 @@
 use crate::log_store::{compared, lines, log_in};
 use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving};
+use crate::shop_fixture::{shop_agent, shop_tool};
 use crate::store_database::databases;
 use celador::Timestamp;
 use celador::counter::{Amount, CounterChanges, CounterId, CounterRead, Reservation};
@@ -19,25 +20,10 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-const SHOP: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: payments
-description: Moves money.
-actions:
-  - name: refund
-    description: Pays money back.
-    parameters: {properties: {amount: {type: number}}}
-    execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers customers.
-prompt: You are a careful clerk.
-capabilities:
-  payments: {include: [refund]}
----
+const SHOP: &str = concat!(
+    shop_tool!("payments", "refund" takes "{amount: {type: number}}"),
+    shop_agent!("clerk", "payments: {include: [refund]}"),
+    r#"---
 kind: celador/v1/policy
 namespace: shop
 name: money
@@ -48,7 +34,8 @@ capabilities:
   payments:
     before:
       - assert: counters.spend + input.amount <= 100 && counters.calls < 50
-"#;
+"#
+);
 
 /// A server over a store that serves the shop to callers with tokens.
 fn serve(database: Database, folder: &Path) -> Serving {

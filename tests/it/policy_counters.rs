@@ -1,6 +1,7 @@
 //! Counters of policies through the library: what a call holds, through saving, reviews and edits, and what a call without
 //! counters comes to. What can be said in a case stands in `tests/data/cases/own/counter-*.yaml`.
 
+use crate::shop_fixture::{shop_agent, shop_tool};
 use celador::counter::{Amount, CounterBook, CounterId, CounterState};
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
@@ -345,25 +346,13 @@ fn a_store_that_cannot_be_read_leaves_the_question_open() {
 }
 
 /// A policy by whose counters a call with secret arguments is judged, with an obligation, an answer in the place of the tool, and texts.
-const SECRETS: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: payments
-description: Moves money.
-actions:
-  - name: refund
-    description: Pays money back.
-    parameters: {properties: {amount: {type: number, secret: true}, card: {type: string, secret: true}, to: {type: string, default: ""}}}
-    execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers customers.
-prompt: You are a careful clerk.
-capabilities:
-  payments: {include: [refund]}
----
+const SECRETS: &str = concat!(
+    shop_tool!(
+        "payments",
+        "refund" takes "{amount: {type: number, secret: true}, card: {type: string, secret: true}, to: {type: string, default: \"\"}}"
+    ),
+    shop_agent!("clerk", "payments: {include: [refund]}"),
+    r#"---
 kind: celador/v1/policy
 namespace: shop
 name: money
@@ -381,7 +370,8 @@ capabilities:
       - assert: counters.sum < 7000.0
         error_message: "{counters.sum} or {counters.sum + 0.5} with {counters.cards}, {variables.used + 70} and {counters.plain}"
         user_message: "{counters.sum} were spent, {counters.plain} times"
-"#;
+"#
+);
 
 #[test]
 fn a_counter_that_is_made_of_a_secret_is_in_no_view() {
@@ -437,28 +427,10 @@ fn tried(key: &str) -> Engine {
 
 #[test]
 fn a_counter_that_is_tried_out_stops_no_call_whatever_becomes_of_it() {
-    struct Away;
-    impl Host for Away {
-        fn now(&mut self) -> Timestamp {
-            now()
-        }
-        fn invoke(&mut self, _: &Invocation) -> Option<CallResult> {
-            None
-        }
-        fn review(&mut self, _: &str) -> Option<bool> {
-            None
-        }
-        fn read_mount(&mut self, _: &str) -> Option<String> {
-            None
-        }
-        fn write_mount(&mut self, _: &str, _: &str) -> bool {
-            false
-        }
-    }
     let engine = tried("context.user.id");
     // a host that keeps no counters
     let mut task = begin(&engine, "t-1");
-    let decision = task.before(&refund(20), now()).unwrap().drive(&mut Away).unwrap().into_decision();
+    let decision = task.before(&refund(20), now()).unwrap().drive(&mut Desk(None)).unwrap().into_decision();
     assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Allow, "counters_unavailable"));
     assert_eq!(decision.observed[0].verdict, Some(Verdict::Block));
     assert!(decision.counters.is_empty() && task.take_counter_changes().is_empty());

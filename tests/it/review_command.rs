@@ -115,10 +115,10 @@ fn several_people_answer_in_terminals_of_their_own() {
     };
     assert_eq!(run(&ann, &[]).out, line("0 of 2"));
     let waits =
-        |who: &str| format!("{id}: {who}; 1 of 2 have approved; somebody else has to approve as well\n");
-    for who in ["you have approved", "you have approved already"] {
+        |said: &str| format!("{id}: {said}; 1 of 2 have approved; somebody else has to approve as well\n");
+    for said in ["you have approved", "you have approved already"] {
         let Ran { code, out, err } = run(&ann, &["approve", id]);
-        assert_eq!((code, out, &*err), (0, waits(who), ""));
+        assert_eq!((code, out, &*err), (0, waits(said), ""));
     }
     assert_eq!(run(&kim, &[]).out, line("1 of 2"));
     let out = run(&kim, &["show", id]).out;

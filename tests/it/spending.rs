@@ -1,31 +1,14 @@
 //! What turns of the model cost: sums without error, and the limits of a task and of one message.
 
-use celador::limits::EngineLimits;
-use celador::{Amount, Decision, Engine, Json, ModelCall, Next, StartTask, Task, Turn, User, Verdict};
+use crate::shop_fixture::{NOW, begin, shop_agent, shop_tool};
+use celador::{Amount, Decision, Engine, Json, ModelCall, Next, Task, Turn, Verdict};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use std::fs;
-use std::time::SystemTime;
 
-const NOW: SystemTime = SystemTime::UNIX_EPOCH;
-
-const SHOP: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: desk
-description: Keeps tickets.
-actions:
-- name: open
-  description: Opens a ticket.
-  execute: {stateless_http: {method: POST, url: "https://desk.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers.
-prompt: You are careful.
-capabilities: {desk: "*"}
----
+const SHOP: &str = concat!(
+    shop_tool!("desk", "open" takes "{}"),
+    shop_agent!("clerk", "desk: \"*\""),
+    r#"---
 kind: celador/v1/policy
 namespace: shop
 name: loose
@@ -34,17 +17,16 @@ limits: {max_turns: 1000, max_spend: 999999999999999999, max_spend_per_message: 
 kind: celador/v1/policy
 namespace: shop
 name: tight
-limits: "#;
+limits: "#
+);
 
 /// The shop with these limits in a policy.
 fn engine(limits: &str) -> Engine {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("shop.yaml"), format!("{SHOP}{limits}\n")).unwrap();
-    Engine::open(&[folder.path()], EngineLimits::default()).unwrap_or_else(|error| panic!("{error}"))
+    Engine::parse("shop.yaml", &format!("{SHOP}{limits}\n")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn begin(engine: &Engine) -> Task {
-    let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap();
+fn greeted(engine: &Engine) -> Task {
+    let mut task = begin(engine);
     say(&mut task);
     task
 }
@@ -119,7 +101,7 @@ proptest! {
         let billionths: Vec<String> = costs.iter().map(|(whole, part)| format!("{whole}{part:09}")).collect();
         let sum = decimal(&on_paper(&billionths));
         let free = engine("{max_turns: 900}");
-        let mut task = begin(&free);
+        let mut task = greeted(&free);
         let mut whole = task.save();
         for (at, cost) in billionths.iter().enumerate() {
             let mark = task.mark();
@@ -190,7 +172,7 @@ fn a_cost_is_the_decimal_that_was_written() {
 
 #[test]
 fn sums_of_tenths_are_not_those_of_doubles() {
-    let mut task = begin(&engine("{max_spend: 0.3}"));
+    let mut task = greeted(&engine("{max_spend: 0.3}"));
     for id in ["a", "b", "c"] {
         assert!(spend(&mut task, id, "0.1").0.is_allowed(), "0.1 + 0.1 + 0.1 > 0.3 of doubles");
     }
@@ -200,7 +182,7 @@ fn sums_of_tenths_are_not_those_of_doubles() {
 
 #[test]
 fn the_turn_that_passes_the_cap_is_on_record_and_the_last_one() {
-    let mut task = begin(&engine("{max_spend: 5}"));
+    let mut task = greeted(&engine("{max_spend: 5}"));
     assert_eq!(spend(&mut task, "a", "\"4.9\"").1, Verdict::Allow);
     let (limits, call) = spend(&mut task, "b", "70.0123");
     let expected = json!({"which": "max_spend", "bound": "5", "value": "74.9123", "policy": "shop/tight"});
@@ -216,7 +198,7 @@ fn the_turn_that_passes_the_cap_is_on_record_and_the_last_one() {
 
 #[test]
 fn what_one_message_costs_ends_with_the_next() {
-    let mut task = begin(&engine("{max_spend_per_message: 0.5}"));
+    let mut task = greeted(&engine("{max_spend_per_message: 0.5}"));
     assert_eq!(spend(&mut task, "a", "0.5").1, Verdict::Allow);
     let (limits, call) = spend(&mut task, "b", "0.01");
     let expected = json!({
@@ -237,7 +219,7 @@ fn what_one_message_costs_ends_with_the_next() {
 /// The tokens of an answer are not counted again with its turn, and the cost is known of the turn alone.
 #[test]
 fn the_cost_of_a_turn_whose_answer_came_before_is_counted() {
-    let mut task = begin(&engine("{max_spend: 1}"));
+    let mut task = greeted(&engine("{max_spend: 1}"));
     for (id, answer) in [
         ("m1", json!({"text": "Hello.", "usage": {"prompt_tokens": 9, "completion_tokens": 1}})),
         ("m2", json!({"text": "Hello."})),
@@ -255,7 +237,7 @@ fn the_cost_of_a_turn_whose_answer_came_before_is_counted() {
 
 #[test]
 fn a_turn_that_comes_again_costs_once() {
-    let mut task = begin(&engine("{max_spend: 1}"));
+    let mut task = greeted(&engine("{max_spend: 1}"));
     for _ in 0..3 {
         assert_eq!(spend(&mut task, "a", "0.6").1, Verdict::Allow);
     }
@@ -265,7 +247,7 @@ fn a_turn_that_comes_again_costs_once() {
 #[test]
 fn a_task_of_an_earlier_release_has_spent_nothing() {
     let engine = engine("{max_spend: 1, max_spend_per_message: 1}");
-    let mut task = begin(&engine);
+    let mut task = greeted(&engine);
     spend(&mut task, "a", "0.6");
     say(&mut task);
     let mut before = stored(&task);
@@ -280,6 +262,6 @@ fn a_task_of_an_earlier_release_has_spent_nothing() {
     assert_eq!(spend(&mut task, "b", "1").1, Verdict::Allow);
     assert_eq!(spend(&mut task, "c", "1").0.verdict, Verdict::Terminate);
     // and one that has spent nothing is stored as it was
-    let text = stored(&begin(&engine)).to_string();
+    let text = stored(&greeted(&engine)).to_string();
     assert!(!text.contains("spend"), "{text}");
 }

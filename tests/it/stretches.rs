@@ -1,30 +1,13 @@
 //! Limits of one message and of one turn: what a decision says of them, and what a stored task keeps.
 
-use celador::limits::EngineLimits;
-use celador::{Call, Decision, Engine, Json, Next, StartTask, Task, Usage, User, Verdict};
+use crate::shop_fixture::{NOW, begin, shop_agent, shop_tool};
+use celador::{Call, Decision, Engine, Json, Next, Task, Usage, Verdict};
 use serde_json::{Value, json};
-use std::fs;
-use std::time::SystemTime;
 
-const NOW: SystemTime = SystemTime::UNIX_EPOCH;
-
-const SHOP: &str = r#"
-kind: commonagents.info/v1beta2/tool
-namespace: shop
-name: desk
-description: Keeps tickets.
-actions:
-- name: open
-  description: Opens a ticket.
-  execute: {stateless_http: {method: POST, url: "https://desk.example.com"}}
----
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers.
-prompt: You are careful.
-capabilities: {desk: "*"}
----
+const SHOP: &str = concat!(
+    shop_tool!("desk", "open" takes "{}"),
+    shop_agent!("clerk", "desk: \"*\""),
+    r#"---
 kind: celador/v1/policy
 namespace: shop
 name: loose
@@ -34,12 +17,11 @@ kind: celador/v1/policy
 namespace: shop
 name: tight
 limits: {max_turns_per_message: 1, max_tool_calls_per_message: 2}
-"#;
+"#
+);
 
 fn engine() -> Engine {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("shop.yaml"), SHOP).unwrap();
-    Engine::open(&[folder.path()], EngineLimits::default()).unwrap()
+    Engine::parse("shop.yaml", SHOP).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn say(task: &mut Task) {
@@ -57,7 +39,7 @@ fn limit(decision: &Decision) -> Value {
 
 /// A task that has made one call for its first message and one for its second.
 fn second_message(engine: &Engine) -> Task {
-    let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap();
+    let mut task = begin(engine);
     for _ in 0..2 {
         say(&mut task);
         assert!(task.model_turn(Usage::default(), NOW).is_allowed());
@@ -89,7 +71,7 @@ fn a_refusal_names_the_tightest_policy_and_the_numbers() {
 #[test]
 fn a_stored_task_counts_on_where_it_was() {
     let engine = engine();
-    let mut before = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap();
+    let mut before = begin(&engine);
     let start = before.save();
     let mark = before.mark();
     for _ in 0..2 {
@@ -119,7 +101,7 @@ fn a_task_that_kept_no_beginnings_counts_all_until_the_next_message() {
 
 #[test]
 fn a_turn_that_is_sent_again_counts_once() {
-    let mut task = engine().start(StartTask::new("t-1", "shop", "clerk", User::default(), NOW)).unwrap();
+    let mut task = begin(&engine());
     say(&mut task);
     let call = |id: &str| Call::new("desk", json!({}).into()).with_id(id);
     let turn = celador::Turn { usage: Usage::default(), calls: vec![call("a"), call("b"), call("c")] };

@@ -320,7 +320,7 @@ fn no_counters(step: &Step) -> Finding {
     Finding::new("counters_unavailable", messages::no_counters(), Some(step.origin()))
 }
 
-/// A transform that makes something else than what it is to replace.
+/// The finding of a transform whose value cannot take the place of what the step judges.
 pub(super) fn misshapen(step: &Step, subject: &Subject) -> Finding {
     let (code, message) = match subject {
         Subject::Model(model) if model.answer.is_some() => ("no_answer", messages::no_such_answer()),
