@@ -8,7 +8,7 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How a server ends.
@@ -29,7 +29,7 @@ pub struct PostgresServer {
     settings: String,
 }
 
-/// A Redis server that appends each write to a file, synced once a second.
+/// A Redis server that writes each change to a file before it answers: a change that was answered outlives a kill.
 pub struct RedisServer {
     files: ServerFiles,
     /// What it is told besides, `{folder}` being its folder.
@@ -206,9 +206,11 @@ impl RedisServer {
     /// Starts the server that was stopped, and waits until it answers.
     pub fn start_again(&self) {
         let ServerFiles { port, folder, .. } = &self.files;
+        // with `appendfsync everysec` a change waits in memory for as long as the file is being synced, on a slow disk for
+        // seconds, and a kill loses it; the system keeps what was written, synced or not
         let settings = format!(
             "port {port}\nbind 127.0.0.1\ndaemonize yes\ndir {folder}\npidfile {folder}/pid\nlogfile {folder}/log\n\
-             appendonly yes\nsave \"\"\n{more}\n",
+             appendonly yes\nappendfsync no\nsave \"\"\n{more}\n",
             folder = folder.display(),
             more = self.settings.replace("{folder}", &folder.display().to_string())
         );
@@ -249,9 +251,21 @@ impl ServerFiles {
     }
 }
 
-/// A port of 127.0.0.1 that nobody listens on.
+/// A port of 127.0.0.1 that nobody listens on, and that stays free while the server on it is stopped: it is given once in this
+/// process, and lies below the ports from which the system takes one for a connection or a listener that asks for any.
 pub fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    const PORTS: std::ops::Range<u16> = 10_000..30_000;
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    // processes side by side begin at different ports
+    let begin = u16::try_from(std::process::id() % 20).unwrap() * 1_000;
+    loop {
+        let turn = NEXT.fetch_add(1, Ordering::Relaxed);
+        assert!(turn < 1_000, "a thousand ports were taken or given");
+        let port = PORTS.start + (begin + turn) % PORTS.len() as u16;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
 }
 
 /// Postgres does not run for root: then it runs for the user that its package made.
