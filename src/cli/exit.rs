@@ -39,9 +39,3 @@ impl ExitCode {
         text
     }
 }
-
-impl From<ExitCode> for std::process::ExitCode {
-    fn from(code: ExitCode) -> Self {
-        Self::from(code as u8)
-    }
-}

@@ -57,6 +57,7 @@ mod digest_list;
 mod error;
 mod gate;
 mod identity;
+mod in_process;
 mod limits;
 mod manifests;
 mod messages;
@@ -76,12 +77,15 @@ mod routes;
 mod service;
 mod settings;
 mod shares;
+mod stopping;
 mod sweeper;
 mod tasks;
 mod telemetry;
+mod upkeep;
 
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
+pub use in_process::InProcess;
 pub use limits::ServerLimits;
 pub use network::client::{Client, ClientError, ClientReply};
 pub use service::Parts;
@@ -110,7 +114,7 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
-use tokio::time::{MissedTickBehavior, interval, sleep, timeout};
+use tokio::time::timeout;
 use tracing::info;
 
 /// The signals of the process, which a server takes before it runs.
@@ -157,22 +161,14 @@ impl Server {
     /// # Errors
     /// [`ServeError`]; nothing runs then.
     pub fn start(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
-        let (address, limits, watch_every) = (settings.address, settings.limits, settings.watch);
-        let sweep_every = settings.sweep_every;
+        let (address, limits) = (settings.address, settings.limits);
         let tls = settings.tls.as_ref().map(listen::tls).transpose()?;
         let webhook = settings.review_webhook.as_ref().map(Webhook::open).transpose()?;
         let runtime = Builder::new_multi_thread()
             .enable_all()
             .thread_name("celador")
             .event_interval(EVENT_INTERVAL)
-            // one for each request that may be at work, those for probes, and some for looking at files
-            .max_blocking_threads(
-                limits
-                    .max_requests_in_flight
-                    .min(MOST_THREADS)
-                    .saturating_add(room::PROBES)
-                    .saturating_add(8),
-            )
+            .max_blocking_threads(most_threads(&limits))
             .build()?;
         // sockets belong to a runtime
         let listener = runtime
@@ -181,20 +177,7 @@ impl Server {
         let address = listener.local_addr()?;
         let service = Arc::new(Service::open(settings, parts, address)?);
         let (stop, stopped) = watch::channel(false);
-        if let Some(every) = watch_every {
-            runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
-        }
-        let (listing, stopping) = (service.clone(), stopped.clone());
-        runtime.spawn_blocking(move || reviews::list_those_of_before(&listing, &|| *stopping.borrow()));
-        runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, stopped| {
-            service.tidy();
-            reviews::expire(service, &|| *stopped.borrow());
-            pending::refuse_overdue(service, &|| *stopped.borrow());
-        }));
-        runtime.spawn(again(service.clone(), sweep_every, stopped.clone(), |service, stopped| {
-            service.sweep(&|| *stopped.borrow());
-        }));
-        runtime.spawn(follow(service.clone(), stopped.clone()));
+        upkeep::keep_up(runtime.handle(), &service, &stopped);
         let sending = webhook.map(|webhook| {
             runtime.spawn(review_webhook::deliver(service.clone(), Arc::new(webhook), stopped.clone()))
         });
@@ -289,58 +272,14 @@ pub fn openapi() -> Result<serde_json::Value, String> {
     openapi::document(&routes::routes())
 }
 
-/// How often it is looked whether other processes left something for any decision log, and whether reviews have expired.
-const TIDY_EVERY: Duration = Duration::from_secs(10);
-
-/// Does something again and again, on a thread that may wait, until the server stops.
-async fn again(
-    service: Arc<Service>,
-    every: Duration,
-    mut stopped: watch::Receiver<bool>,
-    work: fn(&Service, &watch::Receiver<bool>),
-) {
-    let mut ticks = interval(every.max(Duration::from_millis(1)));
-    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-    loop {
-        tokio::select! {
-            _ = ticks.tick() => {
-                let (service, stopped) = (service.clone(), stopped.clone());
-                // one that panics is as one that found nothing
-                let _ = tokio::task::spawn_blocking(move || work(&service, &stopped)).await;
-            }
-            () = told(&mut stopped) => return,
-        }
-    }
-}
-
-/// How often it is looked whether another process has changed reviews, while anybody listens.
-const FOLLOW_EVERY: Duration = Duration::from_secs(1);
-
-/// Tells those who listen of changes of reviews, by this process and by others, until the server stops.
-async fn follow(service: Arc<Service>, mut stopped: watch::Receiver<bool>) {
-    loop {
-        tokio::select! {
-            () = service.tasks.feed.nudged() => {}
-            () = sleep(FOLLOW_EVERY) => {}
-            () = told(&mut stopped) => return,
-        }
-        if service.tasks.feed.is_heard() {
-            let service = service.clone();
-            // one that panics is as one that found nothing
-            let _ = tokio::task::spawn_blocking(move || service.follow_reviews()).await;
-        }
-    }
-}
-
-/// Waits until the server is to stop.
-async fn told(stopped: &mut watch::Receiver<bool>) {
-    // a sender that is gone is a server that is gone
-    let _ = stopped.wait_for(|stop| *stop).await;
-}
-
 /// Tasks that a thread goes on with before it looks at the sockets again. Parts of large bodies take long for a task: by
 /// tokio's own 61 of them a request that has just come would not be noticed for milliseconds.
 const EVENT_INTERVAL: u32 = 4;
+
+/// One thread for each request that may be at work, those for probes, and some for looking at files.
+fn most_threads(limits: &ServerLimits) -> usize {
+    limits.max_requests_in_flight.min(MOST_THREADS).saturating_add(room::PROBES).saturating_add(8)
+}
 
 /// Threads that a runtime can count.
 const MOST_THREADS: usize = u32::MAX as usize;

@@ -10,6 +10,7 @@ use crate::error::ServeError;
 use crate::limits::ServerLimits;
 use crate::messages;
 use crate::settings::Tls;
+use crate::stopping::told;
 use crate::telemetry::metrics::Metrics;
 use axum::Router;
 use axum::http::Request;
@@ -118,7 +119,7 @@ pub(crate) async fn listen(
                     sleep(Duration::from_millis(10)).await;
                 }
             },
-            () = crate::told(&mut stop) => break,
+            () = told(&mut stop) => break,
         }
     }
     drop(listener);

@@ -10,6 +10,7 @@ use crate::messages;
 use crate::network::client::{Client, ClientError};
 use crate::service::Service;
 use crate::settings::ReviewWebhook;
+use crate::stopping::told;
 use axum::http::{HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -191,7 +192,7 @@ impl Sender {
     async fn unless_stopped<T>(&mut self, waits: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             done = waits => Some(done),
-            () = crate::told(&mut self.stopped) => None,
+            () = told(&mut self.stopped) => None,
         }
     }
 

@@ -1,0 +1,197 @@
+//! The command line: one command a file, each from its arguments to an exit code.
+//!
+//! In: the arguments. Out: text or JSON on standard output, errors on standard error, and one of the codes of `exit`.
+//! This is the rim: files are read and the clock is asked here and nowhere below. No input makes it panic.
+
+mod check;
+mod clock;
+mod completions;
+#[cfg(feature = "store")]
+mod counters;
+mod eval;
+mod exit;
+mod files;
+mod functions;
+mod import;
+mod init;
+mod limits;
+#[cfg(feature = "store")]
+mod log;
+mod messages;
+#[cfg(feature = "store")]
+mod operator;
+mod ready_policies;
+mod repl;
+#[cfg(feature = "server")]
+mod reviews;
+mod run;
+mod schedule;
+mod schema;
+mod screen;
+#[cfg(feature = "server")]
+mod serve;
+#[cfg(feature = "store")]
+mod store;
+mod subject;
+#[cfg(feature = "store")]
+mod switch;
+#[cfg(feature = "store")]
+mod task;
+mod test;
+mod timeline;
+
+use clap::error::ErrorKind;
+use clap::{Parser, Subcommand};
+use exit::ExitCode;
+use files::{load_engine, read_source, read_text};
+use screen::{Color, Format, Screen};
+use std::ffi::OsString;
+use std::io;
+
+#[derive(Parser)]
+#[command(
+    name = "celador",
+    version,
+    about = "Policy and guardrail engine for AI agents",
+    long_about = "Celador checks, evaluates and tests the policies of AI agents: the CEL middleware, guardrails and \
+                  limits that Common Agent manifests declare.",
+    after_help = format!("{EXAMPLES}\n\n{}", ExitCode::help()),
+    propagate_version = true,
+    max_term_width = 100
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+
+    /// For whom the output is: text for people, or one JSON object a line for programs
+    #[arg(long, global = true, value_enum, default_value = "human")]
+    format: Format,
+
+    /// When to use colours; `auto` also heeds NO_COLOR
+    #[arg(long, global = true, value_enum, default_value = "auto")]
+    color: Color,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  celador init my-agent                            an agent, a tool and cases to begin with
+  celador check policies/                          every problem of the manifests, with its place
+  celador eval \"size('héllo') == 5\"                one expression
+  celador run policies/support-desk task.yaml      a recorded task, step by step
+  celador test policies/                           all cases below a folder
+  celador repl policies/support-desk               expressions, one after the other";
+
+#[derive(Subcommand)]
+enum Command {
+    Init(init::Arguments),
+    Import(import::Arguments),
+    Check(check::Arguments),
+    Eval(eval::Arguments),
+    Run(run::Arguments),
+    Test(test::Arguments),
+    Repl(repl::Arguments),
+    Schedule(schedule::Arguments),
+    Functions(functions::Arguments),
+    Schema(schema::Arguments),
+    Limits(limits::Arguments),
+    #[cfg(feature = "server")]
+    Serve(Box<serve::Arguments>),
+    #[cfg(feature = "server")]
+    Reviews(reviews::Arguments),
+    #[cfg(feature = "store")]
+    Store(store::Arguments),
+    #[cfg(feature = "store")]
+    Switch(switch::Arguments),
+    #[cfg(feature = "store")]
+    Counters(counters::Arguments),
+    #[cfg(feature = "store")]
+    Task(task::Arguments),
+    #[cfg(feature = "store")]
+    Log(log::Arguments),
+    Completions(completions::Arguments),
+}
+
+/// Why a command ended without an answer.
+enum Failure {
+    /// It has said so already.
+    Told(ExitCode),
+    /// It could not do its work, for this reason.
+    Unusable(String),
+    /// Its output cannot be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Runs the command that these arguments name, the first of which is the name of the program, and gives the code to end the
+/// process with. Whoever brings the command along, as a package of another language does, calls this and ends with it.
+///
+/// ```
+/// let answer = celador_cli::run(["celador", "limits", "--format", "json"].map(Into::into));
+/// assert_eq!(answer, 0);
+/// assert_eq!(celador_cli::run(["celador", "chekc"].map(Into::into)), 1); // and says on standard error what it takes
+/// ```
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    answer(arguments) as u8
+}
+
+fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) => return usage(&error),
+    };
+    let mut screen = Screen::new(arguments.format, arguments.color);
+    let answer = match arguments.command {
+        Command::Init(init) => init.run(&mut screen),
+        Command::Import(import) => import.run(&mut screen),
+        Command::Check(check) => check.run(&mut screen),
+        Command::Eval(eval) => eval.run(&mut screen),
+        Command::Run(run) => run.run(&mut screen),
+        Command::Test(test) => test.run(&mut screen),
+        Command::Repl(repl) => repl.run(&mut screen),
+        Command::Schedule(schedule) => schedule.run(&mut screen),
+        Command::Functions(functions) => functions.run(&mut screen),
+        Command::Schema(schema) => schema.run(&mut screen),
+        Command::Limits(limits) => limits.run(&mut screen),
+        #[cfg(feature = "server")]
+        Command::Serve(serve) => serve.run(&mut screen),
+        #[cfg(feature = "server")]
+        Command::Reviews(reviews) => reviews.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Store(store) => store.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Switch(switch) => switch.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Counters(counters) => counters.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Task(task) => task.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Log(log) => log.run(&mut screen),
+        Command::Completions(completions) => completions.run(&mut screen),
+    };
+    let answer = answer.and_then(|code| Ok(screen.flush().map(|()| code)?));
+    match answer {
+        Ok(code) | Err(Failure::Told(code)) => code,
+        Err(Failure::Unusable(message)) => {
+            screen.error(&message);
+            ExitCode::Unusable
+        }
+        Err(Failure::Output(error)) => {
+            screen.error(&messages::cannot_write(&error));
+            ExitCode::Unusable
+        }
+    }
+}
+
+/// Help and version are answers; all else is a mistake. A closed stream leaves nobody to tell.
+fn usage(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => ExitCode::Yes,
+        _ => ExitCode::Unusable,
+    }
+}

@@ -1,0 +1,156 @@
+//! The same decisions without a network: requests of the API that are answered in this process.
+//!
+//! In: a method, a path, a body, as over HTTP. Out: the status and the body that a server would send. So bindings, hooks and
+//! proxies have one meaning whether they decide themselves or ask a server: what differs is who carries the request.
+
+use super::error::ServeError;
+use super::network::client::{ClientError, ClientReply};
+use super::request::JSON;
+use super::service::{Parts, Service};
+use super::settings::Settings;
+use super::{EVENT_INTERVAL, most_threads, router, upkeep};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request, Uri, header};
+use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::watch;
+use tower_service::Service as _;
+
+/// Answers requests of the API in this process. It has no address and opens no socket. Callers need no token: whoever
+/// has this value may do everything that a server without tokens lets its callers do.
+///
+/// Settings that are about the network (address, TLS, origins, authentication, webhooks) have no meaning here.
+/// Dropping it cuts off requests that are under way on other threads.
+///
+/// ```
+/// use celador_server::{ClientReply, InProcess, Parts, Settings, system_clock};
+/// use celador_store::{Database, Location};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+///
+/// let settings = Settings::new(vec!["examples/first-policy".into()]);
+/// let database = Database::open(&Location::Memory, &settings.limits.store)?;
+/// let desk = InProcess::open(settings, Parts { clock: system_clock()?, database, log: None })?;
+///
+/// let task = br#"{"id": "t-1", "namespace": "shop", "agent": "clerk", "user": {"id": "u-7"}}"#;
+/// assert_eq!(desk.send("POST", "/v1/tasks", &[], Some(task))?.status, 201);
+/// let call = br#"{"function": "payout", "arguments": {"amount": 40}}"#;
+/// let ClientReply { status, body } = desk.send("POST", "/v1/tasks/t-1/before", &[], Some(call))?;
+/// assert_eq!(status, 200);
+/// assert!(String::from_utf8(body)?.contains(r#""verdict":"allow""#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct InProcess {
+    router: Router,
+    service: Arc<Service>,
+    stop: watch::Sender<bool>,
+    /// Given up without waiting, as who drops this may be a task of another runtime.
+    runtime: Option<Runtime>,
+}
+
+impl InProcess {
+    /// Reads the manifests that the settings name. Nothing is done beside requests until [`keep_up`](Self::keep_up): a process that
+    /// answers one request and ends leaves the rest to others of the same store.
+    ///
+    /// # Errors
+    /// [`ServeError`], but for those of a network.
+    pub fn open(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
+        let runtime = Builder::new_multi_thread()
+            .enable_all()
+            .thread_name("celador")
+            .worker_threads(1)
+            .event_interval(EVENT_INTERVAL)
+            .max_blocking_threads(most_threads(&settings.limits))
+            .build()?;
+        let address = settings.address;
+        let service = Arc::new(Service::open(settings, parts, address)?);
+        let (stop, _) = watch::channel(false);
+        Ok(Self { router: router(&service), service, stop, runtime: Some(runtime) })
+    }
+
+    /// From now on does beside requests what a server does: looks at the files of manifests, denies reviews that have expired,
+    /// refuses calls that have waited too long, removes what is over its age. To be called once.
+    pub fn keep_up(&self) {
+        if let Some(runtime) = &self.runtime {
+            upkeep::keep_up(runtime.handle(), &self.service, &self.stop.subscribe());
+        }
+    }
+
+    /// Answers one request. A body is JSON; a path may have a query. May be called from many threads, and not from a task of an
+    /// asynchronous runtime, which it would stop: [`answer`](Self::answer) is for those.
+    ///
+    /// # Errors
+    /// [`ClientError::Text`] for what is no method, path or header, [`ClientError::TooLarge`] for an answer without end, as that of a
+    /// stream of reviews.
+    pub fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<ClientReply, ClientError> {
+        match &self.runtime {
+            Some(runtime) => {
+                runtime.block_on(answer(self.router.clone(), request(method, path, headers, body)?))
+            }
+            None => Err(ClientError::Broken(String::new())),
+        }
+    }
+
+    /// As [`send`](Self::send), for asynchronous callers, under any runtime.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    pub async fn answer(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<ClientReply, ClientError> {
+        let request = request(method, path, headers, body)?;
+        let Some(runtime) = &self.runtime else { return Err(ClientError::Broken(String::new())) };
+        let answering = runtime.spawn(answer(self.router.clone(), request));
+        answering.await.unwrap_or_else(|ended| Err(ClientError::Broken(ended.to_string())))
+    }
+}
+
+impl Drop for InProcess {
+    fn drop(&mut self) {
+        self.stop.send_replace(true);
+        self.service.tasks.feed.close();
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// The largest body of an answer, as of those that come over a network.
+const MAX_REPLY_BYTES: usize = 67_108_864;
+
+/// A request of this process to itself.
+fn request(
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+    body: Option<&[u8]>,
+) -> Result<Request<Body>, ClientError> {
+    let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
+    let path: Uri = path.parse().map_err(|_| ClientError::Text)?;
+    let mut request = Request::builder().method(method).uri(path).header(header::HOST, "localhost");
+    if body.is_some() {
+        request = request.header(header::CONTENT_TYPE, JSON);
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let body = body.map_or_else(Body::empty, |body| Body::from(body.to_vec()));
+    request.body(body).map_err(|_| ClientError::Text)
+}
+
+async fn answer(mut router: Router, request: Request<Body>) -> Result<ClientReply, ClientError> {
+    let Ok(response) = router.call(request).await;
+    let status = response.status().as_u16();
+    let body = to_bytes(response.into_body(), MAX_REPLY_BYTES).await.map_err(|_| ClientError::TooLarge)?;
+    Ok(ClientReply { status, body: body.to_vec() })
+}
