@@ -22,6 +22,7 @@ mod messages;
 mod operator;
 mod ready_policies;
 mod repl;
+mod reports;
 #[cfg(feature = "server")]
 mod reviews;
 mod run;

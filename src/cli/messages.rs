@@ -2,7 +2,8 @@
 
 use celador::cel::{Assumptions, JsonError};
 use celador::diagnostic::{Diagnostic, Standing};
-use celador::scenario::SnapshotError;
+use celador::scenario::{Mismatch, Report, SnapshotError};
+use serde_json::Value;
 use std::io;
 use std::path::Path;
 
@@ -40,6 +41,28 @@ pub(crate) fn cannot_create(path: &Path, error: &io::Error) -> String {
 
 pub(crate) fn cannot_write(error: &io::Error) -> String {
     format!("cannot write the output: {error}")
+}
+
+pub(crate) fn cannot_write_file(path: &Path, error: &io::Error) -> String {
+    format!("cannot write `{}`: {error}", path.display())
+}
+
+pub(crate) fn no_report_form() -> String {
+    "there are reports of the forms `junit=FILE`, `sarif=FILE` and `github`".to_owned()
+}
+
+pub(crate) fn no_report_file() -> String {
+    "the file is missing that the report goes to, as in `junit=results.xml`".to_owned()
+}
+
+pub(crate) fn mixed_output() -> String {
+    "annotations of GitHub are no JSON: `github=FILE` writes them into a file, `--format human` beside the text".to_owned()
+}
+
+/// What did not hold in a case: what is expected and what was found are those of the case's author.
+pub(crate) fn mismatch(report: &Report, Mismatch { key, expected, found, .. }: &Mismatch) -> String {
+    let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
+    format!("{}: `{key}` should be {} and is {}", report.name, shown(expected), shown(found))
 }
 
 /// A tool that a document of tools cannot have.

@@ -1,5 +1,6 @@
 //! `celador test`: cases, each failure with what was expected and what was found.
 
+use super::reports::{Results, Wanted};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
 use celador::scenario::{Runner, Summary, load_cases};
@@ -16,6 +17,7 @@ Examples:
   celador test policies/                          all cases below a folder
   celador test policies/support-desk/cases/refund-needs-ticket.yaml
   celador test policies/ --filter refund          only cases with `refund` in their name
+  celador test policies/ --report junit=results.xml
   celador test policies/ --format json | jq 'select(.outcome != \"passed\")'
 
 The last line is always `N passed, M failed`. Cases that need what the engine does not have yet are
@@ -30,6 +32,9 @@ pub(crate) struct Arguments {
     /// Only cases whose name contains this text
     #[arg(long, value_name = "TEXT")]
     filter: Option<String>,
+
+    #[command(flatten)]
+    reports: Wanted,
 }
 
 impl Arguments {
@@ -38,7 +43,7 @@ impl Arguments {
         let loaded =
             load_cases(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         let mut runner = Runner::new(limits);
-        let mut summary = Summary::default();
+        let (mut summary, mut results) = (Summary::default(), Results::default());
         for case in loaded {
             let name = case.as_ref().map_or_else(|report| report.name.as_str(), |case| &case.name.text);
             if !self.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str())) {
@@ -46,6 +51,7 @@ impl Arguments {
             }
             let report = case.map_or_else(|report| report, |case| runner.run(&case));
             summary.add(&report);
+            results.add_case(&report);
             match screen.format() {
                 Format::Human => {
                     let text = report.render(&screen.palette());
@@ -57,6 +63,8 @@ impl Arguments {
         if summary == Summary::default() {
             return Err(Failure::Unusable(messages::no_cases(self.filter.as_deref())));
         }
+        // ahead of the counts, which stay the last line
+        self.reports.write(&results, screen)?;
         match screen.format() {
             Format::Human => screen.text(&summary.render())?,
             Format::Json => screen.json("summary", summary.to_json())?,

@@ -3,6 +3,7 @@
 mod cost;
 mod reads;
 
+use super::reports::{Results, Wanted};
 use super::{ExitCode, Failure, Format, Screen};
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
@@ -25,6 +26,7 @@ Examples:
   celador check agent.yaml tools/ --strict
   celador check policies/support-desk --cost
   celador check policies/support-desk --reads
+  celador check policies --report sarif=celador.sarif --report github
   celador check policies --format json | jq 'select(.severity == \"error\")'
 
 A warning that may lose a rule is refused, here as by `serve`, `run` and `test` (docs/findings.md).
@@ -48,6 +50,9 @@ pub(crate) struct Arguments {
     /// Also list of which calls the decision on each function reads: it waits for those that are still open
     #[arg(long)]
     reads: bool,
+
+    #[command(flatten)]
+    reports: Wanted,
 }
 
 impl Arguments {
@@ -72,7 +77,8 @@ impl Arguments {
         if self.reads {
             reads::list(&policies, screen)?;
         }
-        let files = files_with_manifests(&catalog, &findings);
+        let names = files_with_manifests(&catalog, &findings);
+        let files = names.len();
         let errors = findings.iter().filter(|finding| finding.is_error()).count();
         let warnings = findings.len().saturating_sub(errors);
         let warnings_that = |standing: fn(&Standing) -> bool| {
@@ -99,6 +105,8 @@ impl Arguments {
                 screen.json("summary", counts)?;
             }
         }
+        let results = Results::of_check(names.into_iter(), &findings, self.strict);
+        self.reports.write(&results, screen)?;
         let valid = errors == 0 && refused == 0 && !(self.strict && warnings > allowed);
         Ok(if valid { ExitCode::Yes } else { ExitCode::Invalid })
     }
@@ -119,10 +127,10 @@ fn in_order(findings: &mut [Diagnostic]) {
     });
 }
 
-/// How many files hold manifests, or something that is wrong; cases and recorded tasks beside them do not count.
-fn files_with_manifests(catalog: &Catalog, findings: &[Diagnostic]) -> usize {
+/// The files that hold manifests, or something that is wrong; cases and recorded tasks beside them do not count.
+fn files_with_manifests<'f>(catalog: &'f Catalog, findings: &'f [Diagnostic]) -> BTreeSet<&'f str> {
     let places = catalog.places().chain(findings.iter().map(|finding| &finding.place));
-    places.map(|place| place.source.name()).collect::<BTreeSet<_>>().len()
+    places.map(|place| place.source.name()).collect()
 }
 
 fn plural(count: usize, noun: &str) -> String {
