@@ -11,8 +11,9 @@ use celador::cel::Timestamp;
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
-use celador::manifest::load::{File, LoadError, Stamp, stamps};
+use celador::manifest::load::{File, FileOrigin, LoadError, Stamp, stamps};
 use celador::manifest::{Catalog, load};
+use celador::source::Source;
 use celador_store::ManifestSet;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -22,6 +23,8 @@ use tracing::warn;
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
+    /// Held as texts: they are the same at every look.
+    texts: Vec<Source>,
     limits: EngineLimits,
     served: RwLock<Arc<Served>>,
     /// The file of digests that the publisher writes last, if there is to be one.
@@ -101,18 +104,19 @@ pub(super) struct Status {
 }
 
 impl Manifests {
-    /// The manifests at these paths.
+    /// The manifests at these paths, and these texts.
     ///
     /// # Errors
     /// Paths that cannot be read, manifests with errors.
     pub(super) fn open(
         paths: &[PathBuf],
+        texts: &[Source],
         digests: Option<PathBuf>,
         limits: EngineLimits,
         now: Timestamp,
     ) -> Result<Self, ServeError> {
         let stamps = stamps(paths)?;
-        let (files, catalog, mut findings) = read(paths, &limits)?;
+        let (files, catalog, mut findings) = read(paths, texts, &limits)?;
         if let Some(path) = &digests {
             digest_list::check(path, &files).map_err(|what| ServeError::file(path, what))?;
         }
@@ -127,7 +131,8 @@ impl Manifests {
         let state = State { stamps, seen: None, serving, problem: None };
         let served = Served { engine, set: Arc::new(ManifestSet::of(&files)) };
         let (paths, served) = (paths.to_vec(), RwLock::new(Arc::new(served)));
-        let manifests = Self { paths, limits, served, digests, state: Mutex::new(state) };
+        let texts = texts.to_vec();
+        let manifests = Self { paths, texts, limits, served, digests, state: Mutex::new(state) };
         manifests.state().stamps = manifests.stamps();
         Ok(manifests)
     }
@@ -172,7 +177,8 @@ impl Manifests {
 
     /// The digest of all files; none if they cannot be read.
     fn content(&self) -> Option<String> {
-        let (files, _) = load(&self.paths, &self.limits).ok()?;
+        let (mut files, _) = load(&self.paths, &self.limits).ok()?;
+        files.extend(named(&self.texts));
         Some(digest_of(&files))
     }
 
@@ -207,7 +213,7 @@ impl Manifests {
             let refused = findings.iter().filter(|finding| finding.is_refused());
             Setback { since: now.to_string(), message, findings: refused.cloned().collect() }
         };
-        let read = read(&self.paths, &self.limits);
+        let read = read(&self.paths, &self.texts, &self.limits);
         let (files, catalog, mut findings) = read.map_err(|error| setback(Some(error.to_string()), &[]))?;
         if let Some(path) = &self.digests {
             let checked = digest_list::check(path, &files);
@@ -251,12 +257,19 @@ fn digest_of(files: &[File]) -> String {
 
 fn read(
     paths: &[PathBuf],
+    texts: &[Source],
     limits: &EngineLimits,
 ) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {
-    let (files, mut findings) = load(paths, limits)?;
+    let (mut files, mut findings) = load(paths, limits)?;
+    files.extend(named(texts));
     let (catalog, read) = Catalog::parse(&files, limits);
     findings.extend(read);
     Ok((files, catalog, findings))
+}
+
+/// Texts, each as a file that somebody has named.
+fn named(texts: &[Source]) -> impl Iterator<Item = File> {
+    texts.iter().map(|source| File { source: source.clone(), origin: FileOrigin::Named })
 }
 
 impl Serving {
@@ -298,7 +311,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
-        let manifests = Manifests::open(&paths, None, EngineLimits::default(), now)?;
+        let manifests = Manifests::open(&paths, &[], None, EngineLimits::default(), now)?;
         let digest = || manifests.status().serving.digest;
         let first = digest();
         assert!(manifests.poll(now).is_none());

@@ -67,6 +67,7 @@ impl Service {
         let origins = Origins::new(&settings, address, authority.is_required())?;
         let manifests = Arc::new(Manifests::open(
             &settings.policies,
+            &settings.texts,
             settings.manifest_digests.clone(),
             settings.limits.store.engine,
             clock(),
