@@ -39,6 +39,11 @@ impl Error {
         Self::new(ErrorKind::Misuse, code, message)
     }
 
+    /// A mistake of the engine.
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::Internal, "internal", message)
+    }
+
     pub(crate) fn new(
         kind: ErrorKind,
         code: impl Into<Cow<'static, str>>,

@@ -2,6 +2,7 @@
 //!
 //! In: a text and values. Out: a value, or what is wrong, with carets under the text. Nothing of a task changes.
 
+use crate::flaw::EXPRESSION;
 use crate::{Error, Flaw};
 use celador::Timestamp;
 use celador::cel::{Activation, Env, EnvBuilder, EvalLimits, Issue, Json, LANGUAGE, Program, Stop, Type};
@@ -23,9 +24,6 @@ pub struct Tryout {
     /// The value of `output`.
     pub output: Option<Json>,
 }
-
-/// The name under which an expression stands in diagnostics.
-pub(crate) const NAME: &str = "expression";
 
 pub(crate) fn scope(word: &str) -> Result<Scope, Error> {
     let found = SCOPES.iter().find(|(name, _)| *name == word).map(|(_, scope)| *scope);
@@ -90,13 +88,13 @@ pub fn evaluate(expression: &str, variables: &[(String, Json)]) -> Result<Json, 
 }
 
 pub(crate) fn located(issues: &[Issue], text: &str) -> Vec<Diagnostic> {
-    let embedded = Embedded::alone(NAME, text);
+    let embedded = Embedded::alone(EXPRESSION, text);
     issues.iter().map(|issue| issue.locate(&embedded)).collect()
 }
 
 /// An expression that has no value, with a caret under what went wrong.
 pub(crate) fn failed(code: &str, message: String, text: &str, span: Span) -> Error {
-    let place = Embedded::alone(NAME, text).locate(span);
+    let place = Embedded::alone(EXPRESSION, text).locate(span);
     let flaw = Flaw::of(&Diagnostic::error("failed", message, place));
     let shown = flaw.shown.replacen("error[failed]", &format!("error[{code}]"), 1);
     let flaw = Flaw { code: code.to_owned(), shown: shown.clone(), ..flaw };

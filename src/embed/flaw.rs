@@ -12,6 +12,9 @@ use celador::{
 use serde::Deserialize;
 use serde::Serialize;
 
+/// The name under which an expression stands in diagnostics.
+pub(crate) const EXPRESSION: &str = "expression";
+
 /// One problem in manifests, policies or an expression.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Flaw {
@@ -82,7 +85,7 @@ impl Flaw {
     /// A finding of a server about this expression.
     #[cfg(feature = "stores")]
     pub(crate) fn told(issue: ToldIssue, text: &str) -> Self {
-        let place = Embedded::alone(crate::expression::NAME, text).locate(span_within(issue.span, text));
+        let place = Embedded::alone(EXPRESSION, text).locate(span_within(issue.span, text));
         let mut found = Diagnostic::error("finding", issue.message, place);
         if issue.severity == "warning" {
             found.severity = Severity::Warning;

@@ -9,7 +9,7 @@
 //! use celador::{Call, User};
 //! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 //!
-//! let policies = Policies::load(&["examples/first-policy/agent.yaml".into(), "examples/first-policy/tools".into()], Place::Memory, system_clock())?;
+//! let policies = Policies::load(&["examples/first-policy".into()], Place::Memory, system_clock())?;
 //! let agent = policies.agent(Some("shop/clerk"), Vec::new())?;
 //! let user = User { id: "u-7".into(), ..User::default() };
 //! let task = agent.task(TaskWish { id: Some("thread-7".into()), user, ..TaskWish::default() })?;

@@ -81,7 +81,10 @@ impl Task {
         match &self.kept {
             Kept::Memory(memory, held) => {
                 let came = memory.step(held, step)?;
-                wait.map_or(Ok(came.clone()), |wait| wait_for(memory, held, came, wait))
+                match wait {
+                    Some(wait) => wait_for(memory, held, came, wait),
+                    None => Ok(came),
+                }
             }
             #[cfg(feature = "stores")]
             Kept::Desk(desk) => desk.step(&self.id, &step, wait),
