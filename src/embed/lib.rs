@@ -5,11 +5,11 @@
 //! the engine decides on the task where it lies; stores and servers are asked by the requests of the HTTP API.
 //!
 //! ```
-//! use celador_embed::{Place, Policies, Source, TaskWish, system_clock};
+//! use celador_embed::{Mode, Place, Policies, Source, TaskWish, system_clock};
 //! use celador::{Call, User};
 //! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 //!
-//! let policies = Policies::load(&["examples/first-policy".into()], Place::Memory, system_clock())?;
+//! let policies = Policies::load(&["examples/first-policy".into()], Mode::Enforce, Place::Memory, system_clock())?;
 //! let agent = policies.agent(Some("shop/clerk"), Vec::new())?;
 //! let user = User { id: "u-7".into(), ..User::default() };
 //! let task = agent.task(TaskWish { id: Some("thread-7".into()), user, ..TaskWish::default() })?;
@@ -57,6 +57,9 @@ pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, Revi
 pub use sources::{Source, check};
 pub use step::Step;
 pub use task::Task;
+
+/// Whether rules stop what they are against, or only say that they would.
+pub use celador::manifest::mode::Mode;
 
 use celador::Timestamp;
 use std::sync::Arc;

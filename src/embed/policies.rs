@@ -13,6 +13,7 @@ use crate::{Clock, Error, Flaw, tools};
 use celador::context::Runtime;
 use celador::digest::Digest;
 use celador::engine::Engine;
+use celador::manifest::mode::Mode;
 use celador::task::{Parent, Retain, StartTask, User};
 use celador::{BroughtTool, EngineLimits};
 use serde_json::json;
@@ -51,6 +52,7 @@ struct Shared {
     /// Nothing where a server has them.
     loaded: Option<Loaded>,
     place: Place,
+    mode: Mode,
     memory: Arc<Memory>,
     clock: Clock,
     #[cfg(feature = "stores")]
@@ -99,7 +101,7 @@ impl Policies {
     ///
     /// # Errors
     /// What is refused, with each place; a path that cannot be read. No source, unless the place is a server, which has its own.
-    pub fn load(sources: &[Source], place: Place, clock: Clock) -> Result<Self, Error> {
+    pub fn load(sources: &[Source], mode: Mode, place: Place, clock: Clock) -> Result<Self, Error> {
         let is_server = place.is_server();
         let loaded = match sources {
             [] if is_server => None,
@@ -113,12 +115,13 @@ impl Policies {
                 let message = "a server has manifests of its own: `celador serve` is given their paths";
                 return Err(Error::misuse("bad_request", message));
             }
-            sources => Some(Loaded::of(Sources::open(sources, EngineLimits::default())?)),
+            sources => Some(Loaded::of(Sources::open(sources, mode, EngineLimits::default())?)),
         };
         let memory = Arc::new(Memory::new(clock.clone()));
         let shared = Shared {
             loaded,
             place,
+            mode,
             memory,
             clock,
             #[cfg(feature = "stores")]
@@ -137,6 +140,7 @@ impl Policies {
         name: &str,
         tools: Vec<BroughtTool>,
         policies: &[Source],
+        mode: Mode,
         place: Place,
         clock: Clock,
     ) -> Result<Agent, Error> {
@@ -144,12 +148,12 @@ impl Policies {
             return Err(Error::misuse("bad_request", "expected the name of an agent as `namespace/name`"));
         };
         if place.is_server() {
-            let policies = Self::load(policies, place, clock)?;
+            let policies = Self::load(policies, mode, place, clock)?;
             return policies.agent(Some(name), tools);
         }
         let mut sources = vec![tools::manifests(namespace, agent, &tools)];
         sources.extend_from_slice(policies);
-        Self::load(&sources, place, clock)?.agent(Some(name), Vec::new())
+        Self::load(&sources, mode, place, clock)?.agent(Some(name), Vec::new())
     }
 
     /// An agent by its names (`shop/desk`), by its name where only one agent has it, or the only one. The tools are brought with each task.
@@ -222,7 +226,7 @@ impl Policies {
             Place::Store(store) => {
                 let texts = self.0.loaded.as_ref().map(|loaded| loaded.texts.clone());
                 let none = || Error::misuse("bad_request", "a store needs manifests: load some");
-                Desk::open(store, texts.ok_or_else(none)?, self.0.clock.clone())?
+                Desk::open(store, texts.ok_or_else(none)?, self.0.mode, self.0.clock.clone())?
             }
             Place::Server { address, token } => Desk::connect(address, token.as_deref())?,
         });

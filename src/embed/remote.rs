@@ -11,6 +11,7 @@ use crate::step::Step;
 use crate::{Clock, Error, ErrorKind, Flaw};
 use celador::BroughtTool;
 use celador::cel::Json;
+use celador::manifest::mode::Mode;
 use celador::source::Source;
 use celador::task::{
     CallId, DecidedCall, DecidedKind, Decision, Parent, QuestionId, Ran, Request, User, Verdict,
@@ -66,11 +67,12 @@ impl<'t> From<&'t User> for ToldUser<'t> {
 
 impl Desk {
     /// The store of these manifests.
-    pub(crate) fn open(store: &str, texts: Vec<Source>, clock: Clock) -> Result<Self, Error> {
+    pub(crate) fn open(store: &str, texts: Vec<Source>, mode: Mode, clock: Clock) -> Result<Self, Error> {
         let unusable = |error: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Store, "store_unavailable", format!("the store cannot be opened: {error}"))
         };
-        let settings = Settings { texts, watch: None, ..Settings::new(Vec::new()) };
+        let observe = mode == Mode::Observe;
+        let settings = Settings { texts, observe, watch: None, ..Settings::new(Vec::new()) };
         let location = Location::parse(store);
         let database = Database::open(&location, &settings.limits.store).map_err(|error| unusable(&error))?;
         let parts = Parts { clock, database, log: None };

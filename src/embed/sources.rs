@@ -7,6 +7,7 @@ use crate::{Error, Flaw};
 use celador::diagnostic::Diagnostic;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin, load};
+use celador::manifest::mode::Mode;
 use celador::source::Source as Text;
 use celador::{Engine, EngineLimits};
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Reads, links and compiles; what is wrong with the texts is among the findings.
-    pub(crate) fn read(sources: &[Source], limits: EngineLimits) -> Result<Self, Error> {
+    pub(crate) fn read(sources: &[Source], mode: Mode, limits: EngineLimits) -> Result<Self, Error> {
         let mut paths = Vec::new();
         let mut texts = Vec::new();
         for source in sources {
@@ -69,7 +70,10 @@ impl Sources {
         files.append(&mut texts);
         let (catalog, read) = Catalog::parse(&files, &limits);
         findings.extend(read);
-        let (engine, compiled) = Engine::from_catalog(&catalog, limits);
+        let (engine, compiled) = match mode {
+            Mode::Enforce => Engine::from_catalog(&catalog, limits),
+            Mode::Observe => Engine::observing_from_catalog(&catalog, limits),
+        };
         findings.extend(compiled);
         Ok(Self {
             #[cfg(feature = "stores")]
@@ -81,8 +85,8 @@ impl Sources {
     }
 
     /// The same if each agent may run.
-    pub(crate) fn open(sources: &[Source], limits: EngineLimits) -> Result<Self, Error> {
-        let mut read = Self::read(sources, limits)?;
+    pub(crate) fn open(sources: &[Source], mode: Mode, limits: EngineLimits) -> Result<Self, Error> {
+        let mut read = Self::read(sources, mode, limits)?;
         if read.findings.iter().any(Diagnostic::is_refused) || !read.engine.is_whole() {
             read.findings.retain(Diagnostic::is_refused);
             return Err(Error::refused(read.findings));
@@ -96,5 +100,5 @@ impl Sources {
 /// # Errors
 /// A path that cannot be read.
 pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
-    Ok(Sources::read(sources, EngineLimits::default())?.findings.iter().map(Flaw::of).collect())
+    Ok(Sources::read(sources, Mode::Enforce, EngineLimits::default())?.findings.iter().map(Flaw::of).collect())
 }

@@ -258,6 +258,10 @@ class Decision:
     @property
     def observed(self) -> tuple[ObservedStep, ...]: ...
     @property
+    def enforced(self) -> dict[str, Any] | None:
+        """What would have come of it, where policies were loaded with `observe=True` and the operation would not have gone on as it came."""
+
+    @property
     def delay(self) -> float | None:
         """The seconds to wait before the call is carried out."""
 
@@ -591,11 +595,15 @@ def load(
     store: str | PathLike[str] | None = None,
     server: str | None = None,
     token: str | None = None,
+    observe: bool = False,
 ) -> Policies:
     """Loads manifests and policies: files, folders, texts.
 
     `store` or `server` say where the tasks of its agents are kept; without either they are in the memory of this process. A server has
     manifests of its own, so that `load(server="http://127.0.0.1:8717", token=…)` takes none.
+
+    With `observe` nothing is stopped or changed, and each decision says in `enforced` what would have come of it; a server has its own
+    `--observe`.
 
     Raises `LoadError` for manifests that are refused: for an error, or for a warning that may lose a rule."""
 
@@ -607,6 +615,7 @@ def agent_for(
     store: str | PathLike[str] | None = None,
     server: str | None = None,
     token: str | None = None,
+    observe: bool = False,
 ) -> Agent:
     """An agent with these tools and no manifest of its own: what its calls may do, the policies say.
 

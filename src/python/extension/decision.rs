@@ -169,6 +169,11 @@ impl Decision {
     }
 
     #[getter]
+    fn enforced<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        giving::written(py, &self.decided.decision.enforced)
+    }
+
+    #[getter]
     #[expect(clippy::cast_precision_loss, reason = "a delay of 2^53 milliseconds is 285,000 years")]
     fn delay(&self) -> Option<f64> {
         let millis = self.decided.decision.terms.as_ref()?.delay_ms?;

@@ -23,21 +23,23 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (*manifests, store=None, server=None, token=None))]
+#[pyo3(signature = (*manifests, store=None, server=None, token=None, observe=false))]
 fn load(
     py: Python<'_>,
     manifests: &Bound<'_, PyTuple>,
     store: Option<&Bound<'_, PyAny>>,
     server: Option<String>,
     token: Option<String>,
+    observe: bool,
 ) -> PyResult<Policies> {
     let sources = wishes::sources(manifests.iter())?;
     let place = wishes::place(store, server, token)?.unwrap_or_default();
-    long_door(py, || embed::Policies::load(&sources, place, embed::system_clock())).map(Policies)
+    long_door(py, || embed::Policies::load(&sources, mode(observe), place, embed::system_clock())).map(Policies)
 }
 
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
 #[pyfunction]
-#[pyo3(signature = (tools, policies=None, *, name="agents/agent", store=None, server=None, token=None))]
+#[pyo3(signature = (tools, policies=None, *, name="agents/agent", store=None, server=None, token=None, observe=false))]
 fn agent_for(
     py: Python<'_>,
     tools: &Bound<'_, PyAny>,
@@ -46,12 +48,17 @@ fn agent_for(
     store: Option<&Bound<'_, PyAny>>,
     server: Option<String>,
     token: Option<String>,
+    observe: bool,
 ) -> PyResult<Agent> {
     let tools = wishes::tools(Some(tools))?;
     let sources = policies.map(wishes::one_or_more).transpose()?.unwrap_or_default();
     let place = wishes::place(store, server, token)?.unwrap_or_default();
     let clock = embed::system_clock();
-    long_door(py, || embed::Policies::agent_for(name, tools, &sources, place, clock)).map(Agent)
+    long_door(py, || embed::Policies::agent_for(name, tools, &sources, mode(observe), place, clock)).map(Agent)
+}
+
+fn mode(observe: bool) -> embed::Mode {
+    if observe { embed::Mode::Observe } else { embed::Mode::Enforce }
 }
 
 #[pyfunction]
