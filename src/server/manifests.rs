@@ -11,8 +11,10 @@ use celador::cel::Timestamp;
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
-use celador::manifest::load::{File, LoadError, Stamp, stamps};
+use celador::manifest::load::{File, FileOrigin, LoadError, Stamp, stamps};
+use celador::manifest::mode::Mode;
 use celador::manifest::{Catalog, load};
+use celador::source::Source;
 use celador_store::ManifestSet;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -22,6 +24,9 @@ use tracing::warn;
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
+    /// Held as texts: they are the same at every look.
+    texts: Vec<Source>,
+    mode: Mode,
     limits: EngineLimits,
     served: RwLock<Arc<Served>>,
     /// The file of digests that the publisher writes last, if there is to be one.
@@ -74,6 +79,8 @@ pub(super) struct Serving {
     files: Vec<String>,
     /// The agents, in the order of their names.
     agents: Vec<AgentName>,
+    /// Whether nothing is stopped, and decisions tell what would have been.
+    observe: bool,
     /// The warnings that may lose a rule and that comments in the files allow, each with its reason.
     pub(super) allowed: Vec<Diagnostic>,
 }
@@ -101,33 +108,42 @@ pub(super) struct Status {
 }
 
 impl Manifests {
-    /// The manifests at these paths.
+    /// The manifests at these paths, and these texts.
     ///
     /// # Errors
     /// Paths that cannot be read, manifests with errors.
     pub(super) fn open(
         paths: &[PathBuf],
+        texts: &[Source],
         digests: Option<PathBuf>,
+        mode: Mode,
         limits: EngineLimits,
         now: Timestamp,
     ) -> Result<Self, ServeError> {
         let stamps = stamps(paths)?;
-        let (files, catalog, mut findings) = read(paths, &limits)?;
+        let (files, catalog, mut findings) = read(paths, texts, &limits)?;
         if let Some(path) = &digests {
             digest_list::check(path, &files).map_err(|what| ServeError::file(path, what))?;
         }
-        let (engine, compiled) = Engine::from_catalog(&catalog, limits);
+        let (engine, compiled) = match mode {
+            Mode::Enforce => Engine::from_catalog(&catalog, limits),
+            Mode::Observe => Engine::observing_from_catalog(&catalog, limits),
+        };
         findings.extend(compiled);
         tell(&findings);
+        if mode == Mode::Observe {
+            warn!("nothing is stopped: decisions tell what would have been");
+        }
         if findings.iter().any(Diagnostic::is_refused) {
             findings.retain(Diagnostic::is_refused);
             return Err(ServeError::Invalid(findings));
         }
-        let serving = Serving::of(&files, &catalog, &findings, now);
+        let serving = Serving::of(&files, &catalog, mode, &findings, now);
         let state = State { stamps, seen: None, serving, problem: None };
         let served = Served { engine, set: Arc::new(ManifestSet::of(&files)) };
         let (paths, served) = (paths.to_vec(), RwLock::new(Arc::new(served)));
-        let manifests = Self { paths, limits, served, digests, state: Mutex::new(state) };
+        let texts = texts.to_vec();
+        let manifests = Self { paths, texts, mode, limits, served, digests, state: Mutex::new(state) };
         manifests.state().stamps = manifests.stamps();
         Ok(manifests)
     }
@@ -172,7 +188,8 @@ impl Manifests {
 
     /// The digest of all files; none if they cannot be read.
     fn content(&self) -> Option<String> {
-        let (files, _) = load(&self.paths, &self.limits).ok()?;
+        let (mut files, _) = load(&self.paths, &self.limits).ok()?;
+        files.extend(named(&self.texts));
         Some(digest_of(&files))
     }
 
@@ -207,7 +224,7 @@ impl Manifests {
             let refused = findings.iter().filter(|finding| finding.is_refused());
             Setback { since: now.to_string(), message, findings: refused.cloned().collect() }
         };
-        let read = read(&self.paths, &self.limits);
+        let read = read(&self.paths, &self.texts, &self.limits);
         let (files, catalog, mut findings) = read.map_err(|error| setback(Some(error.to_string()), &[]))?;
         if let Some(path) = &self.digests {
             let checked = digest_list::check(path, &files);
@@ -222,7 +239,7 @@ impl Manifests {
         }
         let served = Arc::new(Served { engine, set: Arc::new(ManifestSet::of(&files)) });
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
-        Ok(Serving::of(&files, &catalog, &findings, now))
+        Ok(Serving::of(&files, &catalog, self.mode, &findings, now))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -251,16 +268,23 @@ fn digest_of(files: &[File]) -> String {
 
 fn read(
     paths: &[PathBuf],
+    texts: &[Source],
     limits: &EngineLimits,
 ) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {
-    let (files, mut findings) = load(paths, limits)?;
+    let (mut files, mut findings) = load(paths, limits)?;
+    files.extend(named(texts));
     let (catalog, read) = Catalog::parse(&files, limits);
     findings.extend(read);
     Ok((files, catalog, findings))
 }
 
+/// Texts, each as a file that somebody has named.
+fn named(texts: &[Source]) -> impl Iterator<Item = File> {
+    texts.iter().map(|source| File { source: source.clone(), origin: FileOrigin::Named })
+}
+
 impl Serving {
-    fn of(files: &[File], catalog: &Catalog, findings: &[Diagnostic], now: Timestamp) -> Self {
+    fn of(files: &[File], catalog: &Catalog, mode: Mode, findings: &[Diagnostic], now: Timestamp) -> Self {
         let mut agents: Vec<(String, String)> = catalog
             .agents()
             .iter()
@@ -273,6 +297,7 @@ impl Serving {
             loaded_at: now.to_string(),
             files: files.iter().map(|file| file.source.name().to_owned()).collect(),
             agents: agents.into_iter().map(|(namespace, name)| AgentName { namespace, name }).collect(),
+            observe: mode == Mode::Observe,
             allowed: findings.iter().filter(is_allowed).cloned().collect(),
         }
     }
@@ -283,6 +308,7 @@ mod tests {
     use super::Manifests;
     use celador::cel::Timestamp;
     use celador::limits::EngineLimits;
+    use celador::manifest::mode::Mode;
     use std::fs;
 
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
@@ -298,7 +324,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
-        let manifests = Manifests::open(&paths, None, EngineLimits::default(), now)?;
+        let manifests = Manifests::open(&paths, &[], None, Mode::Enforce, EngineLimits::default(), now)?;
         let digest = || manifests.status().serving.digest;
         let first = digest();
         assert!(manifests.poll(now).is_none());

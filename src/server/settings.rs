@@ -5,6 +5,7 @@
 use super::limits::ServerLimits;
 use celador::Retain;
 use celador::cel::Json;
+use celador::source::Source;
 use celador_store::Retention;
 use celador_store::conversation;
 use celador_store::conversation::aletheia::ContextPlace;
@@ -53,9 +54,14 @@ pub struct Settings {
     pub address: SocketAddr,
     /// Manifest files, and folders to search for them.
     pub policies: Vec<PathBuf>,
+    /// Manifests that are held as texts, beside those of the files: of a program that makes them, or has read them already.
+    pub texts: Vec<Source>,
     /// A file of digests as `sha256sum` writes it, which the publisher of manifests writes last: manifests are served only
     /// if they are exactly those that it lists. Without it, manifests are taken when two looks see the same.
     pub manifest_digests: Option<PathBuf>,
+    /// Whether nothing is stopped: each decision lets the operation by, with the arguments and results that it came with, and tells in
+    /// `enforced` and `observed` what would have come of it. Former manifests, under which tasks go on, are observed as well.
+    pub observe: bool,
     /// Whether tasks that are under way go over to new manifests when other ones are served.
     pub live_tasks: LiveTasks,
     /// How much of its calls each task keeps that it begins: the wish of whoever runs the server, and of nobody who begins a task.
@@ -257,7 +263,9 @@ impl Settings {
         Self {
             address: DEFAULT_ADDRESS,
             policies,
+            texts: Vec::new(),
             manifest_digests: None,
+            observe: false,
             allow_unlock: false,
             allow_plain_claims: false,
             default_agents: BTreeMap::new(),

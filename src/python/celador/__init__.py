@@ -41,7 +41,7 @@ from celador._celador import (
 from celador._errors import CeladorError, Denied, InternalError, LoadError, MisuseError, StoreError
 from celador._guard import Call, current_task, guard
 
-_TYPES = ("CallReport", "CallRequest", "Json", "Kind", "ReviewState", "Scope", "Source", "Status", "Tool", "User", "Verdict")
+_TYPES = ("CallReport", "CallRequest", "Json", "Kind", "Person", "ReviewState", "Scope", "Source", "Status", "Tool", "User", "Verdict")
 
 __all__ = [
     "Agent",

@@ -47,6 +47,15 @@ def _exit(task: Task) -> None:
     _current.set(tuple(tasks))
 
 
+async def _enter_soon(task: Task) -> Task:
+    _enter(task)
+    return task
+
+
+async def _exit_soon(task: Task) -> None:
+    _exit(task)
+
+
 class Call:
     """A call as a block. It is entered where the call is let through; what `result` is then is reported at its end."""
 
@@ -156,6 +165,13 @@ def guard_with(task_of: Callable[[], Task], function: F, name: str | None) -> F:
         return call.value
 
     return guarded  # type: ignore[return-value]
+
+
+def guard_of(task: Task, function: F | None, name: str | None) -> Any:
+    """`Task.guard`: as `guard`, on this task."""
+    if function is not None:
+        return guard_with(lambda: task, function, name)
+    return lambda function: guard_with(lambda: task, function, name)
 
 
 def _answered(denied: Denied) -> Any:
