@@ -64,7 +64,7 @@ struct Loaded {
     agents: Vec<(String, String)>,
     warnings: Vec<Flaw>,
     #[cfg(feature = "stores")]
-    texts: Vec<celador::source::Source>,
+    texts: Vec<celador::manifest::load::File>,
 }
 
 /// An agent under its policies.
@@ -103,6 +103,12 @@ impl Policies {
     /// What is refused, with each place; a path that cannot be read. No source, unless the place is a server, which has its own.
     pub fn load(sources: &[Source], mode: Mode, place: Place, clock: Clock) -> Result<Self, Error> {
         let is_server = place.is_server();
+        if is_server && mode == Mode::Observe {
+            return Err(Error::misuse(
+                "bad_request",
+                "a server observes by an option of its own: `celador serve --observe`",
+            ));
+        }
         let loaded = match sources {
             [] if is_server => None,
             [] => {
@@ -132,28 +138,33 @@ impl Policies {
 
     /// An agent that nobody wrote a manifest for: it has these tools, and what its calls may do the policies say.
     ///
-    /// On a server the agent is one of the server's, and the tools are brought with each task.
+    /// Its name is what `applies_to` of policies is compared with. Without one its namespace is that of the policies, if they are all of one:
+    /// a policy is for the agents of its namespace where it does not say otherwise. On a server the agent is one of the server's, and the
+    /// tools are brought with each task.
     ///
     /// # Errors
     /// As [`Policies::load`], and tools whose schemas no value could be held to.
     pub fn agent_for(
-        name: &str,
+        name: Option<&str>,
         tools: Vec<BroughtTool>,
         policies: &[Source],
         mode: Mode,
         place: Place,
         clock: Clock,
     ) -> Result<Agent, Error> {
+        if place.is_server() {
+            return Self::load(policies, mode, place, clock)?.agent(name, tools);
+        }
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => format!("{}/agent", namespace_of(policies)?),
+        };
         let Some((namespace, agent)) = name.split_once('/') else {
             return Err(Error::misuse("bad_request", "expected the name of an agent as `namespace/name`"));
         };
-        if place.is_server() {
-            let policies = Self::load(policies, mode, place, clock)?;
-            return policies.agent(Some(name), tools);
-        }
         let mut sources = vec![tools::manifests(namespace, agent, &tools)];
         sources.extend_from_slice(policies);
-        Self::load(&sources, mode, place, clock)?.agent(Some(name), Vec::new())
+        Self::load(&sources, mode, place, clock)?.agent(Some(&name), Vec::new())
     }
 
     /// An agent by its names (`shop/desk`), by its name where only one agent has it, or the only one. The tools are brought with each task.
@@ -271,7 +282,7 @@ impl Loaded {
             agents,
             warnings: read.findings.iter().map(Flaw::of).collect(),
             #[cfg(feature = "stores")]
-            texts: read.files.into_iter().map(|file| file.source).collect(),
+            texts: read.files,
         }
     }
 
@@ -435,6 +446,19 @@ impl Policies {
     #[cfg(not(feature = "stores"))]
     fn made_up_id(&self) -> String {
         self.0.memory.next_id()
+    }
+}
+
+/// The namespace of policies that are all of one.
+fn namespace_of(policies: &[Source]) -> Result<String, Error> {
+    let read = Sources::read(policies, Mode::Enforce, EngineLimits::default())?;
+    let mut namespaces: Vec<String> =
+        read.catalog.policies().iter().map(|policy| policy.namespace.text.to_string()).collect();
+    namespaces.sort();
+    namespaces.dedup();
+    match &*namespaces {
+        [one] => Ok(one.clone()),
+        _ => Ok("agents".to_owned()),
     }
 }
 

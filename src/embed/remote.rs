@@ -11,8 +11,8 @@ use crate::step::Step;
 use crate::{Clock, Error, ErrorKind, Flaw};
 use celador::BroughtTool;
 use celador::cel::Json;
+use celador::manifest::load::File;
 use celador::manifest::mode::Mode;
-use celador::source::Source;
 use celador::task::{
     CallId, DecidedCall, DecidedKind, Decision, Parent, QuestionId, Ran, Request, User, Verdict,
 };
@@ -67,7 +67,7 @@ impl<'t> From<&'t User> for ToldUser<'t> {
 
 impl Desk {
     /// The store of these manifests.
-    pub(crate) fn open(store: &str, texts: Vec<Source>, mode: Mode, clock: Clock) -> Result<Self, Error> {
+    pub(crate) fn open(store: &str, texts: Vec<File>, mode: Mode, clock: Clock) -> Result<Self, Error> {
         let unusable = |error: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Store, "store_unavailable", format!("the store cannot be opened: {error}"))
         };

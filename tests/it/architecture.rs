@@ -101,6 +101,7 @@ fn every_file_says_what_it_is() {
         "benches/labels",
         "benches/load",
         "benches/peers/src",
+        "src/python/extension",
         "examples",
         "fuzz/fuzz_targets",
     ];

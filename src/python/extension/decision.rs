@@ -9,6 +9,7 @@ use crate::raising::long_door;
 use crate::review::Review;
 use celador::task::{DecidedKind, Request, Verdict};
 use celador_embed::{Decided, ReviewFilter, Several, Task};
+use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -33,10 +34,7 @@ fn decisions<'py>(py: Python<'py>, all: &[Decided], task: &Task) -> PyResult<Bou
     PyTuple::new(py, all.collect::<PyResult<Vec<_>>>()?)
 }
 
-fn tuple<'py, T: PyClass>(
-    py: Python<'py>,
-    all: impl Iterator<Item = T>,
-) -> PyResult<Bound<'py, PyTuple>>
+fn tuple<'py, T: PyClass>(py: Python<'py>, all: impl Iterator<Item = T>) -> PyResult<Bound<'py, PyTuple>>
 where
     T: Into<PyClassInitializer<T>>,
 {
@@ -62,7 +60,9 @@ impl Decision {
 
     #[getter]
     fn arguments<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        self.decided.arguments().map_or_else(|| Ok(PyDict::new(py).into_any()), |found| giving::json(py, found))
+        self.decided
+            .arguments()
+            .map_or_else(|| Ok(PyDict::new(py).into_any()), |found| giving::json(py, found))
     }
 
     #[getter]

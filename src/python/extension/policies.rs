@@ -18,12 +18,7 @@ pub(crate) struct Policies(pub(crate) Set);
 #[pymethods]
 impl Policies {
     #[pyo3(signature = (name=None, *, tools=None))]
-    fn agent(
-        &self,
-        py: Python<'_>,
-        name: Option<&str>,
-        tools: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Agent> {
+    fn agent(&self, py: Python<'_>, name: Option<&str>, tools: Option<&Bound<'_, PyAny>>) -> PyResult<Agent> {
         let tools = wishes::tools(tools)?;
         door(py, || self.0.agent(name, tools)).map(Agent)
     }

@@ -64,7 +64,7 @@ def test_a_turn_with_a_review(open_agent: Open, request: pytest.FixtureRequest) 
     (refund,) = results.decided
     assert (refund.verdict, refund.call, refund.function) == ("suspend", "call_2", "refund")
     assert refund.reviewer == "lead@example.com" and refund.asks == {"review": {"reviewer": "lead@example.com"}}
-    assert refund.decided_by is not None and refund.decided_by.file == "shop.yaml" and refund.decided_by.line > 0
+    assert refund.decided_by is not None and refund.decided_by.file.endswith("shop.yaml") and refund.decided_by.line > 0
     assert refund.steps[-1].outcome == "suspend"
     assert task.state in ("suspended", "active")
 
@@ -101,7 +101,7 @@ def test_a_turn_with_a_review(open_agent: Open, request: pytest.FixtureRequest) 
     # the same turn and result again change nothing
     again = turn_of(task)
     assert [call.verdict for call in again.calls] == ["rejected", "rejected"]
-    assert task.after("call_2", shop.refund(**refund.arguments)).value == {"paid": 20}
+    assert task.after("call_2", shop.refund(**refund.arguments)).verdict == "rejected"
     with pytest.raises(celador.MisuseError) as other:
         task.after("call_2", {"paid": 21})
     assert other.value.code == "other_result"
@@ -130,7 +130,7 @@ def test_what_a_person_denies_and_edits(open_agent: Open, request: pytest.Fixtur
     assert task.before("refund", {"order_id": "o1", "amount": 6}, id="c4")
     assert task.withdraw("c4").verdict == "block"
     assert task.withdraw("c1", ran="unknown").verdict == "block"
-    assert task.check("context.nope") and not task.check("context.capabilities.refund.count == 0")
+    assert task.check("context.nope") and not task.check("context.capabilities.refund.count_successful == 0")
     assert {offer["name"] for offer in task.offers()} == {"get_order", "refund"}
     assert task.context("agent")["agent"]["name"] == "desk"
 
