@@ -24,10 +24,10 @@
 //! | module | what |
 //! |---|---|
 //! | `error`, `flaw` | whose mistake something is; what is wrong with a text, place by place |
-//! | `sources`, `tools` | manifests and policies as a program has them; an agent of tools alone |
+//! | `sources`, `loaded`, `tools` | manifests and policies as a program has them, what is made of them, an agent of tools alone |
 //! | `step`, `decided`, `review` | the operations of a task as data, what they come to, what people are asked |
 //! | `expression`, `cases` | expressions that are tried out, cases that are run |
-//! | `memory`, `remote` | the places: this process; stores and servers (feature `stores`) |
+//! | `memory`, `remote`, `wire` | the places: this process; stores and servers (feature `stores`), and what is said to them |
 //! | `task`, `policies` | the door: tasks, agents, policies |
 
 #![forbid(unsafe_code)]
@@ -37,6 +37,7 @@ mod decided;
 mod error;
 mod expression;
 mod flaw;
+mod loaded;
 mod memory;
 mod policies;
 #[cfg(feature = "stores")]
@@ -46,6 +47,8 @@ mod sources;
 mod step;
 mod task;
 mod tools;
+#[cfg(feature = "stores")]
+mod wire;
 
 pub use cases::{CaseResult, run_cases};
 pub use decided::{Decided, Several, Stepped};
