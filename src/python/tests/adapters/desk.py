@@ -1,0 +1,109 @@
+"""The shop that all adapters are tried on: its policies, its tools, what a run came to.
+
+In: a row of `scenarios.yaml`. Out: an agent of Celador for it, four tools that note how they were called, and an `Outcome` to be compared.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import pathlib
+from collections.abc import Callable
+from typing import Any
+
+import celador
+import yaml
+
+HERE = pathlib.Path(__file__).parent
+SCENARIOS: list[dict[str, Any]] = yaml.safe_load((HERE / "scenarios.yaml").read_text())
+BY_NAME: dict[str, dict[str, Any]] = {scenario["name"]: scenario for scenario in SCENARIOS}
+
+
+def agent(scenario: dict[str, Any], **place: Any) -> celador.Agent:
+    """The desk under its policies, with the limits of the scenario."""
+    manifest = (HERE / "desk.yaml").read_text()
+    if limits := scenario.get("limits"):
+        manifest += f"limits: {limits!r}\n".replace("'", "")
+    return celador.load({"desk.yaml": manifest}, **place).agent("shop/desk")
+
+
+class ToolFailure(Exception):
+    """What a tool of the desk raises."""
+
+
+class Shop:
+    """The tools, as they would be without any framework. `ran` is what they were called with, in order."""
+
+    def __init__(self) -> None:
+        self.ran: list[list[Any]] = []
+
+    def get_order(self, order: str) -> dict[str, Any]:
+        """Looks an order up."""
+        self.ran.append(["get_order", {"order": order}])
+        if order == "broken":
+            raise ToolFailure("the order cannot be read")
+        return {"o1": {"status": "open", "total": 800}, "o2": {"status": "shipped", "card": "4111111111111111"}}[order]
+
+    def close_order(self, order: str) -> str:
+        """Closes an order."""
+        self.ran.append(["close_order", {"order": order}])
+        return "closed"
+
+    def refund(self, order: str, amount: float) -> dict[str, Any]:
+        """Pays money back."""
+        self.ran.append(["refund", {"order": order, "amount": amount}])
+        return {"paid": amount}
+
+    def send_mail(self, text: str, sender: str = "nobody") -> str:
+        """Sends a mail to the customer."""
+        self.ran.append(["send_mail", {"text": text, "sender": sender}])
+        return "sent"
+
+    @property
+    def tools(self) -> list[Callable[..., Any]]:
+        return [self.get_order, self.close_order, self.refund, self.send_mail]
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What a run came to, as each driver tells it."""
+
+    final: str | None = None
+    seen: dict[str, str] = dataclasses.field(default_factory=dict)
+    """What the model was told of each call, by the id of the call."""
+    prompts: str = ""
+    """All that the model was sent, as one text."""
+    streamed: str = ""
+    """All that a follower of the stream was shown."""
+    turns: int = 0
+    asked: list[list[Any]] = dataclasses.field(default_factory=list)
+    before_answers: list[Any] | None = None
+    """What had run when the first answer was given."""
+
+
+def compare(scenario: dict[str, Any], outcome: Outcome, shop: Shop, task: celador.Task) -> None:
+    """Holds an outcome to its row."""
+    expected: dict[str, Any] = scenario
+    assert sorted(shop.ran, key=repr) == sorted(expected["ran"], key=repr)
+    if "close_order" in [name for name, _ in shop.ran]:
+        assert shop.ran == expected["ran"]
+    assert expected["final"] in (outcome.final or "")
+    for call, text in expected.get("seen", {}).items():
+        assert text in outcome.seen[call], (call, outcome.seen)
+    for text in expected.get("unsent", ()):
+        assert text not in outcome.prompts
+    for text in expected.get("unseen", ()):
+        assert text not in outcome.prompts
+        assert text not in outcome.streamed
+        assert text not in (outcome.final or "")
+    if "turns" in expected:
+        assert outcome.turns == expected["turns"]
+    assert outcome.asked == expected.get("asked", [])
+    if "before_answers" in expected:
+        assert outcome.before_answers == expected["before_answers"]
+    assert task.state == expected["state"]
+    assert task.evaluate("c.calls.filter(t, t.status == 'errored').size()") == len(expected.get("failed", ()))
+    for call in expected.get("denied", ()):
+        reviews = [review for review in task.reviews(state="all") if review.call == call]
+        assert [review.state for review in reviews] == ["denied"]
+        assert call in outcome.seen
+    assert task.reviews() == []
