@@ -99,21 +99,27 @@ class Conversation:
             return function(*arguments, **named)
         return await asyncio.to_thread(function, *arguments, **named)
 
-    def turn(self, calls: Sequence[tuple[str, str, Mapping[str, Any]]], prompt_tokens: int, completion_tokens: int) -> str | None:
-        """Reports a turn with all of its calls. What comes back is the text that ends the run, where a limit does."""
+    def turn(self, calls: Sequence[tuple[str, str, Mapping[str, Any]]], prompt_tokens: int, completion_tokens: int) -> Decision | None:
+        """Reports a turn with all of its calls. What comes back is the decision that ends the run, where a limit does."""
         turn = self.task.turn(
             [(id, function, as_json(arguments)) for id, function, arguments in calls],
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
         )
         if not turn.limits.allowed:
-            return for_user(turn.limits)
+            return turn.limits
         self._let_through.update(id for (id, _, _), decision in zip(calls, turn.calls) if decision.allowed)
         return None
 
     def call(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
         """What is to be done with a call now. The same call may be asked for again at any time, and counts once."""
-        decision = self.task.before(function, as_json(arguments), id=id)
+        return self._next(id, self.task.before(function, as_json(arguments), id=id))
+
+    def call_as_it_is(self, id: str) -> Next:
+        """As `call`, for a call whose arguments a reviewer has changed: the framework has the new ones, the task knows both."""
+        return self._next(id, self.task.standing(id))
+
+    def _next(self, id: str, decision: Decision) -> Next:
         if decision.allowed:
             return self._run(id, decision)
         if decision.verdict == "rejected":

@@ -114,7 +114,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         usage = said.usage_metadata
         ended = conversation.turn(calls, usage["input_tokens"] if usage else 0, usage["output_tokens"] if usage else 0)
         if ended is not None:
-            return ModelResponse([AIMessage(ended)])
+            return ModelResponse([AIMessage(for_user(ended))])
         if calls:
             return response
         structured = response.structured_response

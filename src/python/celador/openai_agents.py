@@ -191,7 +191,7 @@ class _Guard:
         calls = [(item.call_id, item.name, _arguments(item)) for item in asked if item.name not in others]
         ended = self.conversation.turn(calls, *usage)
         if ended is not None:
-            return _Refusal("limit", ended)
+            return _Refusal("limit", for_user(ended))
         if asked:
             return None
         text = "".join(_text(item) or "" for item in output if isinstance(item, ResponseOutputMessage))

@@ -9,7 +9,7 @@ import pytest
 
 import desk
 
-FRAMEWORKS = ("langchain", "openai_agents")
+FRAMEWORKS = ("langchain", "openai_agents", "pydantic_ai")
 DRIVERS = {name: importlib.import_module(f"drive_{name}") for name in FRAMEWORKS}
 RUNS = [
     pytest.param(name, mode, scenario, id=f"{name}-{mode}-{scenario['name'].replace(' ', '_')}")
