@@ -92,6 +92,19 @@ class Conversation:
         self._let_through: set[str] = set()
         self._reported = asyncio.Condition()
 
+    def input(self, text: str) -> Decision:
+        """Hands over what the user said. A message that would have to wait is taken back: a framework has no place for it, and the user says it again."""
+        return self._now(self.task.input(text))
+
+    def output(self, text: str) -> Decision:
+        """Hands over the response of the model."""
+        return self._now(self.task.output(text))
+
+    def _now(self, decision: Decision) -> Decision:
+        if decision.pending and decision.call:
+            self.task.withdraw(decision.call)
+        return decision
+
     async def off_loop(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
         """Calls a function that asks the task. In memory that takes microseconds; a store or a server is asked on another thread, so that the
         event loop goes on."""
@@ -246,6 +259,11 @@ class Tasks:
         self._open: dict[str, Conversation] = {}
         self._lock = threading.Lock()
 
+    async def find(self, conversation: str, run: Any) -> Conversation:
+        """As `of`, on an event loop."""
+        known = self._open.get(conversation)
+        return known if known is not None else await asyncio.to_thread(self.of, conversation, run)
+
     def of(self, conversation: str, run: Any) -> Conversation:
         """The conversation of this id. `run` is what the framework knows of the run, for a `user` that is a function."""
         with self._lock:
@@ -258,6 +276,10 @@ class Tasks:
             while len(self._open) > self.MOST_OPEN:
                 del self._open[next(iter(self._open))]
         return known
+
+
+REFUSED = "(This message was refused.)"
+"""What stands in the history in the place of a message of the user that was refused, so that no later turn of the model reads it."""
 
 
 def for_user(decision: Decision) -> str:
@@ -300,4 +322,4 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-__all__ = ["Ask", "Conversation", "Given", "Hold", "Next", "Obligations", "Run", "Tasks", "Tell", "Whom", "as_json", "as_text", "for_user"]
+__all__ = ["REFUSED", "Ask", "Conversation", "Given", "Hold", "Next", "Obligations", "Run", "Tasks", "Tell", "Whom", "as_json", "as_text", "for_user"]

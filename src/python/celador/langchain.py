@@ -23,7 +23,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command, interrupt
 
-from celador._turns import Ask, Conversation, Given, Hold, Obligations, Run, Tasks, Tell, Whom, as_json, as_text, for_user
+from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Obligations, Run, Tasks, Tell, Whom, as_json, as_text, for_user
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -68,11 +68,10 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         if not isinstance(said, HumanMessage):
             return update
         conversation = self._tasks.of(task, runtime)
-        decision = conversation.task.input(said.text)
+        decision = conversation.input(said.text)
         if not decision.allowed:
-            if decision.pending and decision.call:
-                conversation.task.withdraw(decision.call)
-            return {**update, "messages": [AIMessage(for_user(decision))], "jump_to": "end"}
+            refused = said.model_copy(update={"content": REFUSED})
+            return {**update, "messages": [refused, AIMessage(for_user(decision))], "jump_to": "end"}
         if decision.text is not None and decision.text != said.text:
             return {**update, "messages": [said.model_copy(update={"content": decision.text})]}
         return update
@@ -91,7 +90,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         return self._judged(conversation, handler(self._quiet(request)))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]) -> ModelResponse[Any]:
-        conversation = await asyncio.to_thread(self._of, request.state, request.runtime)
+        conversation = await self._tasks.find(request.state["celador_task"], request.runtime)
         limits = await conversation.off_loop(conversation.task.limits)
         if not limits.allowed:
             return ModelResponse([AIMessage(for_user(limits))])
@@ -119,14 +118,12 @@ class Middleware(AgentMiddleware[State, Any, Any]):
             return response
         structured = response.structured_response
         text = said.text if structured is None else as_text(as_json(structured))
-        decision = conversation.task.output(text)
+        decision = conversation.output(text)
         if decision.allowed and (decision.text is None or decision.text == text):
             return response
         if decision.allowed and structured is None:
             changed = said.model_copy(update={"content": decision.text})
             return ModelResponse([changed if message is said else message for message in response.result])
-        if decision.pending and decision.call:
-            conversation.task.withdraw(decision.call)
         return ModelResponse([AIMessage(for_user(decision))])
 
     # Calls
@@ -154,7 +151,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]) -> ToolMessage | Command[Any]:
         call = request.tool_call
-        conversation = await asyncio.to_thread(self._of, request.state, request.runtime)
+        conversation = await self._tasks.find(request.state["celador_task"], request.runtime)
         if _is_answered(request.state, call):
             return Command()
         step = await conversation.off_loop(conversation.call, _id(call), call["name"], call["args"])

@@ -44,10 +44,10 @@ from openai.types.responses import (
     ResponseOutputText,
 )
 
-from celador._turns import Ask, Conversation, Given, Hold, Obligations, Run, Tell, as_text, for_user
+from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Obligations, Run, Tell, as_text, for_user
 
 if TYPE_CHECKING:
-    from celador import Decision, Task, Tool
+    from celador import Task, Tool
 
 C = TypeVar("C")
 
@@ -170,9 +170,10 @@ class _Guard:
         newest = next((item for item in reversed(items) if _role(item) == "user"), None)
         text = None if newest is None else _text(newest)
         if text is not None and items[-1] is newest:
-            decision = self.conversation.task.input(text)
+            decision = self.conversation.input(text)
             if not decision.allowed:
-                return self._refusal("input", decision)
+                self.said[text] = REFUSED
+                return _Refusal("input", for_user(decision))
             self.said[text] = text if decision.text is None else decision.text
         elif text is not None and text not in self.said:
             # Another process has judged it: the task knows what was admitted.
@@ -195,15 +196,10 @@ class _Guard:
         if asked:
             return None
         text = "".join(_text(item) or "" for item in output if isinstance(item, ResponseOutputMessage))
-        decision = self.conversation.task.output(text)
+        decision = self.conversation.output(text)
         if not decision.allowed:
-            return self._refusal("output", decision)
+            return _Refusal("output", for_user(decision))
         return None if decision.text is None or decision.text == text else [_message(decision.text)]
-
-    def _refusal(self, what: Literal["input", "output"], decision: Decision) -> _Refusal:
-        if decision.pending and decision.call:
-            self.conversation.task.withdraw(decision.call)
-        return _Refusal(what, for_user(decision))
 
     def _rewritten(self, item: Any) -> Any:
         text = _text(item) if _role(item) == "user" else None

@@ -9,7 +9,6 @@ next run answer (`True`, `ToolApproved(override_args=…)`, `ToolDenied(…)`), 
 
 from __future__ import annotations
 
-import asyncio
 import copy
 from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
@@ -24,7 +23,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import DeferredToolResults, Tool, ToolApproved, ToolDefinition, ToolDenied
 
 import celador
-from celador._turns import Ask, Conversation, Given, Hold, Next, Obligations, Run, Tasks, Tell, Whom, as_text, for_user
+from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Next, Obligations, Run, Tasks, Tell, Whom, as_text, for_user
 
 if TYPE_CHECKING:
     from celador import Agent, Decision
@@ -49,7 +48,7 @@ class Guard(AbstractCapability[Any]):
         held = copy.copy(self)
         held.__class__ = _Held
         assert isinstance(held, _Held)
-        held.conversation = await asyncio.to_thread(self._tasks.of, ctx.conversation_id, ctx)
+        held.conversation = await self._tasks.find(ctx.conversation_id, ctx)
         return held
 
 
@@ -68,25 +67,20 @@ class _Held(Guard):
 
     def _admit(self, messages: list[ModelMessage]) -> Decision | None:
         newest = messages[-1]
-        task = self.conversation.task
         if isinstance(newest, ModelRequest):
             self.conversation.withdraw_stuck(part.tool_call_id for part in newest.parts if isinstance(part, ToolReturnPart))
             for part in newest.parts:
                 text = _text(part) if isinstance(part, UserPromptPart) else None
                 if not isinstance(part, UserPromptPart) or not text:
                     continue
-                decision = task.input(text)
+                decision = self.conversation.input(text)
                 if not decision.allowed:
-                    return self._take_back(decision)
+                    part.content = REFUSED
+                    return decision
                 if decision.text is not None and decision.text != text:
                     part.content = decision.text  # the part of the history, so that no later request has what was said
-        limits = task.limits()
+        limits = self.conversation.task.limits()
         return None if limits.allowed else limits
-
-    def _take_back(self, decision: Decision) -> Decision:
-        if decision.pending and decision.call:
-            self.conversation.task.withdraw(decision.call)
-        return decision
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         return _Model(model, self)
@@ -103,9 +97,9 @@ class _Held(Guard):
             return response
         final = next((part for part in asked if part.tool_name in finals), None)
         text = as_text(final.args_as_dict()) if final else "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        decision = self.conversation.task.output(text)
+        decision = self.conversation.output(text)
         if not decision.allowed:
-            return _answer(self._take_back(decision), parameters)
+            return _answer(decision, parameters)
         if decision.text is None or decision.text == text:
             return response
         if final is not None:
