@@ -90,6 +90,7 @@ class Conversation:
         self.task = task
         self._obligations = obligations
         self._let_through: set[str] = set()
+        self._asked: set[str] = set()
         self._reported = asyncio.Condition()
 
     def input(self, text: str) -> Decision:
@@ -177,10 +178,11 @@ class Conversation:
             await asyncio.to_thread(step.begin)
 
     async def call_when_free(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
-        """As `call`, for frameworks that start all calls of a turn at once: a call that others are ahead of waits as long as one of these runs."""
+        """As `call`, for frameworks that start all calls of a turn at once: a call that others are ahead of waits as long as one of these runs, or
+        somebody is being asked about one."""
         while True:
             step = await self.off_loop(self.call, id, function, arguments)
-            if not isinstance(step, Hold) or not self._let_through - {id}:
+            if not isinstance(step, Hold) or not (self._let_through | self._asked) - {id}:
                 return step
             async with self._reported:
                 try:
@@ -206,8 +208,23 @@ class Conversation:
             return await self.off_loop(self.result, id, output, failed=failed)
         finally:
             self._let_through.discard(id)
-            async with self._reported:
-                self._reported.notify_all()
+            await self._wake()
+
+    def asking(self, id: str) -> None:
+        """Somebody is being asked about the call, while it keeps its place in the framework."""
+        self._asked.add(id)
+
+    async def answer_and_wake(self, review: Review, answer: str) -> None:
+        """As `answer`, to a question that `asking` told of."""
+        try:
+            await self.off_loop(self.answer, review, answer)
+        finally:
+            self._asked.discard(review.call or "")
+            await self._wake()
+
+    async def _wake(self) -> None:
+        async with self._reported:
+            self._reported.notify_all()
 
     def withdraw_stuck(self, calls: Iterable[str]) -> None:
         """Takes back which of these calls still wait, once nothing that they could wait for is under way and nobody is asked: what they wait for

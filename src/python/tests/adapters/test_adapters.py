@@ -9,7 +9,7 @@ import pytest
 
 import desk
 
-FRAMEWORKS = ("langchain", "openai_agents", "pydantic_ai", "google_adk")
+FRAMEWORKS = ("langchain", "openai_agents", "pydantic_ai", "google_adk", "agent_hooks")
 DRIVERS = {name: importlib.import_module(f"drive_{name}") for name in FRAMEWORKS}
 RUNS = [
     pytest.param(name, mode, scenario, id=f"{name}-{mode}-{scenario['name'].replace(' ', '_')}")
