@@ -84,14 +84,15 @@ class Given:
 
 
 class Conversation:
-    """One conversation and its task. May be used from many threads and from one event loop at a time."""
+    """One conversation and its task. May be used from many threads and event loops."""
 
     def __init__(self, task: Task, obligations: Obligations) -> None:
         self.task = task
         self._obligations = obligations
         self._let_through: set[str] = set()
         self._asked: set[str] = set()
-        self._reported = asyncio.Condition()
+        # Each waits on the loop that it was started on: runs of one conversation may have loops of their own, one after the other.
+        self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
 
     def input(self, text: str) -> Decision:
         """Hands over what the user said. A message that would have to wait is taken back: a framework has no place for it, and the user says it again."""
@@ -180,15 +181,20 @@ class Conversation:
     async def call_when_free(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
         """As `call`, for frameworks that start all calls of a turn at once: a call that others are ahead of waits as long as one of these runs, or
         somebody is being asked about one."""
-        while True:
-            step = await self.off_loop(self.call, id, function, arguments)
-            if not isinstance(step, Hold) or not (self._let_through | self._asked) - {id}:
-                return step
-            async with self._reported:
+        woken = (asyncio.get_running_loop(), asyncio.Event())
+        self._waiters.add(woken)
+        try:
+            while True:
+                woken[1].clear()
+                step = await self.off_loop(self.call, id, function, arguments)
+                if not isinstance(step, Hold) or not (self._let_through | self._asked) - {id}:
+                    return step
                 try:
-                    await asyncio.wait_for(self._reported.wait(), timeout=1.0)
+                    await asyncio.wait_for(woken[1].wait(), timeout=1.0)
                 except asyncio.TimeoutError:
                     continue  # the task refuses a call that has waited for too long, when it is asked
+        finally:
+            self._waiters.discard(woken)
 
     def result(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell | Ask:
         """Reports what a call came to."""
@@ -208,7 +214,7 @@ class Conversation:
             return await self.off_loop(self.result, id, output, failed=failed)
         finally:
             self._let_through.discard(id)
-            await self._wake()
+            self._wake()
 
     def asking(self, id: str) -> None:
         """Somebody is being asked about the call, while it keeps its place in the framework."""
@@ -220,11 +226,12 @@ class Conversation:
             await self.off_loop(self.answer, review, answer)
         finally:
             self._asked.discard(review.call or "")
-            await self._wake()
+            self._wake()
 
-    async def _wake(self) -> None:
-        async with self._reported:
-            self._reported.notify_all()
+    def _wake(self) -> None:
+        for loop, event in tuple(self._waiters):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)
 
     def withdraw_stuck(self, calls: Iterable[str]) -> None:
         """Takes back which of these calls still wait, once nothing that they could wait for is under way and nobody is asked: what they wait for

@@ -80,7 +80,7 @@ class Outcome:
     """What had run when the first answer was given."""
 
 
-def compare(scenario: dict[str, Any], outcome: Outcome, shop: Shop, task: celador.Task) -> None:
+def compare(scenario: dict[str, Any], outcome: Outcome, shop: Shop, task: celador.Task, *, lists_held: bool) -> None:
     """Holds an outcome to its row."""
     expected: dict[str, Any] = scenario
     assert sorted(shop.ran, key=repr) == sorted(expected["ran"], key=repr)
@@ -97,7 +97,8 @@ def compare(scenario: dict[str, Any], outcome: Outcome, shop: Shop, task: celado
         assert text not in (outcome.final or "")
     if "turns" in expected:
         assert outcome.turns == expected["turns"]
-    assert outcome.asked == expected.get("asked", [])
+    held = expected.get("held", []) if lists_held else []
+    assert outcome.asked == [[*asked, *held] for asked in expected.get("asked", [])]
     if "before_answers" in expected:
         assert outcome.before_answers == expected["before_answers"]
     assert task.state == expected["state"]
@@ -107,3 +108,8 @@ def compare(scenario: dict[str, Any], outcome: Outcome, shop: Shop, task: celado
         assert [review.state for review in reviews] == ["denied"]
         assert call in outcome.seen
     assert task.reviews() == []
+
+
+def shown(outcome: Outcome) -> bool:
+    """Whether whoever follows the stream was shown how the run ended: all of its words, however the framework cuts them."""
+    return all(word in outcome.streamed for word in (outcome.final or "").split())

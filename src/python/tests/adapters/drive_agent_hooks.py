@@ -13,6 +13,7 @@ from agent_hooks import AgentContextBuilder, InterceptionBlocked, InterceptionEm
 from desk import Outcome, Shop, ToolFailure
 
 MODES = ("async",)
+LISTS_HELD = False
 
 
 class Host:
@@ -27,7 +28,7 @@ class Host:
     def ask(self, reviews: Sequence[Any]) -> list[bool]:
         self.outcome.asked.append([[review.function, review.arguments] for review in reviews])
         self.outcome.before_answers = list(self.shop.ran)
-        return [answer == "approve" for answer in next(self.answers)]
+        return [answer == "approve" for answer in next(self.answers)[: len(reviews)]]
 
     async def run(self) -> None:
         try:

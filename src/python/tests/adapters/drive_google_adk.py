@@ -18,6 +18,7 @@ from google.genai import types
 from desk import Outcome, Shop, ToolFailure
 
 MODES = ("sync", "async", "stream")
+LISTS_HELD = True
 
 
 class Scripted(BaseLlm):

@@ -20,6 +20,7 @@ from langgraph.types import Command
 from desk import Outcome, Shop, ToolFailure
 
 MODES = ("sync", "async", "stream", "astream")
+LISTS_HELD = False
 
 
 class Scripted(BaseChatModel):
@@ -112,9 +113,9 @@ def asked(interrupts: list[dict[str, Any]]) -> list[Any]:
     return [[action["name"], action["args"]] for action in interrupts[0]["action_requests"]]
 
 
-def go_on(run: Run, answers: list[str], mode: str, outcome: Outcome) -> list[dict[str, Any]]:
+def go_on(run: Run, asked: list[Any], answers: list[str], mode: str, outcome: Outcome) -> list[dict[str, Any]]:
     words = {"approve": {"type": "approve"}, "deny": {"type": "reject", "message": "No."}}
-    return run.step(Command(resume={"decisions": [words[answer] for answer in answers]}), mode, outcome)
+    return run.step(Command(resume={"decisions": [words[answer] for answer in answers[: len(asked)]]}), mode, outcome)
 
 
 def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcome:
@@ -128,5 +129,5 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
         outcome.asked.append(asked(waiting))
         if outcome.before_answers is None:
             outcome.before_answers = list(shop.ran)
-        waiting = go_on(run, next(answers), mode, outcome)
+        waiting = go_on(run, outcome.asked[-1], next(answers), mode, outcome)
     return outcome

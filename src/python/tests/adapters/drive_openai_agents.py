@@ -13,6 +13,7 @@ from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_messag
 from desk import Outcome, Shop
 
 MODES = ("sync", "async", "stream")
+LISTS_HELD = True
 
 
 def scripted(scenario: dict[str, Any]) -> ScriptedModel:

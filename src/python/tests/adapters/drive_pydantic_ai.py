@@ -16,6 +16,7 @@ from pydantic_ai.usage import RequestUsage
 from desk import Outcome, Shop, ToolFailure
 
 MODES = ("sync", "async", "stream")
+LISTS_HELD = True
 
 
 class Scripted:

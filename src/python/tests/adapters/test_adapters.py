@@ -23,4 +23,6 @@ RUNS = [
 def test_scenario(framework: str, mode: str, scenario: dict[str, Any]) -> None:
     agent, shop = desk.agent(scenario), desk.Shop()
     outcome = DRIVERS[framework].drive(agent, scenario, mode, shop)
-    desk.compare(scenario, outcome, shop, agent.task("thread-1", "u-1"))
+    desk.compare(scenario, outcome, shop, agent.task("thread-1", "u-1"), lists_held=DRIVERS[framework].LISTS_HELD)
+    if "stream" in mode and outcome.turns:
+        assert desk.shown(outcome) or outcome.final not in [turn.get("text") for turn in scenario["script"]]
