@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import pathlib
 from collections.abc import AsyncGenerator
 from typing import Any
 
@@ -111,3 +113,18 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
             outcome.before_answers = list(shop.ran)
         waiting = go_on(run, [call.id or "" for call in waiting], next(answers), mode, outcome)
     return outcome
+
+
+def leave(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> list[Any]:
+    from google.adk.sessions.sqlite_session_service import SqliteSessionService
+
+    waiting = begin(Run(agent, scenario, shop, SqliteSessionService(str(folder / "adk.db"))), scenario, "async", outcome)
+    (folder / "confirmations.json").write_text(json.dumps([call.id for call in waiting]))
+    return asked(waiting)
+
+
+def take_up(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> None:
+    from google.adk.sessions.sqlite_session_service import SqliteSessionService
+
+    confirmations = json.loads((folder / "confirmations.json").read_text())
+    go_on(Run(agent, scenario, shop, SqliteSessionService(str(folder / "adk.db"))), confirmations, scenario["answers"][0], "async", outcome)

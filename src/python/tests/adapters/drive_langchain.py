@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import json
+import pathlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,3 +132,17 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
             outcome.before_answers = list(shop.ran)
         waiting = go_on(run, outcome.asked[-1], next(answers), mode, outcome)
     return outcome
+
+
+def leave(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> list[Any]:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    with SqliteSaver.from_conn_string(str(folder / "langgraph.db")) as saver:
+        return asked(begin(Run(agent, scenario, saver, shop), scenario, "sync", outcome))
+
+
+def take_up(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> None:
+    from langgraph.checkpoint.sqlite import SqliteSaver
+
+    with SqliteSaver.from_conn_string(str(folder / "langgraph.db")) as saver:
+        go_on(Run(agent, scenario, saver, shop), scenario["asked"][0], scenario["answers"][0], "sync", outcome)

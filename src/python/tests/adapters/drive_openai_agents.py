@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pathlib
 from typing import Any
 
 import celador.openai_agents
@@ -91,3 +92,15 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
         result = go_on(run, result.to_state(), next(answers), mode, outcome)
         outcome.turns = len(run.model.calls)
     return outcome
+
+
+def leave(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> list[Any]:
+    result = begin(Run(agent, scenario, shop), scenario, "async", outcome)
+    (folder / "state.json").write_text(result.to_state().to_string())
+    return asked(result)
+
+
+def take_up(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> None:
+    run = Run(agent, scenario, shop)
+    state = asyncio.run(RunState.from_string(run.agent, (folder / "state.json").read_text()))
+    go_on(run, state, scenario["answers"][0], "async", outcome)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import pathlib
 from collections.abc import AsyncIterator
 from typing import Any
 
@@ -120,3 +121,15 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
         calls = [call.tool_call_id for call in result.output.approvals]
         result = go_on(run, result.all_messages_json(), calls, next(answers), mode, outcome)
     return outcome
+
+
+def leave(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> list[Any]:
+    result = begin(Run(agent, scenario, shop), scenario, "async", outcome)
+    (folder / "messages.json").write_bytes(result.all_messages_json())
+    (folder / "approvals.json").write_text(json.dumps([call.tool_call_id for call in result.output.approvals]))
+    return asked(result)
+
+
+def take_up(agent: Any, scenario: dict[str, Any], shop: Shop, outcome: Outcome, folder: pathlib.Path) -> None:
+    approvals = json.loads((folder / "approvals.json").read_text())
+    go_on(Run(agent, scenario, shop), (folder / "messages.json").read_bytes(), approvals, scenario["answers"][0], "async", outcome)
