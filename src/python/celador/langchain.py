@@ -90,7 +90,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         return self._judged(conversation, handler(self._quiet(request)))
 
     async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]) -> ModelResponse[Any]:
-        conversation = await self._tasks.find(request.state["celador_task"], request.runtime)
+        conversation = await self._find(request.state, request.runtime)
         limits = await conversation.off_loop(conversation.task.limits)
         if not limits.allowed:
             return ModelResponse([AIMessage(for_user(limits))])
@@ -151,7 +151,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]) -> ToolMessage | Command[Any]:
         call = request.tool_call
-        conversation = await self._tasks.find(request.state["celador_task"], request.runtime)
+        conversation = await self._find(request.state, request.runtime)
         if _is_answered(request.state, call):
             return Command()
         step = await conversation.off_loop(conversation.call, _id(call), call["name"], call["args"])
@@ -220,6 +220,9 @@ class Middleware(AgentMiddleware[State, Any, Any]):
     def _of(self, state: Any, runtime: Any) -> Conversation:
         return self._tasks.of(state["celador_task"], runtime)
 
+    async def _find(self, state: Any, runtime: Any) -> Conversation:
+        return await self._tasks.find(state["celador_task"], runtime)
+
 
 def tools(tools: Iterable[BaseTool]) -> list[Tool]:
     """Tools of LangChain as `celador.agent_for` takes them."""
@@ -227,8 +230,8 @@ def tools(tools: Iterable[BaseTool]) -> list[Tool]:
 
 
 def _schema(tool: BaseTool) -> dict[str, Any]:
-    schema = tool.tool_call_schema
-    return schema if isinstance(schema, dict) else cast("dict[str, Any]", schema.model_json_schema())
+    schema: Any = tool.tool_call_schema
+    return cast("dict[str, Any]", schema if isinstance(schema, dict) else schema.model_json_schema())
 
 
 def _id(call: ToolCall) -> str:

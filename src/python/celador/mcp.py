@@ -135,13 +135,13 @@ class _Guard:
         message = f"{review.text or 'This call needs an approval.'}\n{review.function} {json.dumps(review.arguments, ensure_ascii=False)}"
         if ctx.protocol_version < _INPUT_REQUIRED:
             answered = await ctx.session.elicit_form(message, _APPROVAL, ctx.request_id)
-            answer = answered.model_dump(mode="json")
+            answer: dict[str, Any] | None = answered.model_dump(mode="json")
         else:
             answer = (params.get("inputResponses") or {}).get(_QUESTION) if _asked_here(params) else None
             if answer is None:
                 question = ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=_APPROVAL))
                 return InputRequiredResult(input_requests={_QUESTION: question}, request_state=json.dumps({_QUESTION: id}))
-        approved = answer.get("action") == "accept" and (answer.get("content") or {}).get("approve") is True
+        approved = answer is not None and answer.get("action") == "accept" and (answer.get("content") or {}).get("approve") is True
         await conversation.answer_and_wake(review, "approve" if approved else "deny")
         return None
 

@@ -345,13 +345,15 @@ def _get(item: Any, name: str) -> Any:
     return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
 
 
-def _role(item: Any) -> str | None:
+def _role(item: Any) -> Any:
     return _get(item, "role")
 
 
 def _text(item: Any) -> str | None:
     content = _get(item, "content")
-    if content is None or isinstance(content, str):
+    if content is None:
+        return None
+    if isinstance(content, str):
         return content
     return "".join(_get(part, "text") or "" for part in content)
 
