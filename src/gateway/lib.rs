@@ -1,0 +1,14 @@
+//! Guards that stand between programs which were not written for Celador.
+//!
+//! In: what two programs say to each other in a protocol of their own, and a way to ask for decisions. Out: the same, less what a
+//! policy refuses.
+//!
+//! | module | what |
+//! |---|---|
+//! | `desk` | where decisions come from: this process, or a server |
+//! | `mcp` | between an MCP client and its server: lists of tools, calls, resources, prompts, reviews |
+
+mod desk;
+pub mod mcp;
+
+pub use desk::{Desk, Reply};
