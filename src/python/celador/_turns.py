@@ -197,21 +197,27 @@ class Conversation:
             self._waiters.discard(woken)
 
     def result(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell | Ask:
-        """Reports what a call came to."""
+        """Reports what a call came to. `Ask` is for frameworks that can ask about a result."""
         reported = as_json(output)
         decision = self.task.after(id, reported, status="errored" if failed else "successful")
         self._let_through.discard(id)
         if decision.allowed:
             return Given(decision.value, decision.value != reported)
         step = self._standing(id, decision)
-        if isinstance(step, (Run, Hold)):
-            return Tell(f"The result is withheld ({decision.verdict}).")
-        return step
+        return Tell(f"The result is withheld ({decision.verdict}).") if isinstance(step, (Run, Hold)) else step
 
-    async def result_and_wake(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell | Ask:
-        """As `result`; calls that wait in `call_when_free` look again."""
+    def last_result(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell:
+        """As `result`, for frameworks that ask about nothing once a tool has run: a result that somebody would have to see first stays withheld."""
+        given = self.result(id, output, failed=failed)
+        if not isinstance(given, Ask):
+            return given
+        self.task.withdraw(id, ran="unknown")
+        return Tell(f"The result is withheld: {given.review.reviewer} would have to see it first, and is not asked here.")
+
+    async def result_and_wake(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell:
+        """As `last_result`; calls that wait in `call_when_free` look again."""
         try:
-            return await self.off_loop(self.result, id, output, failed=failed)
+            return await self.off_loop(self.last_result, id, output, failed=failed)
         finally:
             self._let_through.discard(id)
             self._wake()

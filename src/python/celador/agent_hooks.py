@@ -142,10 +142,10 @@ def _output(conversation: Conversation, context: dict[str, Any]) -> Verdict:
     return _message(conversation.output(_text(content)), content)
 
 
-def _after(given: Given | Tell | Ask) -> Verdict:
+def _after(given: Given | Tell) -> Verdict:
     if isinstance(given, Given):
         return Verdict(Decision.TRANSFORM, transform=Transform("$target", given.value)) if given.changed else Verdict.allow()
-    return Verdict.deny(reason="celador:withheld", message=given.text if isinstance(given, Tell) else f"{given.review.reviewer} is asked first.")
+    return Verdict.deny(reason="celador:withheld", message=given.text)
 
 
 def _text(content: Any) -> str:

@@ -122,7 +122,7 @@ class Plugin(BasePlugin):
             if not given.changed:
                 return None
             return given.value if isinstance(given.value, dict) else {"result": given.value}
-        return {"error": given.text if isinstance(given, Tell) else f"The result is withheld: {given.review.reviewer} is asked first."}
+        return {"error": given.text}
 
     async def on_tool_error_callback(self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Any) -> dict[str, Any] | None:
         id = _id(tool_context)

@@ -2,7 +2,7 @@
 
     create_agent(model, tools, middleware=[celador.langchain.Middleware(agent)], checkpointer=saver)
 
-What the user says, each turn of the model with all of its calls, each result and the final response pass the policies. Reviews are interrupts of
+It is the last of several middlewares, so that none of them changes what it has judged. What the user says, each turn of the model with all of its calls, each result and the final response pass the policies. Reviews are interrupts of
 LangGraph in the form of its `HumanInTheLoopMiddleware`: all that are open at once are one interrupt, `Command(resume={"decisions": […]})`
 answers them in order, and the calls beside them that need no review have run by then. The task has the id of the thread.
 """
@@ -62,7 +62,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     @hook_config(can_jump_to=["end"])
     def before_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        task = str(get_config().get("configurable", {}).get("thread_id") or state.get("celador_task") or uuid.uuid4())
+        task = _thread() or state.get("celador_task") or str(uuid.uuid4())
         update: dict[str, Any] = {"celador_task": task, "celador_answered": []}
         said = state["messages"][-1] if state["messages"] else None
         if not isinstance(said, HumanMessage):
@@ -232,6 +232,15 @@ def tools(tools: Iterable[BaseTool]) -> list[Tool]:
 def _schema(tool: BaseTool) -> dict[str, Any]:
     schema: Any = tool.tool_call_schema
     return cast("dict[str, Any]", schema if isinstance(schema, dict) else schema.model_json_schema())
+
+
+def _thread() -> str | None:
+    """The id of the thread. An agent inside of another graph, such as in one of its tools, has a task of its own."""
+    configured = get_config().get("configurable", {})
+    thread, within = configured.get("thread_id"), str(configured.get("checkpoint_ns", "")).rpartition("|")[0]
+    if thread is None:
+        return None
+    return f"{thread}/{within}" if within else str(thread)
 
 
 def _id(call: ToolCall) -> str:

@@ -112,7 +112,7 @@ class _Guard:
         given = await conversation.result_and_wake(id, _output(called), failed=bool(called.is_error))
         if isinstance(given, Given):
             return _told(given.value, called) if given.changed else called
-        return _error(given.text if isinstance(given, Tell) else f"The result is withheld: {given.review.reviewer} is asked first.")
+        return _error(given.text)
 
     def _id(self, conversation: Conversation, params: Mapping[str, Any], name: str, arguments: dict[str, Any]) -> str:
         """The id of the call: a new one, but for a call that comes again with its answer, or to see what became of its review."""

@@ -148,7 +148,7 @@ class _Guard:
             failed.discard(call)
             if isinstance(given, Given):
                 return as_text(given.value) if given.changed else output
-            return given.text if isinstance(given, Tell) else f"The result is withheld: {given.review.reviewer} is asked first."
+            return given.text
 
         return dataclasses.replace(tool, on_invoke_tool=invoke, needs_approval=needs_approval)
 

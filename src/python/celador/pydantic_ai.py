@@ -142,7 +142,7 @@ class _Held(Guard):
         given = await conversation.result_and_wake(id, output)
         if isinstance(given, Given):
             return given.value if given.changed else output
-        raise ToolFailed(given.text if isinstance(given, Tell) else f"The result is withheld: {given.review.reviewer} is asked first.")
+        raise ToolFailed(given.text)
 
     def _step(self, ctx: RunContext[Any], call: ToolCallPart) -> Next:
         """How far a call is. One that was approved may have the arguments of its reviewer by now."""

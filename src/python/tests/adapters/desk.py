@@ -14,6 +14,7 @@ import celador
 import yaml
 
 HERE = pathlib.Path(__file__).parent
+ALL = ("langchain", "openai_agents", "pydantic_ai", "google_adk", "agent_hooks")
 SCENARIOS: list[dict[str, Any]] = yaml.safe_load((HERE / "scenarios.yaml").read_text())
 BY_NAME: dict[str, dict[str, Any]] = {scenario["name"]: scenario for scenario in SCENARIOS}
 
@@ -41,7 +42,7 @@ class Shop:
         self.ran.append(["get_order", {"order": order}])
         if order == "broken":
             raise ToolFailure("the order cannot be read")
-        return {"o1": {"status": "open", "total": 800}, "o2": {"status": "shipped", "card": "4111111111111111"}}[order]
+        return {"o1": {"status": "open", "total": 800}, "o2": {"status": "shipped", "card": "4111111111111111"}, "o3": {"status": "contested"}}[order]
 
     def close_order(self, order: str) -> str:
         """Closes an order."""
@@ -86,7 +87,7 @@ def compare(scenario: dict[str, Any], outcome: Outcome, shop: Shop, task: celado
     assert sorted(shop.ran, key=repr) == sorted(expected["ran"], key=repr)
     if "close_order" in [name for name, _ in shop.ran]:
         assert shop.ran == expected["ran"]
-    assert expected["final"] in (outcome.final or "")
+    assert expected["final"] in (outcome.final or ""), outcome.final
     for call, text in expected.get("seen", {}).items():
         assert text in outcome.seen[call], (call, outcome.seen)
     for text in expected.get("unsent", ()):
@@ -100,9 +101,10 @@ def compare(scenario: dict[str, Any], outcome: Outcome, shop: Shop, task: celado
     held = expected.get("held", []) if lists_held else []
     assert outcome.asked == [[*asked, *held] for asked in expected.get("asked", [])]
     if "before_answers" in expected:
-        assert outcome.before_answers == expected["before_answers"]
+        assert sorted(outcome.before_answers or (), key=repr) == sorted(expected["before_answers"], key=repr)
     assert task.state == expected["state"]
-    assert task.evaluate("c.calls.filter(t, t.status == 'errored').size()") == len(expected.get("failed", ()))
+    failed = task.evaluate("c.calls.filter(t, t.status == 'errored').size()")
+    assert failed == len(expected.get("failed", ())), failed
     for call in expected.get("denied", ()):
         reviews = [review for review in task.reviews(state="all") if review.call == call]
         assert [review.state for review in reviews] == ["denied"]

@@ -53,6 +53,7 @@ class Run:
     """One run of the agent until it ends or asks, with everything new: what a fresh process would make."""
 
     def __init__(self, agent: Any, scenario: dict[str, Any], shop: Shop, sessions: Any) -> None:
+        self.scenario = scenario
         self.model = Scripted(model="scripted", script=scenario["script"], calls=[])
         root = LlmAgent(name="desk", model=self.model, tools=[*shop.tools])
         app = App(name="desk", root_agent=root, plugins=[celador.google_adk.Plugin(agent), Told(name="told")])
@@ -93,8 +94,10 @@ def asked(confirmations: list[types.FunctionCall]) -> list[Any]:
 
 
 def go_on(run: Run, confirmations: list[str], answers: list[str], mode: str, outcome: Outcome) -> list[types.FunctionCall]:
+    words: dict[str, Any] = {"approve": {"confirmed": True}, "deny": {"confirmed": False}}
+    words["edit"] = {"confirmed": True, "payload": {"arguments": run.scenario.get("edited")}}
     parts = [
-        types.Part(function_response=types.FunctionResponse(id=id, name="adk_request_confirmation", response={"confirmed": answer == "approve"}))
+        types.Part(function_response=types.FunctionResponse(id=id, name="adk_request_confirmation", response=words[answer]))
         for id, answer in zip(confirmations, answers, strict=True)
     ]
     return run.step(types.Content(role="user", parts=parts), mode, outcome)

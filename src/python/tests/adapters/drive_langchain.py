@@ -77,6 +77,7 @@ class Run:
     """One run of the agent until it ends or asks, with everything new: what a fresh process would make."""
 
     def __init__(self, agent: Any, scenario: dict[str, Any], saver: Any, shop: Shop) -> None:
+        self.scenario = scenario
         self.model = Scripted(script=scenario["script"])
         tools = [StructuredTool.from_function(told(tool), handle_tool_error=True) for tool in shop.tools]
         self.graph = create_agent(self.model, tools, middleware=[celador.langchain.Middleware(agent, user="u-1")], checkpointer=saver)
@@ -115,7 +116,8 @@ def asked(interrupts: list[dict[str, Any]]) -> list[Any]:
 
 
 def go_on(run: Run, asked: list[Any], answers: list[str], mode: str, outcome: Outcome) -> list[dict[str, Any]]:
-    words = {"approve": {"type": "approve"}, "deny": {"type": "reject", "message": "No."}}
+    words: dict[str, Any] = {"approve": {"type": "approve"}, "deny": {"type": "reject", "message": "No."}}
+    words["edit"] = {"type": "edit", "edited_action": {"name": "refund", "args": run.scenario.get("edited")}}
     return run.step(Command(resume={"decisions": [words[answer] for answer in answers[: len(asked)]]}), mode, outcome)
 
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import celador.pydantic_ai
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolDenied
+from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ModelRetry, Tool, ToolApproved, ToolDenied
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, RetryPromptPart, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage
@@ -50,6 +50,7 @@ class Run:
     """One run of the agent until it ends or asks, with everything new: what a fresh process would make."""
 
     def __init__(self, agent: Any, scenario: dict[str, Any], shop: Shop) -> None:
+        self.scenario = scenario
         self.scripted = Scripted(scenario["script"])
         tools = [Tool(told(tool), name=tool.__name__) for tool in shop.tools]
         guard = celador.pydantic_ai.Guard(agent, user="u-1")
@@ -104,7 +105,7 @@ def asked(result: Any) -> list[Any]:
 
 
 def go_on(run: Run, messages: bytes, approvals: list[str], answers: list[str], mode: str, outcome: Outcome) -> Any:
-    words = {"approve": True, "deny": ToolDenied("No.")}
+    words: dict[str, Any] = {"approve": True, "deny": ToolDenied("No."), "edit": ToolApproved(override_args=run.scenario.get("edited"))}
     results = DeferredToolResults(approvals={call: words[answer] for call, answer in zip(approvals, answers, strict=True)})
     return run.step(mode, outcome, None, message_history=ModelMessagesTypeAdapter.validate_json(messages), deferred_tool_results=results)
 

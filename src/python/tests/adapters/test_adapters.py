@@ -15,13 +15,14 @@ import pytest
 
 import desk
 
-FRAMEWORKS = ("langchain", "openai_agents", "pydantic_ai", "google_adk", "agent_hooks")
+FRAMEWORKS = desk.ALL
 DRIVERS = {name: importlib.import_module(f"drive_{name}") for name in FRAMEWORKS}
 RUNS = [
     pytest.param(name, mode, scenario, id=f"{name}-{mode}-{scenario['name'].replace(' ', '_')}")
     for name in FRAMEWORKS
     for mode in DRIVERS[name].MODES
     for scenario in desk.SCENARIOS
+    if name in scenario.get("only", FRAMEWORKS)
 ]
 
 
