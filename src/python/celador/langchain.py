@@ -2,9 +2,10 @@
 
     create_agent(model, tools, middleware=[celador.langchain.Middleware(agent)], checkpointer=saver)
 
-It is the last of several middlewares, so that none of them changes what it has judged. What the user says, each turn of the model with all of its calls, each result and the final response pass the policies. Reviews are interrupts of
-LangGraph in the form of its `HumanInTheLoopMiddleware`: all that are open at once are one interrupt, `Command(resume={"decisions": […]})`
-answers them in order, and the calls beside them that need no review have run by then. The task has the id of the thread.
+It is the last of several middlewares, so that none of them changes what it has judged. What the user says, each turn of the model with all of its
+calls, each result and the final response pass the policies. Reviews are interrupts of LangGraph in the form of its `HumanInTheLoopMiddleware`: all
+that are open at once are one interrupt, `Command(resume={"decisions": […]})` answers them in order, and the calls beside them that need no
+review have run by then. The task has the id of the thread.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
 from langgraph.types import Command, interrupt
+from pydantic import AfterValidator
 
 from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Obligations, Run, Tasks, Tell, Whom, as_json, as_text, for_user
 
@@ -195,10 +197,9 @@ class Middleware(AgentMiddleware[State, Any, Any]):
             conversation.withdraw_stuck(waiting)
             return {"jump_to": "tools"}
         # Reviews that somebody else has closed meanwhile stay in the list, so that it is the same list when the node runs again with the answers.
-        decisions = interrupt(_request(asked))["decisions"]
-        if len(decisions) != len(asked):
-            raise ValueError(f"{len(decisions)} decisions were given where {len(asked)} calls are in review")
-        for review, decision in zip(asked, decisions):
+        # LangGraph holds an answer to the schema before it keeps it, so that one which does not fit may be given again.
+        answers = interrupt(_request(asked), response_schema=cast("type[dict[str, Any]]", Annotated[dict[str, Any], AfterValidator(_fitting(asked))]))
+        for review, decision in zip(asked, answers["decisions"], strict=True):
             _answer(conversation, review, decision)
         return {"celador_answered": [*done, *(review.id for review in asked)], "jump_to": "tools"}
 
@@ -306,21 +307,34 @@ def _request(reviews: list[Review]) -> dict[str, Any]:
     }
 
 
+def _fitting(asked: list[Review]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def check(answers: dict[str, Any]) -> dict[str, Any]:
+        decisions = answers.get("decisions")
+        if not isinstance(decisions, list) or len(decisions) != len(asked):
+            raise ValueError(f"{len(asked)} calls are in review: `decisions` has one for each")
+        for review, decision in zip(asked, decisions):
+            match decision:
+                case {"type": "approve" | "reject"} | {"type": "respond", "message": _}:
+                    pass
+                case {"type": "edit", "edited_action": {"name": review.function, "args": dict()}}:
+                    pass
+                case _:
+                    raise ValueError(f"no decision about a call of {review.function}: approve, edit (the arguments alone), reject or respond")
+        return answers
+
+    return check
+
+
 def _answer(conversation: Conversation, review: Review, decision: dict[str, Any]) -> None:
     match decision["type"]:
         case "approve":
             conversation.answer(review, "approve")
         case "edit":
-            edited = decision["edited_action"]
-            if edited["name"] != review.function:
-                raise ValueError(f"an edit cannot turn a call of {review.function} into one of another tool")
-            conversation.answer(review, "edit", arguments=edited["args"])
+            conversation.answer(review, "edit", arguments=decision["edited_action"]["args"])
         case "respond":
             conversation.answer(review, "respond", result=decision["message"])
-        case "reject":
+        case _:
             conversation.answer(review, "deny", note=decision.get("message"))
-        case other:
-            raise ValueError(f"{other} is no decision: approve, edit, reject or respond")
 
 
 __all__ = ["Middleware", "State", "tools"]
