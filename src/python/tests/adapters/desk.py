@@ -5,9 +5,16 @@ In: a row of `scenarios.yaml`. Out: an agent of Celador for it, four tools that 
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import json
 import pathlib
-from collections.abc import Callable
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import celador
@@ -21,10 +28,40 @@ BY_NAME: dict[str, dict[str, Any]] = {scenario["name"]: scenario for scenario in
 
 def agent(scenario: dict[str, Any], **place: Any) -> celador.Agent:
     """The desk under its policies, with the limits of the scenario."""
-    manifest = (HERE / "desk.yaml").read_text()
-    if limits := scenario.get("limits"):
-        manifest += f"limits: {limits!r}\n".replace("'", "")
-    return celador.load({"desk.yaml": manifest}, **place).agent("shop/desk")
+    return celador.load({"desk.yaml": manifest(scenario)}, **place).agent("shop/desk")
+
+
+def manifest(scenario: dict[str, Any]) -> str:
+    text = (HERE / "desk.yaml").read_text()
+    limits = scenario.get("limits")
+    return text if limits is None else f"{text}limits: {json.dumps(limits)}\n"
+
+
+@contextlib.contextmanager
+def at_server(scenario: dict[str, Any], folder: pathlib.Path, *options: str) -> Iterator[celador.Agent]:
+    """The desk at a `celador serve` of its own."""
+    (folder / "desk.yaml").write_text(manifest(scenario))
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    command = [str(pathlib.Path(sys.executable).with_name("celador")), "serve", "--listen", address, "--store", "memory", *options, str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
+        try:
+            until_ready(f"http://{address}/readyz", server)
+            yield celador.load(server=f"http://{address}").agent("shop/desk")
+        finally:
+            server.terminate()
+
+
+def until_ready(address: str, server: subprocess.Popen[bytes]) -> None:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except OSError:
+            assert server.poll() is None, "the server has ended"
+            time.sleep(0.05)
+    raise AssertionError("the server does not become ready")
 
 
 class ToolFailure(Exception):
