@@ -36,7 +36,14 @@ def call(id: str, name: str, **args: Any) -> ToolCall:
 model = Scripted(
     messages=iter(
         [
-            AIMessage("", tool_calls=[call("c1", "get_order", order="o1"), call("c2", "refund", order="o1", amount=700), call("c3", "refund", order="o1", amount=5000)]),
+            AIMessage(
+                "",
+                tool_calls=[
+                    call("c1", "get_order", order="o1"),
+                    call("c2", "refund", order="o1", amount=700),
+                    call("c3", "refund", order="o1", amount=5000),
+                ],
+            ),
             AIMessage("Your money is on its way."),
         ]
     )

@@ -35,9 +35,7 @@ tools: list[Tool[Any]] = [Tool(get_order), Tool(refund)]
 
 # The model and the tools are those of any agent of Pydantic AI. The next statement and `capabilities` are all that Celador asks for.
 agent = celador.agent_for(celador.pydantic_ai.tools(tools), pathlib.Path(__file__).with_name("house.yaml"), name="shop/desk")
-desk = Agent(
-    FunctionModel(answer), tools=tools, capabilities=[celador.pydantic_ai.Guard(agent, user="u-7")], output_type=[str, DeferredToolRequests]
-)
+desk = Agent(FunctionModel(answer), tools=tools, capabilities=[celador.pydantic_ai.Guard(agent, user="u-7")], output_type=[str, DeferredToolRequests])
 
 result = desk.run_sync("My lamp came broken.", conversation_id="thread-7")
 assert isinstance(result.output, DeferredToolRequests)

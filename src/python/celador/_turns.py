@@ -123,7 +123,7 @@ class Conversation:
         )
         if not turn.limits.allowed:
             return turn.limits
-        self._let_through.update(id for (id, _, _), decision in zip(calls, turn.calls) if decision.allowed)
+        self._let_through.update(id for (id, _, _), decision in zip(calls, turn.calls, strict=True) if decision.allowed)
         return None
 
     def call(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
@@ -260,7 +260,16 @@ class Conversation:
         wanted = set(calls)
         return {review.call: review for review in self.task.reviews() if review.call in wanted}
 
-    def answer(self, review: Review, answer: str, *, arguments: Mapping[str, Any] | None = None, result: Any = None, note: str | None = None, by: str | None = None) -> None:
+    def answer(
+        self,
+        review: Review,
+        answer: str,
+        *,
+        arguments: Mapping[str, Any] | None = None,
+        result: Any = None,
+        note: str | None = None,
+        by: str | None = None,
+    ) -> None:
         """Passes a person's answer on. Who was first counts: an answer that comes after another one, or too late, changes nothing."""
         try:
             if answer == "approve":

@@ -132,7 +132,9 @@ def _input(conversation: Conversation, context: dict[str, Any]) -> Verdict:
 def _turn(conversation: Conversation, context: dict[str, Any]) -> Verdict:
     usage = context.get("usage") or {}
     calls = [(call["id"], call["name"], call.get("args", call.get("arguments")) or {}) for call in context["response"]["tool_calls"]]
-    prompt, completion = (int(usage.get(key) or usage.get(other) or 0) for key, other in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens")))
+    prompt, completion = (
+        int(usage.get(key) or usage.get(other) or 0) for key, other in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
+    )
     ended = conversation.turn(calls, prompt, completion)
     return Verdict.allow() if ended is None else _judged(ended)
 

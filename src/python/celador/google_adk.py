@@ -55,7 +55,9 @@ class Plugin(BasePlugin):
 
     async def on_user_message_callback(self, *, invocation_context: InvocationContext, user_message: types.Content) -> types.Content | None:
         conversation = await self._of(invocation_context.session)
-        answers = [part.function_response for part in user_message.parts or () if part.function_response and part.function_response.name == _CONFIRMATION]
+        answers = [
+            part.function_response for part in user_message.parts or () if part.function_response and part.function_response.name == _CONFIRMATION
+        ]
         if answers:
             calls = _confirmed_calls(invocation_context.session.events)
             await conversation.off_loop(_pass_on, conversation, {calls[a.id]: a.response or {} for a in answers if a.id in calls})
@@ -99,9 +101,13 @@ class Plugin(BasePlugin):
             case Tell(text, failed):
                 return {"error" if failed else "result": text}
             case Ask(review):
-                tool_context.request_confirmation(hint=review.text or f"{review.reviewer} is asked", payload={"review": review.id, "arguments": review.arguments})
+                tool_context.request_confirmation(
+                    hint=review.text or f"{review.reviewer} is asked", payload={"review": review.id, "arguments": review.arguments}
+                )
             case Hold(waits_for):
-                tool_context.request_confirmation(hint="This call waits for others: it needs no decision of its own.", payload={"waits_for": list(waits_for)})
+                tool_context.request_confirmation(
+                    hint="This call waits for others: it needs no decision of its own.", payload={"waits_for": list(waits_for)}
+                )
             case Run(arguments):
                 await conversation.begin(step)
                 tool_args.clear()
@@ -111,7 +117,9 @@ class Plugin(BasePlugin):
         tool_context.actions.skip_summarization = True
         return {"error": "This call waits for a person."}
 
-    async def after_tool_callback(self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any) -> dict[str, Any] | None:
+    async def after_tool_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, result: Any
+    ) -> dict[str, Any] | None:
         id = _id(tool_context)
         if id not in self._running:
             return None
@@ -124,7 +132,9 @@ class Plugin(BasePlugin):
             return given.value if isinstance(given.value, dict) else {"result": given.value}
         return {"error": given.text}
 
-    async def on_tool_error_callback(self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Any) -> dict[str, Any] | None:
+    async def on_tool_error_callback(
+        self, *, tool: BaseTool, tool_args: dict[str, Any], tool_context: ToolContext, error: Any
+    ) -> dict[str, Any] | None:
         id = _id(tool_context)
         if id not in self._running:
             return None

@@ -92,7 +92,9 @@ class Middleware(AgentMiddleware[State, Any, Any]):
             return ModelResponse([AIMessage(for_user(limits))])
         return self._judged(conversation, handler(self._quiet(request)))
 
-    async def awrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]) -> ModelResponse[Any]:
+    async def awrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
+    ) -> ModelResponse[Any]:
         conversation = await self._find(request.state, request.runtime)
         limits = await conversation.off_loop(conversation.task.limits)
         if not limits.allowed:
@@ -131,7 +133,9 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     # Calls
 
-    def wrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]) -> ToolMessage | Command[Any]:
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolMessage | Command[Any]]
+    ) -> ToolMessage | Command[Any]:
         call = request.tool_call
         conversation = self._of(request.state, request.runtime)
         if _is_answered(request.state, call):
@@ -152,7 +156,9 @@ class Middleware(AgentMiddleware[State, Any, Any]):
             raise
         return self._reported(conversation, call, result)
 
-    async def awrap_tool_call(self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]) -> ToolMessage | Command[Any]:
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
+    ) -> ToolMessage | Command[Any]:
         call = request.tool_call
         conversation = await self._find(request.state, request.runtime)
         if _is_answered(request.state, call):
@@ -302,7 +308,8 @@ def _request(reviews: list[Review]) -> dict[str, Any]:
     """The interrupt, in the form of `HumanInTheLoopMiddleware`."""
     return {
         "action_requests": [
-            {"name": review.function, "args": review.arguments or {}, "description": review.text or f"{review.reviewer} is asked"} for review in reviews
+            {"name": review.function, "args": review.arguments or {}, "description": review.text or f"{review.reviewer} is asked"}
+            for review in reviews
         ],
         "review_configs": [{"action_name": review.function, "allowed_decisions": ["approve", "edit", "reject", "respond"]} for review in reviews],
     }
@@ -313,7 +320,7 @@ def _fitting(asked: list[Review]) -> Callable[[dict[str, Any]], dict[str, Any]]:
         decisions = answers.get("decisions")
         if not isinstance(decisions, list) or len(decisions) != len(asked):
             raise ValueError(f"{len(asked)} calls are in review: `decisions` has one for each")
-        for review, decision in zip(asked, decisions):
+        for review, decision in zip(asked, decisions, strict=True):
             match decision:
                 case {"type": "approve" | "reject"} | {"type": "respond", "message": _}:
                     pass

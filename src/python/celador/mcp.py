@@ -95,7 +95,9 @@ class _Guard:
             return await conversation.off_loop(_without, conversation, id, step)
         await conversation.begin(step)
         # The state of the question is between the client and this guard: a tool that asks something itself has its own.
-        passed = {key: value for key, value in params.items() if key not in ("requestState", "inputResponses")} if _asked_here(params) else dict(params)
+        passed = (
+            {key: value for key, value in params.items() if key not in ("requestState", "inputResponses")} if _asked_here(params) else dict(params)
+        )
         try:
             result = await call_next(dataclasses.replace(ctx, params={**passed, "arguments": step.arguments}))
         except Exception as error:
@@ -190,7 +192,9 @@ def _output(result: CallToolResult) -> Any:
 
 def _told(value: Any, result: CallToolResult | None) -> CallToolResult:
     structured = value if result is not None and result.structured_content is not None and isinstance(value, dict) else None
-    return CallToolResult(content=[TextContent(type="text", text=as_text(value))], structured_content=structured, is_error=bool(result and result.is_error))
+    return CallToolResult(
+        content=[TextContent(type="text", text=as_text(value))], structured_content=structured, is_error=bool(result and result.is_error)
+    )
 
 
 def _error(text: str) -> CallToolResult:

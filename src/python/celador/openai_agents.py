@@ -86,7 +86,9 @@ class _Guard:
             return known
         unguarded = [tool.name for tool in agent.tools if not isinstance(tool, FunctionTool)]
         if unguarded:
-            raise ValueError(f"nobody can hold these tools of {agent.name} to a policy, as they are no functions of this process: {', '.join(unguarded)}")
+            raise ValueError(
+                f"nobody can hold these tools of {agent.name} to a policy, as they are no functions of this process: {', '.join(unguarded)}"
+            )
         values = {field.name: getattr(agent, field.name) for field in dataclasses.fields(agent) if field.init}
         # A class of its own, as a runner copies agents: an attribute that replaces a method would be lost on the way.
         guarded: Agent[C] = type(type(agent).__name__, (_GuardedTools, type(agent)), {"guard": self})(**values)
@@ -391,7 +393,9 @@ def _message(text: str) -> ResponseOutputMessage:
 
 
 def _completed(output: list[Any]) -> ResponseCompletedEvent:
-    response = Response(id="celador", created_at=0, model="celador", object="response", output=output, tool_choice="none", tools=[], parallel_tool_calls=False)
+    response = Response(
+        id="celador", created_at=0, model="celador", object="response", output=output, tool_choice="none", tools=[], parallel_tool_calls=False
+    )
     return ResponseCompletedEvent(type="response.completed", sequence_number=0, response=response)
 
 

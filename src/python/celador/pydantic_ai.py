@@ -113,7 +113,9 @@ class _Held(Guard):
         step = await self.conversation.off_loop(self._step, ctx, call)
         return step.arguments if isinstance(step, Run) else args
 
-    async def wrap_tool_execute(self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any], handler: Any) -> Any:
+    async def wrap_tool_execute(
+        self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any], handler: Any
+    ) -> Any:
         conversation, id = self.conversation, call.tool_call_id
         if ctx.tool_call_approved:
             step = await conversation.off_loop(self._step, ctx, call)
@@ -179,7 +181,9 @@ class _Model(WrapperModel):
         super().__init__(wrapped)
         self._guard = guard
 
-    async def request(self, messages: list[ModelMessage], model_settings: ModelSettings | None, model_request_parameters: ModelRequestParameters) -> ModelResponse:
+    async def request(
+        self, messages: list[ModelMessage], model_settings: ModelSettings | None, model_request_parameters: ModelRequestParameters
+    ) -> ModelResponse:
         response = await self.wrapped.request(messages, model_settings, model_request_parameters)
         return await self._judged(response, model_request_parameters)
 

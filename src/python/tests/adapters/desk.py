@@ -44,7 +44,7 @@ def at_server(scenario: dict[str, Any], folder: pathlib.Path, *options: str) -> 
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"
-    command = [str(pathlib.Path(sys.executable).with_name("celador")), "serve", "--listen", address, "--store", "memory", *options, str(folder)]
+    command = [sys.executable, "-m", "celador", "serve", "--listen", address, "--store", "memory", *options, str(folder)]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
             until_ready(f"http://{address}/readyz", server)

@@ -47,13 +47,20 @@ class Scripted(BaseChatModel):
     def _generate(self, messages: list[BaseMessage], stop: Any = None, run_manager: Any = None, **_: Any) -> ChatResult:
         return ChatResult(generations=[ChatGeneration(message=self._turn(messages))])
 
-    def _stream(self, messages: list[BaseMessage], stop: Any = None, run_manager: CallbackManagerForLLMRun | None = None, **_: Any) -> Iterator[ChatGenerationChunk]:
+    def _stream(
+        self, messages: list[BaseMessage], stop: Any = None, run_manager: CallbackManagerForLLMRun | None = None, **_: Any
+    ) -> Iterator[ChatGenerationChunk]:
         said = self._turn(messages)
         words = said.text.split(" ") if said.text else [""]
         for at, word in enumerate(words):
             last = at == len(words) - 1
-            chunks = [{"id": c["id"], "name": c["name"], "args": json.dumps(c["args"]), "index": i, "type": "tool_call_chunk"} for i, c in enumerate(said.tool_calls)]
-            message = AIMessageChunk(word + ("" if last else " "), tool_call_chunks=chunks if last else [], usage_metadata=said.usage_metadata if last else None)
+            chunks = [
+                {"id": c["id"], "name": c["name"], "args": json.dumps(c["args"]), "index": i, "type": "tool_call_chunk"}
+                for i, c in enumerate(said.tool_calls)
+            ]
+            message = AIMessageChunk(
+                word + ("" if last else " "), tool_call_chunks=chunks if last else [], usage_metadata=said.usage_metadata if last else None
+            )
             chunk = ChatGenerationChunk(message=message)
             if run_manager:
                 run_manager.on_llm_new_token(word, chunk=chunk)

@@ -30,7 +30,9 @@ def test_scenario(framework: str, mode: str, scenario: dict[str, Any]) -> None:
         assert desk.shown(outcome), "what the stream is compared with is not in it at all"
 
 
-@pytest.mark.parametrize(("framework", "scenario"), [pytest.param(n, s, id=f"{n}-{s['name'].replace(' ', '_')}") for n, m, s in CASES if m == "async"])
+@pytest.mark.parametrize(
+    ("framework", "scenario"), [pytest.param(n, s, id=f"{n}-{s['name'].replace(' ', '_')}") for n, m, s in CASES if m == "async"]
+)
 def test_scenario_at_a_server(framework: str, scenario: dict[str, Any], tmp_path: pathlib.Path) -> None:
     """The same, with the task at a `celador serve`: the line that loads the policies is all that differs."""
     shop = desk.Shop()
@@ -78,7 +80,9 @@ class Broken:
 @pytest.mark.parametrize(("framework", "mode"), [(name, mode) for name in FRAMEWORKS for mode in DRIVERS[name].MODES])
 def test_nothing_goes_on_without_an_answer(framework: str, mode: str, operation: str) -> None:
     """Whatever Celador cannot answer does not happen: no tool runs without an allow, no result and no response comes out that was not judged."""
-    scenario: dict[str, Any] = {"script": [{"calls": [{"id": "c1", "function": "get_order", "arguments": {"order": "o2"}}]}, {"text": "It is shipped."}]}
+    scenario: dict[str, Any] = {
+        "script": [{"calls": [{"id": "c1", "function": "get_order", "arguments": {"order": "o2"}}]}, {"text": "It is shipped."}]
+    }
     shop, outcome, streamed = desk.Shop(), desk.Outcome(), ""
     try:
         outcome = DRIVERS[framework].drive(Broken(desk.agent(scenario), operation), scenario, mode, shop)

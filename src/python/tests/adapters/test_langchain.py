@@ -92,9 +92,7 @@ def test_an_agent_in_a_tool_has_a_task_of_its_own() -> None:
 
     script = [{"calls": [{"id": "c1", "function": "get_order", "arguments": {"order": "o1"}}]}, {"text": "Open."}]
     guard = celador.langchain.Middleware(agent, user="u-1")
-    outer: Any = create_agent(
-        Scripted(script=script), [StructuredTool.from_function(get_order)], middleware=[guard], checkpointer=InMemorySaver()
-    )
+    outer: Any = create_agent(Scripted(script=script), [StructuredTool.from_function(get_order)], middleware=[guard], checkpointer=InMemorySaver())
     result = outer.invoke(HELLO, THREAD)
     assert [message.text for message in result["messages"][-2:]] == ["It is open.", "Open."]
 

@@ -99,7 +99,7 @@ def test_two_reviews_beside_another_call(mode: Any, answers: dict[int, bool]) ->
     paid = [amount for amount, approved in answers.items() if approved]
     assert sorted(arguments["amount"] for name, arguments in shop.ran if name == "refund") == paid
     assert [bool(result.is_error) for result in results] == [False, *(not approved for approved in answers.values())]
-    assert all(f"The lead did not approve {amount}." in text(result) for amount, result in zip(answers, results[1:]) if not answers[amount])
+    assert all(f"The lead did not approve {amount}." in text(result) for amount, result in zip(answers, results[1:], strict=True) if not answers[amount])
     states = {review.arguments["amount"]: review.state for review in agent.task("thread-1", "u-1").reviews(state="all")}
     assert states == {amount: "approved" if approved else "denied" for amount, approved in answers.items()}
 
