@@ -24,8 +24,8 @@ def refund(order: str, amount: float) -> str:
     return f"{amount} is paid"
 
 
-async def approve(_: Any, question: Any) -> ElicitResult:
-    print("asks  ", question.message.replace("\n", " - "))
+async def approve(context: Any, params: Any) -> ElicitResult:
+    print("asks  ", params.message.replace("\n", " - "))
     return ElicitResult(action="accept", content={"approve": True})
 
 

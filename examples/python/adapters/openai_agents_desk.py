@@ -46,9 +46,10 @@ async def main() -> None:
         print("asks  ", item.name, item.arguments)
         state.approve(item)
     result = await Runner.run(desk, state)
-    for item in result.to_input_list():
-        if item.get("type") == "function_call_output":
-            print("tool  ", item["output"])
+    outputs: list[Any] = result.to_input_list()
+    for output in outputs:
+        if output.get("type") == "function_call_output":
+            print("tool  ", output["output"])
     print("ai    ", result.final_output)
 
 

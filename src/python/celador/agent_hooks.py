@@ -37,7 +37,11 @@ class Interceptor:
         self._tasks = Tasks(agent, user, obligations)
         self._lifted = False
 
-    async def intercept(self, context: dict[str, Any], /) -> Verdict:
+    def intercept(self, context: dict[str, Any], /) -> Any:
+        """The verdict, to be awaited: hosts take both, and the protocol of agent-hooks names the plain one alone."""
+        return self._intercept(context)
+
+    async def _intercept(self, context: dict[str, Any]) -> Verdict:
         conversation = await self._tasks.find(str(context["session"]["id"]), context)
         match context["interception_point"]:
             case "pre_tool_call":
@@ -89,7 +93,11 @@ class Resolver:
         self._tasks = tasks
         self._ask = ask
 
-    async def resolve(self, request: ApprovalRequest, /) -> ApprovalResolution:
+    def resolve(self, request: ApprovalRequest, /) -> Any:
+        """The resolution, to be awaited."""
+        return self._resolve(request)
+
+    async def _resolve(self, request: ApprovalRequest) -> ApprovalResolution:
         context = request.context
         conversation = await self._tasks.find(str(context["session"]["id"]), context)
         call = context["tool_call"]

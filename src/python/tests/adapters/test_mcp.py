@@ -80,7 +80,7 @@ def test_two_reviews_beside_another_call(mode: Any, answers: dict[int, bool]) ->
     agent = desk.agent({})
     server = served(agent, shop)
 
-    async def elicit(_: Any, params: Any) -> ElicitResult:
+    async def elicit(context: Any, params: Any) -> ElicitResult:
         asked.append(params.message)
         await asyncio.sleep(0.05)
         amount = next(amount for amount in answers if str(amount) in params.message)
