@@ -61,6 +61,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     manifest_digests: Option<PathBuf>,
 
+    /// Stop nothing: let each operation by as it comes, and tell what would have come of it
+    #[arg(long)]
+    observe: bool,
+
     /// What becomes of tasks under way when other manifests are served: `adopt` them where those can read the task's state
     /// (else the task takes no step), `keep` the policy of the task, or `lock` the task until an operator decides
     #[arg(long, value_name = "HOW", value_parser = ["adopt", "keep", "lock"], default_value = "adopt")]
@@ -311,6 +315,7 @@ impl Arguments {
                 _ => Retain::All,
             },
             manifest_digests: self.manifest_digests.clone(),
+            observe: self.observe,
             allow_unlock: self.allow_unlock,
             allow_plain_claims: self.allow_plain_claims,
             default_agents: self.default_agents.iter().cloned().collect(),

@@ -12,10 +12,12 @@ use crate::limits::EngineLimits;
 use crate::lint::Allowances;
 use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::manifest::load::{File, FileOrigin, LoadError};
+use crate::manifest::mode::Mode;
 use crate::manifest::{Catalog, load};
 use crate::policy::{CompiledAgent, InvocationTarget, Policy, Trigger, check_inputs, of_all_agents};
 use crate::source::Source;
 use crate::task::{SavedTask, StartTask, Switches, Task, TaskError};
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -67,6 +69,7 @@ pub struct Engine {
     limits: EngineLimits,
     switches: Switches,
     door: Door,
+    mode: Mode,
     warnings: Vec<Diagnostic>,
 }
 
@@ -100,7 +103,7 @@ fn rendered(findings: &[Diagnostic]) -> String {
 
 /// Which manifests an engine takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Door {
+pub(crate) enum Door {
     /// Those without an error, and without a warning that may lose a rule unless its author allows it.
     Strict,
     /// Those that the specification calls valid.
@@ -140,7 +143,34 @@ impl Engine {
     /// that may lose a rule where no comment allows it ([`lint`](crate::lint)). Other warnings are [`Engine::warnings`].
     pub fn open<P: AsRef<Path>>(paths: &[P], limits: EngineLimits) -> Result<Self, OpenError> {
         let (files, found) = load(paths, &limits)?;
-        Self::through_strict_door(&files, found, limits)
+        Self::through_strict_door(Mode::Enforce, &files, found, limits)
+    }
+
+    /// The same for an engine that stops nothing: every step of manifests and policies is [observed](crate::ObservedStep), and so are
+    /// limits, parameters and schemas. Decisions let each operation by, with the arguments and results that it came with, and
+    /// say in [`Decision::enforced`](crate::Decision::enforced) what would have come of it.
+    ///
+    /// ```
+    /// use celador::{Call, Engine, EngineLimits, StartTask, User, Verdict};
+    /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+    /// let engine = Engine::open_observing(&["examples/first-policy"], EngineLimits::default())?;
+    /// let now = std::time::SystemTime::now();
+    /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+    ///
+    /// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+    /// let decision = task.before(&call, now)?.outcome().into_decision();
+    /// assert_eq!(decision.verdict, Verdict::Allow);
+    /// let enforced = decision.enforced.as_ref().expect("a rule is against it");
+    /// assert_eq!(enforced.verdict, Verdict::Block);
+    /// assert_eq!(enforced.message.as_deref(), Some("2000 is outside what a clerk may pay."));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Engine::open`].
+    pub fn open_observing<P: AsRef<Path>>(paths: &[P], limits: EngineLimits) -> Result<Self, OpenError> {
+        let (files, found) = load(paths, &limits)?;
+        Self::through_strict_door(Mode::Observe, &files, found, limits)
     }
 
     /// An engine with the manifests of one text, under the standard bounds.
@@ -149,16 +179,17 @@ impl Engine {
     /// [`OpenError::Refused`], as of [`Engine::open`].
     pub fn parse(name: &str, text: &str) -> Result<Self, OpenError> {
         let file = File { source: Source::new(name, text), origin: FileOrigin::Named };
-        Self::through_strict_door(&[file], Vec::new(), EngineLimits::default())
+        Self::through_strict_door(Mode::Enforce, &[file], Vec::new(), EngineLimits::default())
     }
 
     fn through_strict_door(
+        mode: Mode,
         files: &[File],
         mut findings: Vec<Diagnostic>,
         limits: EngineLimits,
     ) -> Result<Self, OpenError> {
         let (catalog, read) = Catalog::parse(files, &limits);
-        let (mut engine, compiled) = Self::from_catalog(&catalog, limits);
+        let (mut engine, compiled) = Self::through((Door::Strict, mode), &catalog, limits);
         findings.extend(read);
         findings.extend(compiled);
         if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
@@ -180,19 +211,30 @@ impl Engine {
     /// the findings themselves, such as a checker. To guard an agent, use [`Engine::open`].
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::through(Door::Strict, catalog, limits)
+        Self::through((Door::Strict, Mode::Enforce), catalog, limits)
+    }
+
+    /// The same for an engine that stops nothing, as that of [`Engine::open_observing`].
+    #[must_use]
+    pub fn observing_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
+        Self::through((Door::Strict, Mode::Observe), catalog, limits)
     }
 
     /// The same for every manifest that the specification calls valid, whatever rules it may have lost: for those who test
     /// the specification. To guard an agent, use [`Engine::from_catalog`].
     #[must_use]
     pub fn lenient_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::through(Door::Lenient, catalog, limits)
+        Self::through((Door::Lenient, Mode::Enforce), catalog, limits)
     }
 
-    fn through(door: Door, catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
+    /// The same by door and mode.
+    pub(crate) fn through(
+        (door, mode): (Door, Mode),
+        catalog: &Catalog,
+        limits: EngineLimits,
+    ) -> (Self, Vec<Diagnostic>) {
         let cache = Arc::new(Cache::new(&limits.eval));
-        let (loaded, findings) = compile(door, catalog, &limits, &cache);
+        let (loaded, findings) = compile((door, mode), catalog, &limits, &cache);
         (
             Self {
                 loaded: RwLock::new(Arc::new(loaded)),
@@ -200,6 +242,7 @@ impl Engine {
                 limits,
                 switches: Switches::default(),
                 door,
+                mode,
                 warnings: Vec::new(),
             },
             findings,
@@ -212,7 +255,7 @@ impl Engine {
     /// # Errors
     /// The problems of the new set; the old set stays in use.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (loaded, findings) = compile(self.door, catalog, &self.limits, &self.cache);
+        let (loaded, findings) = compile((self.door, self.mode), catalog, &self.limits, &self.cache);
         if !loaded.is_whole() {
             return Err(findings);
         }
@@ -222,14 +265,17 @@ impl Engine {
     }
 
     /// An engine with the agents and triggers of another catalog, which shares the cache, the bounds and the switches of this
-    /// one, and judges manifests as this one does. So tasks of several sets run side by side. Also what compiling found.
+    /// one, judges manifests as this one does, and observes if this one does. So tasks of several sets run side by side. Also what compiling found.
     #[must_use]
     pub fn beside(&self, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
-        let (loaded, findings) = compile(self.door, catalog, &self.limits, &self.cache);
+        let (loaded, findings) = compile((self.door, self.mode), catalog, &self.limits, &self.cache);
         let loaded = RwLock::new(Arc::new(loaded));
         let (cache, switches) = (self.cache.clone(), self.switches.clone());
         let warnings = Vec::new();
-        (Self { loaded, cache, limits: self.limits, switches, door: self.door, warnings }, findings)
+        (
+            Self { loaded, cache, limits: self.limits, switches, door: self.door, mode: self.mode, warnings },
+            findings,
+        )
     }
 
     /// Whether each of its agents may run, and each of its triggers makes tasks.
@@ -342,8 +388,10 @@ impl Engine {
         let Layer { policy, left_out, findings } =
             self.layer(&start.namespace, &start.agent, &start.tools)?;
         let claims = start.user.claims.clone().unwrap_or_else(|| Json::object([]));
-        let checked = policy.claims().check(&claims);
-        checked.map_err(|(policy, why)| TaskError::ClaimsMisfit { policy, why })?;
+        if !policy.observes() {
+            let checked = policy.claims().check(&claims);
+            checked.map_err(|(policy, why)| TaskError::ClaimsMisfit { policy, why })?;
+        }
         let mut task = Task::new(policy, self.cache.clone(), start);
         task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
@@ -407,11 +455,21 @@ impl Engine {
     }
 }
 
-fn compile(door: Door, catalog: &Catalog, limits: &EngineLimits, cache: &Cache) -> (Loaded, Vec<Diagnostic>) {
+fn compile(
+    (door, mode): (Door, Mode),
+    catalog: &Catalog,
+    limits: &EngineLimits,
+    cache: &Cache,
+) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
     let (mut known, mut of_policies) = (HashSet::new(), Vec::new());
-    for resolved in catalog.agents() {
+    for linked in catalog.agents() {
+        let resolved = match mode {
+            Mode::Enforce => Cow::Borrowed(linked),
+            Mode::Observe => Cow::Owned(linked.observed()),
+        };
+        let resolved = &*resolved;
         let CompiledAgent { policy, findings: found, of_policies: steps } =
             Policy::compile_agent(resolved, catalog.mount(), limits, cache);
         let all = found.iter().chain(steps.iter().flat_map(|step| &step.findings));

@@ -118,7 +118,7 @@ pub use limits::EngineLimits;
 pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError};
 pub use task::{
     AcceptedInput, AllowedCall, AllowedModelCall, Answer, Call, CallId, CallResult, Content, Credential,
-    DecidedCall, DecidedKind, Decision, DeliveredOutput, Delivery, Host, Identity, Invocation,
+    DecidedCall, DecidedKind, Decision, DeliveredOutput, Delivery, Enforced, Host, Identity, Invocation,
     InvocationTarget, ModelCall, Next, Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress,
     Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported, Request, Retain, Review,
     ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task,

@@ -5,6 +5,10 @@
 //!
 //! | module | what |
 //! |---|---|
+//! | `desk` | where decisions come from: this process, or a server |
 //! | `mcp` | between an MCP client and its server: lists of tools, calls, resources, prompts, reviews |
 
+mod desk;
 pub mod mcp;
+
+pub use desk::{Desk, Reply};

@@ -12,6 +12,7 @@ use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::load::{File, LoadError, Stamp, stamps};
+use celador::manifest::mode::Mode;
 use celador::manifest::{Catalog, load};
 use celador_store::ManifestSet;
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,7 @@ use tracing::warn;
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
+    mode: Mode,
     limits: EngineLimits,
     served: RwLock<Arc<Served>>,
     /// The file of digests that the publisher writes last, if there is to be one.
@@ -74,6 +76,8 @@ pub(super) struct Serving {
     files: Vec<String>,
     /// The agents, in the order of their names.
     agents: Vec<AgentName>,
+    /// Whether nothing is stopped, and decisions tell what would have been.
+    observe: bool,
     /// The warnings that may lose a rule and that comments in the files allow, each with its reason.
     pub(super) allowed: Vec<Diagnostic>,
 }
@@ -108,6 +112,7 @@ impl Manifests {
     pub(super) fn open(
         paths: &[PathBuf],
         digests: Option<PathBuf>,
+        mode: Mode,
         limits: EngineLimits,
         now: Timestamp,
     ) -> Result<Self, ServeError> {
@@ -116,18 +121,24 @@ impl Manifests {
         if let Some(path) = &digests {
             digest_list::check(path, &files).map_err(|what| ServeError::file(path, what))?;
         }
-        let (engine, compiled) = Engine::from_catalog(&catalog, limits);
+        let (engine, compiled) = match mode {
+            Mode::Enforce => Engine::from_catalog(&catalog, limits),
+            Mode::Observe => Engine::observing_from_catalog(&catalog, limits),
+        };
         findings.extend(compiled);
         tell(&findings);
+        if mode == Mode::Observe {
+            warn!("nothing is stopped: decisions tell what would have been");
+        }
         if findings.iter().any(Diagnostic::is_refused) {
             findings.retain(Diagnostic::is_refused);
             return Err(ServeError::Invalid(findings));
         }
-        let serving = Serving::of(&files, &catalog, &findings, now);
+        let serving = Serving::of(&files, &catalog, mode, &findings, now);
         let state = State { stamps, seen: None, serving, problem: None };
         let served = Served { engine, set: Arc::new(ManifestSet::of(&files)) };
         let (paths, served) = (paths.to_vec(), RwLock::new(Arc::new(served)));
-        let manifests = Self { paths, limits, served, digests, state: Mutex::new(state) };
+        let manifests = Self { paths, mode, limits, served, digests, state: Mutex::new(state) };
         manifests.state().stamps = manifests.stamps();
         Ok(manifests)
     }
@@ -222,7 +233,7 @@ impl Manifests {
         }
         let served = Arc::new(Served { engine, set: Arc::new(ManifestSet::of(&files)) });
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
-        Ok(Serving::of(&files, &catalog, &findings, now))
+        Ok(Serving::of(&files, &catalog, self.mode, &findings, now))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -260,7 +271,7 @@ fn read(
 }
 
 impl Serving {
-    fn of(files: &[File], catalog: &Catalog, findings: &[Diagnostic], now: Timestamp) -> Self {
+    fn of(files: &[File], catalog: &Catalog, mode: Mode, findings: &[Diagnostic], now: Timestamp) -> Self {
         let mut agents: Vec<(String, String)> = catalog
             .agents()
             .iter()
@@ -273,6 +284,7 @@ impl Serving {
             loaded_at: now.to_string(),
             files: files.iter().map(|file| file.source.name().to_owned()).collect(),
             agents: agents.into_iter().map(|(namespace, name)| AgentName { namespace, name }).collect(),
+            observe: mode == Mode::Observe,
             allowed: findings.iter().filter(is_allowed).cloned().collect(),
         }
     }
@@ -283,6 +295,7 @@ mod tests {
     use super::Manifests;
     use celador::cel::Timestamp;
     use celador::limits::EngineLimits;
+    use celador::manifest::mode::Mode;
     use std::fs;
 
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
@@ -298,7 +311,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
-        let manifests = Manifests::open(&paths, None, EngineLimits::default(), now)?;
+        let manifests = Manifests::open(&paths, None, Mode::Enforce, EngineLimits::default(), now)?;
         let digest = || manifests.status().serving.digest;
         let first = digest();
         assert!(manifests.poll(now).is_none());

@@ -17,6 +17,7 @@ use super::tasks::recorder::Recorder;
 use super::tasks::review_feed::Counted;
 use super::telemetry::metrics::Metrics;
 use celador::cel::Timestamp;
+use celador::manifest::mode::Mode;
 use celador_store::conversation::Conversations;
 use celador_store::decision_log::DecisionLog;
 use celador_store::{Database, RetentionError};
@@ -68,6 +69,7 @@ impl Service {
         let manifests = Arc::new(Manifests::open(
             &settings.policies,
             settings.manifest_digests.clone(),
+            if settings.observe { Mode::Observe } else { Mode::Enforce },
             settings.limits.store.engine,
             clock(),
         )?);

@@ -56,6 +56,9 @@ pub struct Settings {
     /// A file of digests as `sha256sum` writes it, which the publisher of manifests writes last: manifests are served only
     /// if they are exactly those that it lists. Without it, manifests are taken when two looks see the same.
     pub manifest_digests: Option<PathBuf>,
+    /// Whether nothing is stopped: each decision lets the operation by, with the arguments and results that it came with, and tells in
+    /// `enforced` and `observed` what would have come of it. Former manifests, under which tasks go on, are observed as well.
+    pub observe: bool,
     /// Whether tasks that are under way go over to new manifests when other ones are served.
     pub live_tasks: LiveTasks,
     /// How much of its calls each task keeps that it begins: the wish of whoever runs the server, and of nobody who begins a task.
@@ -258,6 +261,7 @@ impl Settings {
             address: DEFAULT_ADDRESS,
             policies,
             manifest_digests: None,
+            observe: false,
             allow_unlock: false,
             allow_plain_claims: false,
             default_agents: BTreeMap::new(),

@@ -37,6 +37,7 @@ fn entry(task: &str) -> LogEntry<'_> {
         reason: None,
         decided: &[],
         observed: &[],
+        enforced: None,
         terms: None,
         cost: 12,
         took: Duration::from_nanos(3456),

@@ -102,6 +102,7 @@ mod masking_schemas;
 mod model_calls;
 #[cfg(feature = "server")]
 mod model_calls_over_http;
+mod observing;
 #[cfg(feature = "server")]
 mod openapi;
 #[cfg(feature = "server")]

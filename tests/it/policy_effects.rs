@@ -63,6 +63,7 @@ fn line(decision: &Decision) -> Value {
         reason: None,
         decided: &[],
         observed: &[],
+        enforced: None,
         terms: None,
         cost: 0,
         took: Duration::ZERO,

@@ -117,6 +117,7 @@ impl<'r> Running<'r> {
             reason: None,
             decided: &[],
             observed: &[],
+            enforced: None,
             terms: None,
             cost: 0,
             took: Duration::from_nanos(1),

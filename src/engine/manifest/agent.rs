@@ -8,6 +8,7 @@ use super::binding::{Bindings, DeclaredBinding};
 use super::fields::{Fields, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
+use super::mode::Mode;
 use super::node::Entry;
 use super::reader::{Path, Reader};
 use super::schema::{Parameters, Property, Schema};
@@ -63,6 +64,18 @@ pub struct Agent {
     pub guardrails: Guardrails,
     /// Names and expressions that go out with each response (EXP-01).
     pub exposes: Vec<DeclaredExpose>,
+}
+
+impl Agent {
+    /// Tries each step out.
+    pub(super) fn observe(&mut self) {
+        let of_calls = self.capabilities.iter_mut().flat_map(|capability| {
+            let Capability { before_first, before, after, .. } = capability;
+            [before_first, before, after]
+        });
+        let of_messages = [&mut self.guardrails.before, &mut self.guardrails.after];
+        of_calls.chain(of_messages).flatten().for_each(|step| step.mode = Mode::Observe);
+    }
 }
 
 /// One entry of `capabilities`. The wildcard `"*"` is an entry without any of the fields (AG-07).

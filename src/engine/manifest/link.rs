@@ -15,6 +15,7 @@ use super::function_ref::FunctionRef;
 use super::functions::{events_of, functions_of};
 use super::launch::Launches;
 use super::messages;
+use super::mode::Mode;
 use super::mount::Mount;
 use super::names::{Names, Resolution, only_mount, refuse_twins};
 use super::policy::DeclaredPolicy;
@@ -96,7 +97,8 @@ pub(super) fn relink(
     let targets = resolved.capabilities.iter().map(|entry| (&*entry.reference, entry.target.with(&other)));
     let names = Names::of_targets(targets);
     let policies = resolved.policies.iter().map(|applied| (&applied.policy, &*applied.calls));
-    Linker::new(&resolved.agent, &names, limits).link(mount, policies)
+    let (agent, findings) = Linker::new(&resolved.agent, &names, limits).link(mount, policies);
+    (ResolvedAgent { mode: resolved.mode, ..agent }, findings)
 }
 
 /// Finds the agent of each schedule or trigger, in its own namespace and nowhere else (SCH-06, TRG-11).
@@ -208,6 +210,7 @@ impl<'a> Linker<'a> {
             sound,
             capabilities: self.entries,
             policies,
+            mode: Mode::Enforce,
             invoked: self.invoked,
         };
         (resolved, self.reader.into_findings())

@@ -1,6 +1,6 @@
-//! Whether a step of a policy document decides, or is only tried out beside what decides.
+//! Whether a step decides, or is only tried out beside what decides.
 //!
-//! In: the key `mode` of a policy or of one of its steps. Out: a [`Mode`]; a step without one has that of its policy.
+//! In: the key `mode` of a policy, of one of its steps, or of a case. Out: a [`Mode`]; a step without one has that of its policy.
 
 use super::fields::Key;
 use super::messages;
@@ -8,7 +8,7 @@ use super::reader::Reader;
 use super::shape::{OneOf, Vocabulary, words};
 
 /// Whether a step decides.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Mode {
     /// It does.
     #[default]
@@ -24,7 +24,7 @@ impl Vocabulary for Mode {
 
 impl Key<'_, '_, OneOf<Mode>> {
     /// The mode, or without one the default. A word that is no mode is reported, and the step decides.
-    pub(super) fn mode(&self, default: Mode, reader: &mut Reader) -> Mode {
+    pub(crate) fn mode(&self, default: Mode, reader: &mut Reader) -> Mode {
         let Some(field) = self.get() else { return default };
         let Some(word) = reader.text(field.node, &field.path) else { return Mode::Enforce };
         let known = Mode::WORDS.iter().find(|(known, _)| **known == *word.text);

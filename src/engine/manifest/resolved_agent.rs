@@ -7,6 +7,7 @@ use super::agent::{Agent, Capability};
 use super::applied::AppliedPolicy;
 use super::event::EventDecl;
 use super::function_ref::FunctionRef;
+use super::mode::Mode;
 use super::mount::Mount;
 use super::schema::Property;
 use super::selector::Tags;
@@ -28,6 +29,8 @@ pub struct ResolvedAgent {
     pub capabilities: Vec<CapabilityEntry>,
     /// The policies that are for it, in the order of their names.
     pub policies: Vec<AppliedPolicy>,
+    /// Whether its tasks are held to any of this, or it is only told what would have come of it.
+    pub mode: Mode,
     /// `(tool, capability)` of invoke steps, as written, to their functions.
     pub(super) invoked: HashMap<(String, String), FunctionRef>,
 }
@@ -101,6 +104,18 @@ pub struct EventEntry {
 }
 
 impl ResolvedAgent {
+    /// The agent as it is tried out as a whole: each step of its manifest and of its policies is observed. Limits stay, as what would
+    /// have ended a task is told, too.
+    #[must_use]
+    pub(crate) fn observed(&self) -> Self {
+        let mut observed = Self { mode: Mode::Observe, ..self.clone() };
+        Arc::make_mut(&mut observed.agent).observe();
+        for applied in &mut observed.policies {
+            Arc::make_mut(&mut applied.policy).observe_steps();
+        }
+        observed
+    }
+
     /// The files of the agent, of every document that it uses and of its policies.
     pub(crate) fn sources<'a>(&'a self, mount: Option<&'a Mount>) -> impl Iterator<Item = &'a Source> {
         let targets = self.capabilities.iter().filter_map(|entry| match &entry.target {

@@ -267,8 +267,13 @@ impl PolicyStep {
 impl DeclaredPolicy {
     /// Who only tries a policy out tries out what it uses: no step of it decides, and no limit ends a task.
     fn observe(&mut self) {
-        self.mode = Mode::Observe;
         self.limits = TaskLimits::default();
+        self.observe_steps();
+    }
+
+    /// Tries each step out.
+    pub(super) fn observe_steps(&mut self) {
+        self.mode = Mode::Observe;
         self.lists_mut().flatten().for_each(|step| step.mode = Mode::Observe);
     }
 

@@ -113,6 +113,7 @@ impl Compiler<'_> {
             guardrails_after: guardrails_after?,
             policies: policies?,
             counters: counters??,
+            mode: self.resolved.mode,
             task_limits: AllLimits::of(self.resolved),
             claims: Claims::of(self.resolved),
             exposes: exposes?,

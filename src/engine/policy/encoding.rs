@@ -56,6 +56,9 @@ pub(super) fn fingerprint(
     encoder.secrets(secrets);
     // they write nothing of an agent for which there are no such steps: it has the fingerprint of its manifests alone
     encoder.policies(resolved);
+    if resolved.mode == Mode::Observe {
+        encoder.part("observed as a whole");
+    }
     Fingerprint::of(encoder.finish())
 }
 

@@ -144,6 +144,7 @@ use crate::context::{
 use crate::digest::Digest;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
+use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
 use encoding::Rules;
@@ -169,6 +170,7 @@ pub struct Policy {
     guardrails_after: Vec<Step>,
     policies: PolicySteps,
     counters: Counters,
+    mode: Mode,
     task_limits: AllLimits,
     claims: Claims,
     exposes: Vec<Expose>,
@@ -218,6 +220,12 @@ impl Policy {
     #[must_use]
     pub fn schema(&self) -> &Arc<ContextSchema> {
         &self.schema
+    }
+
+    /// Whether nothing of it decides, and decisions tell what would have come of it ([`Engine::open_observing`](crate::Engine::open_observing)).
+    #[must_use]
+    pub fn observes(&self) -> bool {
+        self.mode == Mode::Observe
     }
 
     /// The limits of its tasks: of each name the smallest that the manifest or a policy sets.

@@ -281,7 +281,9 @@ impl Policy {
         let mut found = Dependencies::default();
         found.changes.functions.insert(position);
         let Some(function) = self.functions.get(position) else { return found };
-        found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
+        if !self.observes() {
+            found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
+        }
         for counter in self.counters.of(position).filter(|counter| counter.decides(position)) {
             counter.expressions().for_each(|expression| found.reads.add(self, expression));
         }

@@ -34,6 +34,7 @@ use super::counted::CountedAmount;
 use super::step::ScriptStep;
 use crate::cel::Json;
 use crate::context::Scope;
+use crate::manifest::mode::Mode;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
 use crate::task::{Call, CallResult, Next, TemplateKind};
@@ -50,6 +51,8 @@ pub struct Case {
     pub about: String,
     /// The manifests of the task.
     pub manifests: Manifests,
+    /// Whether its rules decide, or are only observed.
+    pub mode: Mode,
     /// Namespace settings; flat keys.
     pub settings: BTreeMap<String, Json>,
     /// Tokens by provider.
@@ -303,13 +306,17 @@ pub enum Aspect {
     Reason,
     /// `reviewer`
     Reviewer,
+    /// `enforced`
+    Enforced,
+    /// `enforced_message`
+    EnforcedMessage,
     /// `task`
     Task,
 }
 
 impl Aspect {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::Decision,
         Self::Message,
         Self::UserMessage,
@@ -317,6 +324,8 @@ impl Aspect {
         Self::Limit,
         Self::Reason,
         Self::Reviewer,
+        Self::Enforced,
+        Self::EnforcedMessage,
         Self::Task,
     ];
 
@@ -331,6 +340,8 @@ impl Aspect {
             Self::Limit => "limit",
             Self::Reason => "reason",
             Self::Reviewer => "reviewer",
+            Self::Enforced => "enforced",
+            Self::EnforcedMessage => "enforced_message",
             Self::Task => "task",
         }
     }

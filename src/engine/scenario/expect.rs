@@ -164,6 +164,10 @@ expectations! {
     };
     /// The reviewer who is asked.
     (Aspect::Reviewer.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reviewer, node, path, reader);
+    /// The verdict that it would have been, of a case under `mode: observe`; null where it would have gone on.
+    (Aspect::Enforced.key()): Nullable<Text> => |node, path, reader| text(Aspect::Enforced, node, path, reader);
+    /// The message that would have been told then.
+    (Aspect::EnforcedMessage.key()): Nullable<Text> => |node, path, reader| text(Aspect::EnforcedMessage, node, path, reader);
     /// What becomes of the task.
     (Aspect::Task.key()): Nullable<Text> => |node, path, reader| text(Aspect::Task, node, path, reader);
     /// All executions, in order.

@@ -32,6 +32,10 @@ pub(super) fn decided(decision: Decision) -> Found {
     found.set(Aspect::Stage, decision.stage.map(EventStage::as_str));
     found.set(Aspect::Reason, decision.reason);
     found.set(Aspect::Reviewer, decision.reviewer);
+    if let Some(enforced) = decision.enforced {
+        found.set(Aspect::Enforced, Some(enforced.verdict.as_str()));
+        found.set(Aspect::EnforcedMessage, enforced.message);
+    }
     found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
     found
 }

@@ -19,6 +19,7 @@ use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::manifest::fields::{Fields, Key};
+use crate::manifest::mode::Mode;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
@@ -44,6 +45,8 @@ mapping! {
         about: Text,
         /// The manifests of the task.
         manifest: ManifestsValue,
+        /// `observe` for an engine that stops nothing and says what it would have done.
+        mode: OneOf<Mode>,
         /// Settings of the namespace, by their whole keys.
         settings: ByName<Anything>,
         /// Tokens by provider.
@@ -137,6 +140,7 @@ fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case>
         .items(reader, |node, path, reader| Some(reader.text(node, path)?.text.to_string()));
     let about = fields.about().string(reader).unwrap_or_default();
     let manifests = read_manifests(&fields.manifest(), reader);
+    let mode = fields.mode().mode(Mode::Enforce, reader);
     let settings = fields.settings().values(reader);
     let auth = fields.auth().strings(reader);
     let environment = Environment::read(&fields.env(), reader);
@@ -165,6 +169,7 @@ fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case>
         requirements,
         about,
         manifests: manifests?,
+        mode,
         settings,
         auth,
         background,

@@ -18,12 +18,13 @@ use super::{loading, messages, story};
 use crate::cel::Json;
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
-use crate::engine::Engine;
+use crate::engine::{Door, Engine};
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::agent::Agent;
 use crate::manifest::launch::Launch;
 use crate::manifest::load::LoadError;
+use crate::manifest::mode::Mode;
 use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
@@ -41,7 +42,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Runner {
     limits: EngineLimits,
-    compiled: HashMap<Vec<PathBuf>, Rc<Compiled>>,
+    compiled: HashMap<(Vec<PathBuf>, Mode), Rc<Compiled>>,
 }
 
 /// Manifests, compiled.
@@ -131,18 +132,19 @@ impl Runner {
 
     fn compile(&mut self, case: &Case) -> Result<Rc<Compiled>, LoadError> {
         let paths = case.manifest_paths();
-        if let Some(known) = self.compiled.get(&paths).filter(|_| !paths.is_empty()) {
+        let key = (paths, case.mode);
+        if let Some(known) = self.compiled.get(&key).filter(|_| !key.0.is_empty()) {
             return Ok(known.clone());
         }
         let (catalog, mut findings) = case.catalog(&self.limits)?;
         // manifests in files are those that are served, and are judged as there; a case that brings its own along is about
         // what the specification says of them, which calls valid what no server takes
-        let open = if paths.is_empty() { Engine::lenient_from_catalog } else { Engine::from_catalog };
-        let (engine, more) = open(&catalog, self.limits);
+        let door = if key.0.is_empty() { Door::Lenient } else { Door::Strict };
+        let (engine, more) = Engine::through((door, case.mode), &catalog, self.limits);
         findings.extend(more);
         let compiled = Rc::new(Compiled { catalog, engine, findings });
-        if !paths.is_empty() {
-            self.compiled.insert(paths, compiled.clone());
+        if !key.0.is_empty() {
+            self.compiled.insert(key, compiled.clone());
         }
         Ok(compiled)
     }

@@ -116,6 +116,7 @@ impl Task {
             decided_by: step.map(Step::origin),
             trace,
             observed: operation.course.observed.clone(),
+            enforced: operation.course.enforced.clone(),
             findings: operation.course.findings.clone(),
             counters: operation.course.counters.clone(),
             cost: operation.course.cost,

@@ -265,7 +265,8 @@ impl Task {
         }
         self.delivered.add(names, self.policy.limits().max_deliveries);
         let subject = EventUnderWay::new(position, event.format(&data), data);
-        let operation = UnderWay::new(Subject::Event(subject), Stage::Before);
+        let mut operation = UnderWay::new(Subject::Event(subject), Stage::Before);
+        operation.course.would_stop(self.would_be_beyond(Next::Other, now));
         let progress = self.advance(operation.under(name), now.into());
         self.settle_event(progress, now)
     }

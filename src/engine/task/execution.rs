@@ -5,7 +5,7 @@ use super::messages;
 use super::state::{Answer, CallResult, CallStatus, Finding, Invocation, Request, Task, Terms, UnderWay};
 use crate::cel::Json;
 use crate::context::{Activations, Bound, Caller, Moment};
-use crate::policy::{AgentFunction, Binding, Execute, Expression, Supplied};
+use crate::policy::{AgentFunction, Binding, Execute, Expression, Policy, Supplied};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -19,8 +19,10 @@ pub(super) enum Carried {
 
 /// The result of a call as all that follows sees it. One that breaks what its function declares is a failed one, with the
 /// place and the word that it breaks; the value itself goes no further, to no step, no record and no model. The call has run
-/// all the same. A result that tells of a failure is held to nothing.
+/// all the same. A result that tells of a failure is held to nothing. Of a task that is only observed the finding is told, and the result
+/// stays.
 pub(super) fn held_to_schema(
+    policy: &Policy,
     function: &AgentFunction,
     result: CallResult,
     findings: &mut Vec<Finding>,
@@ -31,6 +33,9 @@ pub(super) fn held_to_schema(
     let Err(why) = declared.check(&result.output) else { return result };
     let text = messages::output_misfit(&function.called, &why);
     findings.push(Finding::new("output_misfit", text.clone(), Some(declared.origin())));
+    if policy.observes() {
+        return result;
+    }
     let output = Json::object([("error", Json::string(&text))]);
     CallResult { output, task_id: result.task_id, ..CallResult::errored(Json::null()) }
 }

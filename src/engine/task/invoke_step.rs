@@ -69,7 +69,9 @@ impl Task {
         let arguments = operation.course.formed.clone().unwrap_or_else(Json::null);
         let result = match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
             Carried::Asks(request) => return StepEnd::Asks(request),
-            Carried::Result(result) => held_to_schema(function, result, &mut operation.course.findings),
+            Carried::Result(result) => {
+                held_to_schema(policy, function, result, &mut operation.course.findings)
+            }
         };
         let worked = result.status == CallStatus::Successful;
         let status = if worked { InvocationStatus::Successful } else { InvocationStatus::Errored };
@@ -191,7 +193,9 @@ impl Task {
     ) -> InvocationId {
         let policy = self.policy.clone();
         let result = match policy.function(position) {
-            Some(function) => result.map(|result| held_to_schema(function, result, &mut Vec::new())),
+            Some(function) => {
+                result.map(|result| held_to_schema(&self.policy, function, result, &mut Vec::new()))
+            }
             None => result,
         };
         let status = match result.as_ref().map(|result| result.status) {

@@ -2,8 +2,8 @@
 
 use super::messages;
 use super::state::{
-    Decision, End, LimitReached, Next, Pending, ReviewState, Task, Termination, TerminationReason, Usage,
-    Verdict,
+    Decision, End, Enforced, LimitReached, Next, Pending, ReviewState, Task, Termination, TerminationReason,
+    Usage, Verdict,
 };
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
@@ -15,8 +15,9 @@ impl Task {
         if let Some(refusal) = self.hindrance(now) {
             return refusal;
         }
+        let enforced = self.would_be_beyond(next, now).map(Box::new);
         let beyond = self.beyond(next, now).or_else(|| self.beyond_a_stretch(next));
-        beyond.unwrap_or_else(|| Decision::new(Verdict::Allow))
+        beyond.unwrap_or_else(|| Decision { enforced, ..Decision::new(Verdict::Allow) })
     }
 
     pub(super) fn begin_model_turn(&mut self, usage: Usage, now: Timestamp) -> Decision {
@@ -29,7 +30,9 @@ impl Task {
             return beyond;
         }
         // the turn was made and is on record; nothing that the model asked for in it may run
-        self.stopped().map_or_else(|| Decision::new(Verdict::Allow), Decision::switched_off)
+        let enforced = self.would_be_beyond(Next::Other, now).map(Box::new);
+        let allow = || Decision { enforced, ..Decision::new(Verdict::Allow) };
+        self.stopped().map_or_else(allow, Decision::switched_off)
     }
 
     pub(super) fn record_turn(&mut self, usage: Usage) {
@@ -59,7 +62,7 @@ impl Task {
     /// Blocks the step if it would exceed a limit of the message or of the turn. The task goes on: the model may still answer, and the
     /// next message begins anew.
     pub(super) fn beyond_a_stretch(&self, next: Next) -> Option<Decision> {
-        let exceeded = exceeded_stretch(&self.policy.task_limits().stretches, &self.used_of_stretches(next))?;
+        let exceeded = self.exceeded_stretch(next).filter(|_| !self.policy.observes())?;
         let limit = self.limit_reached(exceeded);
         let message = Some(messages::stretch_exceeded(&limit));
         Some(Decision { message, limit: Some(limit), ..Decision::new(Verdict::Block) })
@@ -72,8 +75,33 @@ impl Task {
 
     /// Ends the task if the step would exceed a limit of the manifest.
     fn beyond_its_limits(&mut self, next: Next, now: Timestamp) -> Option<Decision> {
-        let exceeded = exceeded(self.policy.task_limits(), &self.used(next, now))?;
+        let exceeded = self.exceeded(next, now).filter(|_| !self.policy.observes())?;
         Some(self.end_at(exceeded))
+    }
+
+    /// What the limits would have made of the step, of a task that is only observed. It goes on over each of them, and hears of it at
+    /// each step.
+    pub(super) fn would_be_beyond(&self, next: Next, now: Timestamp) -> Option<Enforced> {
+        if !self.policy.observes() {
+            return None;
+        }
+        let of = |verdict, exceeded, say: fn(&LimitReached) -> String| {
+            let limit = self.limit_reached(exceeded);
+            Enforced { limit: Some(limit.clone()), ..Enforced::new(verdict, say(&limit)) }
+        };
+        let ends = |exceeded| of(Verdict::Terminate, exceeded, messages::limit_exceeded);
+        let blocks = |exceeded| of(Verdict::Block, exceeded, messages::stretch_exceeded);
+        self.exceeded(next, now).map(ends).or_else(|| self.exceeded_stretch(next).map(blocks))
+    }
+
+    /// The limit of the task that the step exceeds.
+    fn exceeded(&self, next: Next, now: Timestamp) -> Option<Exceeded> {
+        exceeded(self.policy.task_limits(), &self.used(next, now))
+    }
+
+    /// The limit of the message or of the turn that the step exceeds.
+    fn exceeded_stretch(&self, next: Next) -> Option<Exceeded> {
+        exceeded_stretch(&self.policy.task_limits().stretches, &self.used_of_stretches(next))
     }
 
     /// Ends the task if so many bytes more would exceed `max_task_bytes`.

@@ -6,7 +6,8 @@
 use super::evaluation::replay::{Halt, Replay};
 use super::messages;
 use super::state::{
-    CallId, Decision, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict, Wanted,
+    CallId, Decision, Enforced, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict,
+    Wanted,
 };
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{Activations, Moment, TaskIo};
@@ -27,21 +28,41 @@ impl Task {
         if let Some(decision) = self.beyond(Next::Other, now) {
             return decision.into();
         }
-        match self.entry(input.root()) {
-            Ok(entry) => {
-                if let Some(decision) = self.beyond_bytes(entry.bytes() as u64) {
-                    return decision.into();
+        let mut operation = UnderWay::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore);
+        operation.course.would_stop(self.would_be_beyond(Next::Other, now));
+        let entry = match self.entry(input.root()) {
+            Ok(entry) => entry,
+            Err(message) => match self.unfit_entry(input.root()) {
+                Some(entry) => {
+                    operation.course.would_stop(Enforced::new(Verdict::InvalidInput, message));
+                    entry
                 }
-                self.take_step(now);
-                self.context.push_input(entry);
-                self.label_first_input();
-                let operation = UnderWay::new(Subject::Input(Sender::Caller), Stage::GuardrailBefore);
-                self.advance(operation.under(name), now.into())
-            }
-            Err(message) => {
-                Decision { message: Some(message), ..Decision::new(Verdict::InvalidInput) }.into()
-            }
+                None => {
+                    let message = Some(message);
+                    return Decision { message, ..Decision::new(Verdict::InvalidInput) }.into();
+                }
+            },
+        };
+        if let Some(decision) = self.beyond_bytes(entry.bytes() as u64) {
+            return decision.into();
         }
+        self.take_step(now);
+        self.context.push_input(entry);
+        self.label_first_input();
+        self.advance(operation.under(name), now.into())
+    }
+
+    /// The entry of an input that does not fit the agent's parameters and goes on all the same, as the task is only observed: with the
+    /// values that it came with. What has no message is no input.
+    fn unfit_entry(&self, input: JsonRef<'_>) -> Option<TaskIo> {
+        if !self.policy.observes() {
+            return None;
+        }
+        let text = input.as_str().map(|_| input);
+        let entry = TaskIo::new(text.or_else(|| input.get("message"))?).ok()?;
+        let others = input.entries().filter(|(name, _)| *name != "message");
+        let extra = Json::object(others.map(|(name, value)| (name, value.to_json())));
+        Some(entry.with_extra(extra.root()))
     }
 
     pub(super) fn begin_output(&mut self, output: &Json, now: Timestamp) -> Progress {

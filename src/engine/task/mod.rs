@@ -83,9 +83,9 @@ pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, CounterUse, Credential, DecidedCall, DecidedKind, Decision,
-    EventStage, Exchange, Finding, Hidden, Identity, Invocation, LackingValues, LimitReached, ModelCall,
-    Next, Obligation, ObservedStep, Offer, Parent, Progress, Question, QuestionId, Ran, Request, Retain,
-    Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask, StepKind,
+    Enforced, EventStage, Exchange, Finding, Hidden, Identity, Invocation, LackingValues, LimitReached,
+    ModelCall, Next, Obligation, ObservedStep, Offer, Parent, Progress, Question, QuestionId, Ran, Request,
+    Retain, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask, StepKind,
     StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
     Terms, TraceEntry, Turn, Usage, User, Verdict,
 };

@@ -47,6 +47,7 @@ impl Task {
             let turned_away = Decision::turned_away(messages::model_waits());
             return Decision { waits_for, ..turned_away }.into();
         }
+        let would_be_beyond = self.would_be_beyond(Next::ModelTurn, now);
         let beyond = self.beyond(Next::ModelTurn, now).or_else(|| self.beyond_a_stretch(Next::ModelTurn));
         if let Some(decision) = beyond {
             return decision.into();
@@ -68,7 +69,8 @@ impl Task {
             None => self.made_up_id(DecidedKind::Model),
         };
         let subject = Subject::Model(ModelUnderWay { request, answer: None });
-        let operation = UnderWay::new(subject, Stage::ModelBefore).under(Some(id.clone()));
+        let mut operation = UnderWay::new(subject, Stage::ModelBefore).under(Some(id.clone()));
+        operation.course.would_stop(would_be_beyond);
         let progress = self.advance_under(&policy, operation, now.into());
         self.close_with(Some(&id), &progress);
         progress
@@ -117,7 +119,8 @@ impl Task {
         if let Some(beyond) = beyond.or_else(|| self.beyond_a_stretch(Next::Other)) {
             return beyond.into();
         }
-        let operation = UnderWay::new(Subject::Model(model), Stage::ModelAfter).under(Some(id.clone()));
+        let mut operation = UnderWay::new(Subject::Model(model), Stage::ModelAfter).under(Some(id.clone()));
+        operation.course.would_stop(self.would_be_beyond(Next::Other, now));
         self.advance(operation, now.into())
     }
 

@@ -1,6 +1,6 @@
 //! Observed steps: tried out where they stand in their list, and told beside what was done.
 //!
-//! In: a step of a policy document that does not decide, and the operation that passes it. Out: an [`ObservedStep`] for the
+//! In: a step that does not decide (of a policy document that is tried out, or any of an engine that observes), and the operation that passes it. Out: an [`ObservedStep`] for the
 //! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing (the arguments
 //! that it would have set, and the labels that it would have given or taken, other observed steps see) and stops nothing, and
 //! its errors stand with it alone. It costs what the step would have cost, and variables of policies have values of their own in it.
@@ -11,8 +11,8 @@ use super::flow::Stopped;
 use super::invoke_step::Formed;
 use super::rewrite::with_arguments;
 use super::state::{
-    Course, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome, Subject, Task,
-    Verdict,
+    Course, Enforced, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome,
+    Subject, Task, Verdict,
 };
 use super::steps::{misshapen, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
@@ -128,6 +128,9 @@ impl Task {
             _ => None,
         };
         let observed = self.seen(step, subject, course, seen, now);
+        if self.policy.observes() {
+            course.would_stop(observed.as_ref().and_then(Enforced::of_step));
+        }
         course.observed.extend(observed);
         labelling
     }

@@ -33,6 +33,11 @@ impl Decision {
                 *message = Some(shown);
             }
         }
+        if let Some(enforced) = &mut self.enforced
+            && let Some(shown) = enforced.shown.take()
+        {
+            enforced.message = Some(shown);
+        }
         let shown = |call: DecidedCall| DecidedCall { decision: call.decision.masked(), ..call };
         self.decided = self.decided.into_iter().map(shown).collect();
         let Some(mut hidden) = self.secret.take() else { return self };
@@ -65,6 +70,8 @@ impl Decision {
             #[serde(default)]
             observed: Vec<Mark>,
             #[serde(default)]
+            enforced: Option<Mark>,
+            #[serde(default)]
             terms: Option<Terms>,
             #[serde(default)]
             decided: Vec<Nested>,
@@ -82,7 +89,12 @@ impl Decision {
             fn none(&self) -> bool {
                 self.secret.is_none()
                     && self.terms.as_ref().is_none_or(|terms| !terms.has_secrets())
-                    && self.trace.iter().chain(&self.observed).all(|entry| entry.shown.is_none())
+                    && self
+                        .trace
+                        .iter()
+                        .chain(&self.observed)
+                        .chain(&self.enforced)
+                        .all(|it| it.shown.is_none())
                     && self.decided.iter().all(|nested| nested.decision.none())
             }
         }

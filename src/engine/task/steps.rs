@@ -8,8 +8,8 @@ use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
 use super::state::{
-    Course, Exchange, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage, StepOutcome,
-    Subject, Task, UnderWay, Verdict,
+    Course, Enforced, Exchange, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage,
+    StepOutcome, Subject, Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment, TaskIo};
@@ -37,6 +37,10 @@ impl Task {
                 Some(_) => self.run_steps(policy, &mut operation, &now),
                 None => self.run_call(policy, &mut operation, &now),
             };
+            if policy.observes() && matches!(flow, Flow::Passed) && operation.goes_on_unbound() {
+                let enforced = Enforced::new(Verdict::Error, messages::missing_policy_value());
+                operation.course.would_stop(enforced);
+            }
             match flow {
                 Flow::Passed => match operation.next_stage() {
                     Some(Stage::Execute) | None if self.is_held(&operation) => {

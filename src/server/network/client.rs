@@ -148,11 +148,24 @@ impl Client {
     /// # Errors
     /// [`ClientError`], but for what [`Client::new`] refuses.
     pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Result<ClientReply, ClientError> {
-        let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
-        let path = format!("{}{path}", self.prefix).parse().map_err(|_| ClientError::Text)?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(ClientError::Unreachable)?;
-        runtime.block_on(self.exchange(method, path, &[], body))
+        runtime.block_on(self.answer(method, path, body))
+    }
+
+    /// As [`Client::send`], for asynchronous callers. They run on tokio, with sockets and timers.
+    ///
+    /// # Errors
+    /// As [`Client::send`].
+    pub async fn answer(
+        &self,
+        method: &str,
+        path: &str,
+        body: Option<&[u8]>,
+    ) -> Result<ClientReply, ClientError> {
+        let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
+        let path = format!("{}{path}", self.prefix).parse().map_err(|_| ClientError::Text)?;
+        self.exchange(method, path, &[], body).await
     }
 
     /// Posts JSON to the address itself, with these headers.

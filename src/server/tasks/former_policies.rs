@@ -70,6 +70,7 @@ mod tests {
     use crate::limits::ServerLimits;
     use crate::manifests::Manifests;
     use celador::cel::Timestamp;
+    use celador::manifest::mode::Mode;
     use celador::task::{StartTask, User};
     use celador_store::{Database, Location, Owner, StoredTasks};
     use std::fs;
@@ -90,7 +91,8 @@ mod tests {
                     "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
                 ),
             )?;
-            let opened = Manifests::open(&[folder.path().to_owned()], None, limits.engine, now)?;
+            let opened =
+                Manifests::open(&[folder.path().to_owned()], None, Mode::Enforce, limits.engine, now)?;
             let served = opened.served();
             let user = User { id: "u".into(), email: None, ..User::default() };
             let task = served.engine.start(StartTask::new(prompt, "n", "a", user, now))?;

@@ -330,6 +330,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         reason: taken.reason,
         decided: &[],
         observed: &[],
+        enforced: None,
         terms: None,
         cost: 0,
         took: taken.took,

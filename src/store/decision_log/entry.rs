@@ -3,12 +3,12 @@
 //! In: the facts of one operation. Out: the members of a JSON object, in the order of the fields; what is not there is
 //! left out. Nothing here is content of the task but `content` itself, which is empty unless the operator asked for it.
 
-use super::{observed, terms};
+use super::{enforced, observed, terms};
 use celador::cel::Timestamp;
 use celador::manifest::policy_step::PolicyStep;
 use celador::policy::Fingerprint;
 use celador::task::{CallId, DecidedCall, DecidedKind, Decision, LimitReached, Switch, TerminationReason};
-use celador::{ObservedStep, Terms};
+use celador::{Enforced, ObservedStep, Terms};
 use serde::{Serialize, Serializer};
 use std::fmt;
 use std::time::Duration;
@@ -44,6 +44,7 @@ use std::time::Duration;
 ///     reason: None,
 ///     decided: &[],
 ///     observed: &[],
+///     enforced: None,
 ///     terms: None,
 ///     cost: 0,
 ///     took: std::time::Duration::from_micros(30),
@@ -105,6 +106,9 @@ pub struct LogEntry<'e> {
     /// What observed steps of policy documents would have done that would have made another decision of it, without its content.
     #[serde(skip_serializing_if = "observed::is_empty", serialize_with = "observed::in_short")]
     pub observed: &'e [ObservedStep],
+    /// What would have come of it under a server that stops things, where this one only observes.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "enforced::in_short")]
+    pub enforced: Option<&'e Enforced>,
     /// What the host has to do for the call, without its content.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "terms::in_short")]
     pub terms: Option<&'e Terms>,
@@ -143,6 +147,7 @@ impl<'e> LogEntry<'e> {
             switch: decision.switch.as_deref(),
             decided: &decision.decided,
             observed: observed::of_decision(decision),
+            enforced: decision.enforced.as_deref(),
             terms: decision.terms.as_deref(),
             cost: decision.cost,
             ..self
@@ -170,6 +175,8 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         policy_step: Option<&'e PolicyStep>,
         #[serde(skip_serializing_if = "observed::is_empty", serialize_with = "observed::in_short")]
         observed: &'e [ObservedStep],
+        #[serde(skip_serializing_if = "Option::is_none", serialize_with = "enforced::in_short")]
+        enforced: Option<&'e Enforced>,
         #[serde(skip_serializing_if = "Option::is_none", serialize_with = "terms::in_short")]
         terms: Option<&'e Terms>,
         cost: u64,
@@ -182,6 +189,7 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),
         policy_step: decision.decided_by.as_ref().and_then(|origin| origin.policy.as_deref()),
         observed: observed::of_decision(decision),
+        enforced: decision.enforced.as_deref(),
         terms: decision.terms.as_deref(),
         cost: decision.cost,
     }))

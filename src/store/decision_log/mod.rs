@@ -19,6 +19,7 @@
 mod broken;
 mod chain;
 mod current;
+mod enforced;
 mod entry;
 mod error;
 mod flush;

@@ -180,6 +180,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         reason: Some(ending.reason),
         decided: &[],
         observed: &[],
+        enforced: None,
         terms: None,
         cost: 0,
         took: Duration::ZERO,

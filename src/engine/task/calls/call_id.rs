@@ -7,8 +7,8 @@ use crate::cel::Json;
 use crate::context::{InvocationId, InvocationStatus, KeptPart, LabelSet};
 use crate::task::messages;
 use crate::task::state::{
-    Call, CallId, CallResult, CallStatus, Closed, DecidedKind, Decision, Extent, KnownCall, Mark, Progress,
-    Task, TaskError,
+    Call, CallId, CallResult, CallStatus, Closed, DecidedKind, Decision, Enforced, Extent, KnownCall, Mark,
+    Progress, Task, TaskError, Verdict,
 };
 
 impl Task {
@@ -22,6 +22,11 @@ impl Task {
         let Some(known) = self.known_id(id)? else { return Ok(None) };
         if !known.is_made_so(Mark::of_call(call, extent)) {
             return Err(TaskError::CallExists(id.clone()));
+        }
+        if extent == Extent::Before && self.is_unruled(id) {
+            let message = messages::unknown_function(&call.function);
+            let enforced = Enforced::new(Verdict::Error, message);
+            return Ok(Some(self.unruled(call, id.clone(), Some(enforced)).into()));
         }
         let standing = self.standing(id).map(|decision| match (extent, &decision.call) {
             // it was carried out: its value is no argument to go on with

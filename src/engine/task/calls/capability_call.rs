@@ -13,9 +13,9 @@ use crate::task::flow::{Flow, Stopped, ended, function_id};
 use crate::task::messages;
 use crate::task::size;
 use crate::task::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Extent, Finding, Hidden,
-    Made, Mark, OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage, Subject, Task, TaskError,
-    Termination, TerminationReason, UnderWay, Verdict,
+    Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Enforced, Extent,
+    Finding, Hidden, KnownCall, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Sender,
+    Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
 };
 
 impl Task {
@@ -25,7 +25,11 @@ impl Task {
         result: CallResult,
         now: Timestamp,
     ) -> Result<Progress, TaskError> {
-        let position = self.open_position(call)?;
+        let position = match self.open_position(call) {
+            Ok(position) => position,
+            Err(_) if self.is_unruled(call) => return Ok(Self::pass_on(result).into()),
+            Err(unknown) => return Err(unknown),
+        };
         if self.is_invoked(position) {
             return Ok(self.record_late(position, Some(result), now).into());
         }
@@ -205,20 +209,30 @@ impl Task {
     ) -> Progress {
         self.take_step(now);
         let policy = self.policy.clone();
+        let enforced = self.would_be_beyond(Next::Capability, now);
         let Some((position, function)) = self.offered(&policy, &call.function) else {
             self.context.turn(TurnKind::Capability);
-            let message = Some(messages::unknown_function(&call.function));
-            return Decision { message, ..Decision::new(Verdict::Error) }.into();
+            let message = messages::unknown_function(&call.function);
+            if policy.observes() && extent == Extent::Before {
+                let enforced = enforced.unwrap_or_else(|| Enforced::new(Verdict::Error, message));
+                let id = id.unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
+                return self.let_unruled_by(call, id, enforced).into();
+            }
+            return Decision { message: Some(message), ..Decision::new(Verdict::Error) }.into();
         };
         let moment = Moment::from(now);
         let mut findings = Vec::new();
         let resolution = self.resolve_parameters(function, &call.arguments, &moment, &mut findings);
+        let resolution = match policy.observes() {
+            true => as_it_came(function, resolution, &call.arguments),
+            false => resolution,
+        };
         if let Some(decision) = self.beyond_bytes(size::of(&resolution.arguments)) {
             return decision.into();
         }
         let mut subject = CallUnderWay::new(id, position, resolution.arguments, extent);
         subject.unbound = !resolution.unbound.is_empty();
-        if !resolution.faults.is_empty() {
+        if !resolution.faults.is_empty() && !policy.observes() {
             self.record_call(&subject, None, InvocationStatus::Errored, &moment);
             self.context.turn(TurnKind::Capability);
             let message = Some(messages::bad_arguments(&resolution.faults));
@@ -226,10 +240,39 @@ impl Task {
         }
         let mut operation = UnderWay::new(Subject::Call(subject), Stage::BeforeFirst);
         operation.course.findings = findings;
+        operation.course.would_stop(enforced);
+        if !resolution.faults.is_empty() {
+            let message = messages::bad_arguments(&resolution.faults);
+            operation.course.would_stop(Enforced::new(Verdict::Error, message));
+        }
         if let Some(switch) = self.stopped_function(function) {
             return self.switch_off(operation, switch, moment).into();
         }
         self.advance_under(&policy, operation, moment)
+    }
+
+    /// Lets a call by of a function that the agent does not have, of a task that is only observed. No rule is about it, and it has no
+    /// entry on record.
+    fn let_unruled_by(&mut self, call: &Call, id: CallId, enforced: Enforced) -> Decision {
+        let decision = self.unruled(call, id.clone(), Some(enforced));
+        self.close_unless_open(Some(&id), &decision);
+        decision
+    }
+
+    /// The decision on such a call.
+    pub(in crate::task) fn unruled(&self, call: &Call, id: CallId, enforced: Option<Enforced>) -> Decision {
+        let (value, enforced) = (Some(call.arguments.clone()), enforced.map(Box::new));
+        Decision { value, call: Some(id), enforced, ..Decision::new(Verdict::Allow) }
+    }
+
+    /// Whether a call was let through although the agent does not have its function.
+    pub(in crate::task) fn is_unruled(&self, call: &CallId) -> bool {
+        self.policy.observes() && self.known.get(call).is_some_and(KnownCall::was_let_by_unseen)
+    }
+
+    /// The result of such a call, which the model receives as it is.
+    fn pass_on(result: CallResult) -> Decision {
+        Decision { value: Some(result.output), ..Decision::new(Verdict::Allow) }
     }
 
     /// A function that the model may call, with its position.
@@ -297,7 +340,7 @@ impl Task {
     ) -> Flow {
         let UnderWay { subject: Subject::Call(call), course, .. } = operation else { return Flow::Passed };
         let result = match policy.function(call.function) {
-            Some(function) => held_to_schema(function, result, &mut course.findings),
+            Some(function) => held_to_schema(policy, function, result, &mut course.findings),
             None => result,
         };
         let labels = result.labels.clone();
@@ -496,4 +539,18 @@ impl Task {
             }
         }
     }
+}
+
+/// The arguments that the model gave, whatever is wrong with them, of a call that is only observed. What bindings supply and what
+/// defaults stand in for is of the tool itself, and the call could not run without it.
+fn as_it_came(function: &AgentFunction, resolution: Resolution, given: &Json) -> Resolution {
+    let Resolution { arguments, .. } = &resolution;
+    let is_bound = |name: &str| function.bindings.iter().any(|binding| *binding.name == *name);
+    let is_lost = |name: &str| arguments.root().get(name).is_none() && !is_bound(name);
+    if !given.root().entries().any(|(name, _)| is_lost(name)) {
+        return resolution;
+    }
+    let came = given.root().entries().filter(|(name, _)| is_lost(name));
+    let all = arguments.root().entries().chain(came).map(|(name, value)| (name, value.to_json()));
+    Resolution { arguments: Json::object(all), ..resolution }
 }

@@ -137,7 +137,9 @@ impl Task {
                 return Err(TaskError::OtherResult(call.clone()));
             }
             if let Err(unknown) = self.open_position(call) {
-                self.reported_again(call, result).ok_or(unknown)??;
+                if !self.is_unruled(call) {
+                    self.reported_again(call, result).ok_or(unknown)??;
+                }
             }
         }
         let mut calls = Vec::with_capacity(results.len());

@@ -36,6 +36,9 @@ impl Task {
         if let Some(decision) = self.withdraw_model_call(call, ran, now) {
             return Ok(decision);
         }
+        if self.is_unruled(call) {
+            return Ok(Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) });
+        }
         let position = self.open_position(call)?;
         self.take_step_unless_ended(now);
         if self.is_invoked(position) {

@@ -6,18 +6,19 @@
 
 use super::counter_use::CounterUse;
 use super::effect::QuestionId;
+use super::enforced::Enforced;
 use super::hidden::Hidden;
+use super::limit_reached::LimitReached;
 use super::observed::ObservedStep;
 use super::switch::Switch;
 use super::termination::TerminationReason;
 use super::terms::Terms;
 use super::trace::{Finding, TraceEntry};
 use super::verdict::{EventStage, Verdict};
-use crate::cel::{Duration, Json};
-use crate::policy::{LimitNumber, Origin};
+use crate::cel::Json;
+use crate::policy::Origin;
 use serde::de::Visitor;
 use serde::{Deserialize, Deserializer, Serialize};
-use std::borrow::Cow;
 use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -93,6 +94,10 @@ pub struct Decision {
     /// that waits has them as far as it came, and its decision has them again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedStep>,
+    /// What would have come of it under an engine that stops things, where this one observes and the operation would not have gone on as it
+    /// came. What observed steps would have made of values is not in it; it is in `observed`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub enforced: Option<Box<Enforced>>,
     /// What its host has to do for the call, when it is let through and a policy asks for something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub terms: Option<Box<Terms>>,
@@ -343,62 +348,6 @@ impl<'de> Deserialize<'de> for CallId {
     }
 }
 
-/// A limit that was reached: the step that would have gone beyond it was not taken (LIM-02).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Limit"))]
-pub struct LimitReached {
-    /// Its name, such as `max_turns`.
-    pub which: Cow<'static, str>,
-    /// The greatest value that is allowed.
-    pub bound: LimitNumber,
-    /// The value that the step would have led to.
-    pub value: LimitNumber,
-    /// Namespace and name of the policy document that sets it; nothing if the manifest does.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub policy: Option<Arc<str>>,
-}
-
-impl fmt::Display for LimitReached {
-    /// The two numbers and what they count: `16 of 15 tool calls`, `2h1m of 2h since it began`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { which, bound, value, policy: _ } = self;
-        let counted = match &**which {
-            "max_age" => {
-                return write!(f, "{} of {} since it began", age(value.count()), age(bound.count()));
-            }
-            "max_turns" => "model turns",
-            "max_prompt_tokens" => "prompt tokens",
-            "max_completion_tokens" => "completion tokens",
-            "max_tool_calls" => "tool calls",
-            "max_spend" => "spent",
-            "max_spend_per_message" => "spent for one message",
-            "max_turns_per_message" => "model turns for one message",
-            "max_tool_calls_per_message" => "tool calls for one message",
-            "max_tool_calls_per_turn" => "tool calls in one turn",
-            "max_task_bytes" => "bytes",
-            other => other,
-        };
-        write!(f, "{value} of {bound} {counted}")
-    }
-}
-
-/// A length of time as manifests write it: `2h1m`, `0.5s`.
-fn age(nanos: u64) -> String {
-    const SECOND: u64 = 1_000_000_000;
-    const MINUTE: u64 = 60 * SECOND;
-    const HOUR: u64 = 60 * MINUTE;
-    let parts = [(nanos / HOUR, "h"), (nanos % HOUR / MINUTE, "m")];
-    let mut text: String =
-        parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count}{unit}")).collect();
-    let rest = nanos % MINUTE;
-    if rest > 0 || text.is_empty() {
-        let seconds =
-            Duration::from_nanos(rest.into()).map_or_else(|_| String::new(), |rest| rest.to_string());
-        text.push_str(&seconds);
-    }
-    text
-}
-
 impl Decision {
     /// A decision with nothing but its verdict.
     pub(crate) fn new(verdict: Verdict) -> Self {
@@ -419,6 +368,7 @@ impl Decision {
             decided_by: None,
             trace: Vec::new(),
             observed: Vec::new(),
+            enforced: None,
             terms: None,
             exposes: None,
             findings: Vec::new(),

@@ -1,7 +1,8 @@
 //! One call that a task knows by its id: digests of what it was and came to, and what is told of it once it is closed.
 
-use super::decision::{CallId, Decision, LimitReached};
+use super::decision::{CallId, Decision};
 use super::hidden::Hidden;
+use super::limit_reached::LimitReached;
 use super::mark::Mark;
 use super::switch::Switch;
 use super::verdict::Verdict;
@@ -81,6 +82,12 @@ impl KnownCall {
     /// The digest of its result, if it was reported.
     pub(in crate::task) fn result(&self) -> Option<Mark> {
         self.result
+    }
+
+    /// Whether it was let through and is closed, and nobody has ever seen it run.
+    pub(in crate::task) fn was_let_by_unseen(&self) -> bool {
+        let is_allowed = self.told.as_ref().is_some_and(|told| told.verdict() == Verdict::Allow);
+        is_allowed && self.record.is_none() && self.result.is_none()
     }
 
     /// Its entry on record, if it has run.

@@ -7,7 +7,8 @@ use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A step of a policy document under `mode: observe` that was evaluated. Nothing of the decision follows from it.
+/// A step of a policy document under `mode: observe`, or any step of an engine that observes, that was evaluated. Nothing of the
+/// decision follows from it.
 ///
 /// ```
 /// use celador::{Call, Engine, StartTask, User, Verdict};

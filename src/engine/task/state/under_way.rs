@@ -7,6 +7,7 @@ use super::counter_use::CounterUse;
 use super::counting::CallCounters;
 use super::decision::{CallId, DecidedKind, Decision};
 use super::effect::{Question, QuestionId, Request};
+use super::enforced::Enforced;
 use super::exchange::Exchange;
 use super::hidden::Said;
 use super::model::ModelUnderWay;
@@ -51,6 +52,9 @@ pub(in crate::task) struct Course {
     /// What observed steps would have done.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) observed: Vec<ObservedStep>,
+    /// The first thing that would have stopped it, under a policy that observes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) enforced: Option<Box<Enforced>>,
     pub(in crate::task) findings: Vec<Finding>,
     /// What its steps cost so far.
     #[serde(default)]
@@ -413,6 +417,7 @@ impl UnderWay {
             exchanges: Vec::new(),
             trace: Vec::new(),
             observed: Vec::new(),
+            enforced: None,
             findings: Vec::new(),
             cost: 0,
             counters: Vec::new(),
@@ -463,6 +468,12 @@ impl UnderWay {
         stage && list.is_none_or(|list| self.course.step <= list.len())
     }
 
+    /// Whether a call lacks what a binding should supply, and its steps have had their say: it goes on without from here.
+    pub(in crate::task) fn goes_on_unbound(&mut self) -> bool {
+        let Self { subject: Subject::Call(call), course, .. } = self else { return false };
+        course.stage == Stage::Before && std::mem::take(&mut call.unbound)
+    }
+
     /// The stage that follows; none if the operation has come through.
     pub(in crate::task) fn next_stage(&self) -> Option<Stage> {
         match (self.course.stage, &self.subject) {
@@ -494,6 +505,7 @@ impl UnderWay {
     pub(in crate::task) fn told_before(&self, mut decision: Decision) -> Decision {
         decision.trace.splice(0..0, self.course.trace.iter().cloned());
         decision.observed.splice(0..0, self.course.observed.iter().cloned());
+        decision.enforced = self.course.enforced.clone().or(decision.enforced);
         decision.findings.splice(0..0, self.course.findings.iter().cloned());
         decision.counters.splice(0..0, self.course.counters.iter().cloned());
         decision.cost = decision.cost.saturating_add(self.course.cost);
@@ -502,12 +514,19 @@ impl UnderWay {
 
     /// The decision that it ends in, with what was found on the way.
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
-        let Course { trace, observed, findings, counters, cost, .. } = self.course;
-        Decision { trace, observed, findings, counters, cost, ..Decision::new(verdict) }
+        let Course { trace, observed, enforced, findings, counters, cost, .. } = self.course;
+        Decision { trace, observed, enforced, findings, counters, cost, ..Decision::new(verdict) }
     }
 }
 
 impl Course {
+    /// Notes what would have stopped it, unless something would have before.
+    pub(in crate::task) fn would_stop(&mut self, enforced: impl Into<Option<Enforced>>) {
+        if self.enforced.is_none() {
+            self.enforced = enforced.into().map(Box::new);
+        }
+    }
+
     /// Goes on with the first step of a stage.
     pub(in crate::task) fn enter(&mut self, stage: Stage) {
         self.stage = stage;
