@@ -52,7 +52,7 @@ pub(super) fn search(
 }
 
 /// What stands in the place of a find.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Instead {
     /// The name of its kind in square brackets.
     Mark,
@@ -107,8 +107,12 @@ fn without(
     for run in finds {
         left.push_str(text.get(rest..run.at.start).unwrap_or_default());
         let found = text.get(run.at.clone()).unwrap_or_default();
-        match Some(instead).filter(|instead| *instead == Instead::Stars).and_then(|_| starred(found)) {
-            Some(starred) => left.push_str(&starred),
+        let stars = match instead {
+            Instead::Stars => starred(found),
+            Instead::Mark => None,
+        };
+        match stars {
+            Some(stars) => left.push_str(&stars),
             None => {
                 let name = table.kinds.get(run.kind).map_or("", |kind| kind.name);
                 meter.charge_built(name.len().saturating_add(2))?;
