@@ -4,7 +4,7 @@
 //! a route's function runs, its caller is known and allowed, its body is within its bound, and there is room for it. What
 //! has begun goes on to its end even if nobody waits any more, so that nothing is half done.
 
-use super::identity::Caller;
+use super::identity::{Caller, Person};
 use super::messages;
 use super::network::connection::{Connection, Exchange, Sent, Stage};
 use super::operations::pending::{pause_after, pending, wait_of};
@@ -34,6 +34,10 @@ pub(super) struct Gate {
     service: Arc<Service>,
     room: Arc<Room>,
 }
+
+/// The person for whom a request of this process is, in its extensions.
+#[derive(Clone)]
+pub(super) struct VouchedFor(pub(super) Person);
 
 /// Names of headers that have no constant.
 const REQUEST_ID: &str = "x-request-id";
@@ -280,6 +284,12 @@ impl Gate {
         }
         self.service.origins.admit(parts)?;
         let caller = self.admit(route.access, &parts.headers)?;
+        // nothing that comes over a network has one
+        let vouched_for = parts.extensions.get::<VouchedFor>();
+        let caller = match vouched_for {
+            Some(VouchedFor(person)) => caller.speaking(person.clone()),
+            None => caller,
+        };
         if let Some(exchange) = exchange.filter(|_| caller.identity.is_some()) {
             exchange.is_known();
         }

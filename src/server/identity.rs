@@ -146,6 +146,11 @@ impl Caller {
         Self { identity: Some(identity), person: Some(person), scopes }
     }
 
+    /// The same, as this person answers reviews.
+    pub(super) fn speaking(self, person: Person) -> Self {
+        Self { person: Some(person), ..self }
+    }
+
     /// Whether they may.
     pub(super) fn may(&self, scope: Scope) -> bool {
         self.scopes.contains(&scope)

@@ -4,6 +4,8 @@
 //! proxies have one meaning whether they decide themselves or ask a server: what differs is who carries the request.
 
 use super::error::ServeError;
+use super::gate::VouchedFor;
+use super::identity;
 use super::network::client::{ClientError, ClientReply};
 use super::request::JSON;
 use super::service::{Parts, Service};
@@ -13,6 +15,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, Uri, header};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tower_service::Service as _;
@@ -44,7 +47,7 @@ pub struct InProcess {
     router: Router,
     service: Arc<Service>,
     stop: watch::Sender<bool>,
-    /// Given up without waiting, as who drops this may be a task of another runtime.
+    /// Ended on a thread of its own, as who drops this may be a task of another runtime.
     runtime: Option<Runtime>,
 }
 
@@ -97,6 +100,56 @@ impl InProcess {
         }
     }
 
+    /// As [`send`](Self::send), for somebody whom this process knows: it vouches for them as a server's tokens do. Reviews are theirs to
+    /// answer if they are addressed to them, and say who answered. The tasks are those of [`send`](Self::send).
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    ///
+    /// ```
+    /// use celador_server::{InProcess, Parts, Person, Settings, system_clock};
+    /// use celador_store::{Database, Location};
+    /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+    ///
+    /// let settings = Settings::new(vec!["examples/first-policy".into()]);
+    /// let database = Database::open(&Location::Memory, &settings.limits.store)?;
+    /// let desk = InProcess::open(settings, Parts { clock: system_clock()?, database, log: None })?;
+    /// let task = br#"{"id": "t-1", "namespace": "shop", "agent": "clerk", "user": {"id": "u-7"}}"#;
+    /// desk.send("POST", "/v1/tasks", &[], Some(task))?;
+    /// let call = br#"{"function": "payout", "arguments": {"amount": 250}}"#;
+    /// desk.send("POST", "/v1/tasks/t-1/before", &[], Some(call))?;
+    ///
+    /// let listed = String::from_utf8(desk.send("GET", "/v1/reviews", &[], None)?.body)?;
+    /// let id = listed.split('"').find(|part| part.starts_with("rv_")).ok_or("250 needs a review")?;
+    /// let answer = |person: &Person| {
+    ///     desk.send_as(person, "POST", &format!("/v1/reviews/{id}"), Some(br#"{"answer": "approve"}"#))
+    /// };
+    /// assert_eq!(answer(&Person { id: "u-8".into(), ..Person::default() })?.status, 403);
+    /// let lead = Person { id: "u-9".into(), email: Some("lead@example.com".into()), groups: Vec::new() };
+    /// assert_eq!(answer(&lead)?.status, 200);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn send_as(
+        &self,
+        person: &Person,
+        method: &str,
+        path: &str,
+        body: Option<&[u8]>,
+    ) -> Result<ClientReply, ClientError> {
+        let mut request = request(method, path, &[], body)?;
+        request.extensions_mut().insert(VouchedFor(identity::Person {
+            subject: person.id.clone(),
+            is_named: true,
+            email: person.email.clone(),
+            groups: person.groups.clone(),
+            ..identity::Person::default()
+        }));
+        match &self.runtime {
+            Some(runtime) => runtime.block_on(answer(self.router.clone(), request)),
+            None => Err(ClientError::Broken(String::new())),
+        }
+    }
+
     /// As [`send`](Self::send), for asynchronous callers, under any runtime.
     ///
     /// # Errors
@@ -115,15 +168,36 @@ impl InProcess {
     }
 }
 
+/// Somebody who answers reviews, as a program knows them that has the server inside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Person {
+    /// Their id, by which policies may address them.
+    pub id: String,
+    /// Their e-mail address.
+    pub email: Option<String>,
+    /// The groups that they are in.
+    pub groups: Vec<String>,
+}
+
 impl Drop for InProcess {
     fn drop(&mut self) {
         self.stop.send_replace(true);
         self.service.tasks.feed.close();
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        let Some(runtime) = self.runtime.take() else { return };
+        // a connection to Postgres blocks where it is closed, so the last handle must not go within a runtime: neither this one, whose
+        // tasks have handles, nor that of whoever drops this
+        let last = (self.router.clone(), self.service.clone());
+        let close = move || {
+            runtime.shutdown_timeout(CLOSING);
+            drop(last);
+        };
+        // without a thread they stay open until the process ends
+        drop(std::thread::Builder::new().name("celador".into()).spawn(close));
     }
 }
+
+/// How long requests on other threads may take that were under way when their service was dropped.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// The largest body of an answer, as of those that come over a network.
 const MAX_REPLY_BYTES: usize = 67_108_864;

@@ -85,9 +85,10 @@ mod upkeep;
 
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
-pub use in_process::InProcess;
+pub use in_process::{InProcess, Person};
 pub use limits::ServerLimits;
 pub use network::client::{Client, ClientError, ClientReply};
+pub use network::kept_client::KeptClient;
 pub use service::Parts;
 pub use settings::{
     Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,

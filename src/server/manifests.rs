@@ -23,6 +23,8 @@ use tracing::warn;
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
+    /// Held as texts: they are the same at every look.
+    texts: Vec<File>,
     mode: Mode,
     limits: EngineLimits,
     served: RwLock<Arc<Served>>,
@@ -105,19 +107,20 @@ pub(super) struct Status {
 }
 
 impl Manifests {
-    /// The manifests at these paths.
+    /// The manifests at these paths, and these texts.
     ///
     /// # Errors
     /// Paths that cannot be read, manifests with errors.
     pub(super) fn open(
         paths: &[PathBuf],
+        texts: &[File],
         digests: Option<PathBuf>,
         mode: Mode,
         limits: EngineLimits,
         now: Timestamp,
     ) -> Result<Self, ServeError> {
         let stamps = stamps(paths)?;
-        let (files, catalog, mut findings) = read(paths, &limits)?;
+        let (files, catalog, mut findings) = read(paths, texts, &limits)?;
         if let Some(path) = &digests {
             digest_list::check(path, &files).map_err(|what| ServeError::file(path, what))?;
         }
@@ -138,7 +141,8 @@ impl Manifests {
         let state = State { stamps, seen: None, serving, problem: None };
         let served = Served { engine, set: Arc::new(ManifestSet::of(&files)) };
         let (paths, served) = (paths.to_vec(), RwLock::new(Arc::new(served)));
-        let manifests = Self { paths, mode, limits, served, digests, state: Mutex::new(state) };
+        let texts = texts.to_vec();
+        let manifests = Self { paths, texts, mode, limits, served, digests, state: Mutex::new(state) };
         manifests.state().stamps = manifests.stamps();
         Ok(manifests)
     }
@@ -183,7 +187,8 @@ impl Manifests {
 
     /// The digest of all files; none if they cannot be read.
     fn content(&self) -> Option<String> {
-        let (files, _) = load(&self.paths, &self.limits).ok()?;
+        let (mut files, _) = load(&self.paths, &self.limits).ok()?;
+        files.extend_from_slice(&self.texts);
         Some(digest_of(&files))
     }
 
@@ -218,7 +223,7 @@ impl Manifests {
             let refused = findings.iter().filter(|finding| finding.is_refused());
             Setback { since: now.to_string(), message, findings: refused.cloned().collect() }
         };
-        let read = read(&self.paths, &self.limits);
+        let read = read(&self.paths, &self.texts, &self.limits);
         let (files, catalog, mut findings) = read.map_err(|error| setback(Some(error.to_string()), &[]))?;
         if let Some(path) = &self.digests {
             let checked = digest_list::check(path, &files);
@@ -262,9 +267,11 @@ fn digest_of(files: &[File]) -> String {
 
 fn read(
     paths: &[PathBuf],
+    texts: &[File],
     limits: &EngineLimits,
 ) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {
-    let (files, mut findings) = load(paths, limits)?;
+    let (mut files, mut findings) = load(paths, limits)?;
+    files.extend_from_slice(texts);
     let (catalog, read) = Catalog::parse(&files, limits);
     findings.extend(read);
     Ok((files, catalog, findings))
@@ -311,7 +318,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
-        let manifests = Manifests::open(&paths, None, Mode::Enforce, EngineLimits::default(), now)?;
+        let manifests = Manifests::open(&paths, &[], None, Mode::Enforce, EngineLimits::default(), now)?;
         let digest = || manifests.status().serving.digest;
         let first = digest();
         assert!(manifests.poll(now).is_none());

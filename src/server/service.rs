@@ -68,6 +68,7 @@ impl Service {
         let origins = Origins::new(&settings, address, authority.is_required())?;
         let manifests = Arc::new(Manifests::open(
             &settings.policies,
+            &settings.texts,
             settings.manifest_digests.clone(),
             if settings.observe { Mode::Observe } else { Mode::Enforce },
             settings.limits.store.engine,

@@ -55,6 +55,7 @@ from celador._types import (
     CallRequest as CallRequest,
     Json as Json,
     Kind as Kind,
+    Person as Person,
     ReviewState as ReviewState,
     Scope as Scope,
     Source as Source,

@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeVar, final, overload
 
 from celador._errors import Denied as Denied
 from celador._guard import Call
-from celador._types import CallReport, CallRequest, Json, Kind, ReviewState, Scope, Source, Status, Tool, User, Verdict
+from celador._types import CallReport, CallRequest, Json, Kind, Person, ReviewState, Scope, Source, Status, Tool, User, Verdict
 
 __version__: str
 
@@ -258,6 +258,10 @@ class Decision:
     @property
     def observed(self) -> tuple[ObservedStep, ...]: ...
     @property
+    def enforced(self) -> dict[str, Any] | None:
+        """What would have come of it, where policies were loaded with `observe=True` and the operation would not have gone on as it came."""
+
+    @property
     def delay(self) -> float | None:
         """The seconds to wait before the call is carried out."""
 
@@ -331,14 +335,16 @@ class Review:
     def function(self) -> str | None: ...
     @property
     def arguments(self) -> dict[str, Json] | None:
-        """The resolved arguments of the call; what a manifest marks as secret is `***` in those of a store or server."""
+        """The resolved arguments of the call; what a manifest marks as secret is `***`."""
 
     @property
     def text(self) -> str | None:
         """What the step says: its `error_message`, rendered."""
 
     @property
-    def rule(self) -> Origin | None: ...
+    def rule(self) -> dict[str, Any] | None:
+        """The rule that asks: `expression`, `file`, `line`, `column`."""
+
     @property
     def asked_at(self) -> str | None: ...
     @property
@@ -349,15 +355,15 @@ class Review:
 
     @property
     def answered(self) -> dict[str, Any] | None: ...
-    def approve(self, *, note: str | None = None, by: str | None = None) -> Review:
-        """Approves, and returns the review as it is then. `by` is the id or e-mail address of whoever answers; a server knows them by the
-        token, and refuses a `by`."""
+    def approve(self, *, note: str | None = None, by: str | Person | None = None) -> Review:
+        """Approves, and returns the review as it is then. `by` is the id or e-mail address of whoever answers, or both with their groups: the
+        program vouches for them. A server knows them by the token, and refuses a `by`."""
 
-    def deny(self, *, note: str | None = None, by: str | None = None) -> Review: ...
-    def edit(self, arguments: Mapping[str, Json], *, note: str | None = None, by: str | None = None) -> Review:
+    def deny(self, *, note: str | None = None, by: str | Person | None = None) -> Review: ...
+    def edit(self, arguments: Mapping[str, Json], *, note: str | None = None, by: str | Person | None = None) -> Review:
         """Approves with other arguments, which pass the steps again."""
 
-    def respond(self, result: Json, *, note: str | None = None, by: str | None = None) -> Review:
+    def respond(self, result: Json, *, note: str | None = None, by: str | Person | None = None) -> Review:
         """Gives the result in the tool's place: the call does not run."""
 
     def to_dict(self) -> dict[str, Any]: ...
@@ -366,7 +372,7 @@ class Review:
 class Policies:
     """Manifests and policies that were loaded, or the server that has them."""
 
-    def agent(self, name: str | None = None, *, tools: Iterable[Tool] = ()) -> Agent:
+    def agent(self, name: str | None = None, *, tools: Iterable[Tool] | None = None) -> Agent:
         """An agent by namespace and name (`shop/desk`), or by its name where only one agent has it; without one the only agent. `tools` are
         brought with each task.
 
@@ -402,7 +408,7 @@ class Agent:
         token: str | None = None,
         model: str | None = None,
         metadata: Mapping[str, str] | None = None,
-        tools: Iterable[Tool] = (),
+        tools: Iterable[Tool] | None = None,
         parent: tuple[str, str] | None = None,
     ) -> Task:
         """Gets or begins the task of this id, such as that of the conversation; without one the task makes its id up.
@@ -443,7 +449,7 @@ class Task:
 
     def turn(
         self,
-        calls: Iterable[CallRequest | tuple[str | None, str, Mapping[str, Json]]] = (),
+        calls: Iterable[CallRequest | tuple[str | None, str, Mapping[str, Json]]] | None = None,
         *,
         prompt_tokens: int = 0,
         completion_tokens: int = 0,
@@ -534,13 +540,12 @@ class Task:
         expression: str,
         *,
         scope: Scope = "before",
-        function: str | None = None,
         input: Json = None,
         output: Json = None,
     ) -> Json:
         """Evaluates an expression on the task, without a trace in it. Raises `LoadError` for one that is not valid, with a caret."""
 
-    def check(self, expression: str, *, scope: Scope = "before", function: str | None = None) -> list[Diagnostic]:
+    def check(self, expression: str, *, scope: Scope = "before") -> list[Diagnostic]:
         """What is wrong with an expression in this scope."""
 
     def save(self) -> str:
@@ -561,6 +566,8 @@ class CaseResult:
 
     @property
     def name(self) -> str: ...
+    @property
+    def about(self) -> str: ...
     @property
     def file(self) -> str: ...
     @property
@@ -588,26 +595,32 @@ def load(
     store: str | PathLike[str] | None = None,
     server: str | None = None,
     token: str | None = None,
+    observe: bool = False,
 ) -> Policies:
     """Loads manifests and policies: files, folders, texts.
 
     `store` or `server` say where the tasks of its agents are kept; without either they are in the memory of this process. A server has
     manifests of its own, so that `load(server="http://127.0.0.1:8717", token=…)` takes none.
 
+    With `observe` nothing is stopped or changed, and each decision says in `enforced` what would have come of it; a server has its own
+    `--observe`.
+
     Raises `LoadError` for manifests that are refused: for an error, or for a warning that may lose a rule."""
 
 def agent_for(
     tools: Iterable[Tool],
-    policies: Source | Sequence[Source] = (),
+    policies: Source | Sequence[Source] | None = None,
     *,
-    name: str = "agents/agent",
+    name: str | None = None,
     store: str | PathLike[str] | None = None,
     server: str | None = None,
     token: str | None = None,
+    observe: bool = False,
 ) -> Agent:
     """An agent with these tools and no manifest of its own: what its calls may do, the policies say.
 
-    `name` is what `applies_to` of policies is compared with. With `server`, `name` is an agent of that server, which keeps places for the tools."""
+    `name` (`shop/desk`) is what `applies_to` of policies is compared with. Without one the namespace is that of the policies, if they are all of one.
+    With `server`, `name` is an agent of that server, which keeps places for the tools."""
 
 def check(*manifests: Source) -> list[Diagnostic]:
     """Every problem of manifests and policies. None is an exception; a path that cannot be read is `LoadError`."""
@@ -615,7 +628,7 @@ def check(*manifests: Source) -> list[Diagnostic]:
 def test(*paths: str | PathLike[str]) -> TestReport:
     """Runs case files: files, or folders to be searched."""
 
-def evaluate(expression: str, **variables: Json) -> Json:
+def evaluate(expression: str, /, **variables: Json) -> Json:
     """Evaluates an expression of the language with these variables. Raises `LoadError` for one that is not valid and `MisuseError` for one that fails."""
 
 def restore(policies: Policies, saved: str) -> Task:

@@ -11,7 +11,6 @@ from contextvars import ContextVar
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextvars import Token
     from types import TracebackType
     from typing import Any, TypeVar
 
@@ -45,6 +44,15 @@ def _exit(task: Task) -> None:
             del tasks[place]
             break
     _current.set(tuple(tasks))
+
+
+async def _enter_soon(task: Task) -> Task:
+    _enter(task)
+    return task
+
+
+async def _exit_soon(task: Task) -> None:
+    _exit(task)
 
 
 class Call:
@@ -120,14 +128,17 @@ def guard_with(task_of: Callable[[], Task], function: F, name: str | None) -> F:
 
     def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = signature.bind(*args, **kwargs)
+        given = set(bound.arguments)
+        # what runs is what is judged, so defaults are arguments; a default of None says that there is none
+        bound.apply_defaults()
         arguments: dict[str, Any] = {}
         for key, value in bound.arguments.items():
             kind = signature.parameters[key].kind
             if kind is inspect.Parameter.VAR_KEYWORD:
                 arguments.update(value)
-            elif kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
+            elif kind is inspect.Parameter.POSITIONAL_ONLY or kind is inspect.Parameter.VAR_POSITIONAL and value:
                 raise TypeError(f"`{called}` is guarded, so `{key}` needs a name: a decision is about named arguments")
-            else:
+            elif kind is not inspect.Parameter.VAR_POSITIONAL and (value is not None or key in given):
                 arguments[key] = value
         return arguments
 
@@ -156,6 +167,13 @@ def guard_with(task_of: Callable[[], Task], function: F, name: str | None) -> F:
         return call.value
 
     return guarded  # type: ignore[return-value]
+
+
+def guard_of(task: Task, function: F | None, name: str | None) -> Any:
+    """`Task.guard`: as `guard`, on this task."""
+    if function is not None:
+        return guard_with(lambda: task, function, name)
+    return lambda function: guard_with(lambda: task, function, name)
 
 
 def _answered(denied: Denied) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any, Literal, TypedDict, Union
 
@@ -31,8 +31,20 @@ Verdict = Literal[
 ]
 """Whether a step may go on, and otherwise why not."""
 
-Scope = Literal["input", "before", "after", "output"]
-"""What an expression may name: that of a guardrail of inputs, of a step before or after a call, of a guardrail of responses."""
+Scope = Literal[
+    "before",
+    "after",
+    "guardrail_before",
+    "guardrail_after",
+    "model_before",
+    "model_after",
+    "binding",
+    "exposes",
+    "cel_tool",
+    "filter",
+    "trigger",
+]
+"""What an expression may name: that of a step before or after a call, of a guardrail of inputs or responses, and so on."""
 
 Status = Literal["successful", "errored", "unrecoverable"]
 """Whether a tool worked; `unrecoverable` ends the task."""
@@ -53,6 +65,17 @@ class User(_User, total=False):
 
     email: str | None
     claims: Mapping[str, Json] | None
+
+
+class _Person(TypedDict):
+    id: str
+
+
+class Person(_Person, total=False):
+    """Who answers a review. A text in its place is the id or the e-mail address."""
+
+    email: str | None
+    groups: Sequence[str]
 
 
 class _Tool(TypedDict):

@@ -8,14 +8,15 @@ use super::origin::is_loopback;
 use crate::messages;
 use axum::body::Bytes;
 use axum::http::uri::{PathAndQuery, Scheme};
-use axum::http::{HeaderName, HeaderValue, Method, Request, Uri, header};
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::client::conn::http1;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
@@ -164,8 +165,7 @@ impl Client {
         body: Option<&[u8]>,
     ) -> Result<ClientReply, ClientError> {
         let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
-        let path = format!("{}{path}", self.prefix).parse().map_err(|_| ClientError::Text)?;
-        self.exchange(method, path, &[], body).await
+        self.exchange(method, self.below(path)?, &[], body).await
     }
 
     /// Posts JSON to the address itself, with these headers.
@@ -180,13 +180,24 @@ impl Client {
         self.exchange(Method::POST, self.whole.clone(), headers, Some(body)).await
     }
 
-    async fn exchange(
+    /// A path below the address.
+    pub(super) fn below(&self, path: &str) -> Result<PathAndQuery, ClientError> {
+        format!("{}{path}", self.prefix).parse().map_err(|_| ClientError::Text)
+    }
+
+    /// How long an answer may take.
+    pub(super) fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    /// A request with what all requests of this client have.
+    pub(super) fn request(
         &self,
         method: Method,
         path: PathAndQuery,
         headers: &[(HeaderName, HeaderValue)],
         body: Option<&[u8]>,
-    ) -> Result<ClientReply, ClientError> {
+    ) -> Result<Request<Full<Bytes>>, ClientError> {
         let mut request = Request::builder().method(method).uri(Uri::from(path));
         request = request.header(header::HOST, &self.authority).header(header::ACCEPT, "application/json");
         request = request.header(header::USER_AGENT, concat!("celador/", env!("CARGO_PKG_VERSION")));
@@ -200,42 +211,69 @@ impl Client {
             request = request.header(name, value);
         }
         let body = Full::new(Bytes::copy_from_slice(body.unwrap_or_default()));
-        let request = request.body(body).map_err(|_| ClientError::Text)?;
+        request.body(body).map_err(|_| ClientError::Text)
+    }
+
+    async fn exchange(
+        &self,
+        method: Method,
+        path: PathAndQuery,
+        headers: &[(HeaderName, HeaderValue)],
+        body: Option<&[u8]>,
+    ) -> Result<ClientReply, ClientError> {
+        let request = self.request(method, path, headers, body)?;
         let answer = async {
-            let socket = TcpStream::connect((&*self.host, self.port)).await;
-            let socket = socket.map_err(ClientError::Unreachable)?;
-            match &self.tls {
-                None => converse(socket, request).await,
-                Some(tls) => {
-                    let name = ServerName::try_from(self.host.clone()).map_err(|_| ClientError::Address)?;
-                    let stream = tls.connect(name, socket).await.map_err(ClientError::Unreachable)?;
-                    converse(stream, request).await
-                }
-            }
+            let (sender, connection) = self.connect().await?;
+            converse(sender, connection, request).await
         };
         timeout(self.patience, answer).await.unwrap_or(Err(ClientError::TimedOut))
     }
-}
 
-/// One request and its answer.
-async fn converse<S>(stream: S, request: Request<Full<Bytes>>) -> Result<ClientReply, ClientError>
-where
-    S: AsyncRead + AsyncWrite + Unpin,
-{
-    let broken = |error: hyper::Error| ClientError::Broken(error.to_string());
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
-    let answer = async move {
-        let response = sender.send_request(request).await.map_err(broken)?;
+    /// A connection, and what reads and writes for it.
+    pub(super) async fn connect(&self) -> Result<(SendRequest<Full<Bytes>>, Connection), ClientError> {
+        let broken = |error: hyper::Error| ClientError::Broken(error.to_string());
+        let socket = TcpStream::connect((&*self.host, self.port)).await.map_err(ClientError::Unreachable)?;
+        // requests are short, and none waits for more of itself
+        socket.set_nodelay(true).map_err(ClientError::Unreachable)?;
+        Ok(match &self.tls {
+            None => {
+                let (sender, connection) = http1::handshake(TokioIo::new(socket)).await.map_err(broken)?;
+                (sender, Box::pin(connection))
+            }
+            Some(tls) => {
+                let name = ServerName::try_from(self.host.clone()).map_err(|_| ClientError::Address)?;
+                let stream = tls.connect(name, socket).await.map_err(ClientError::Unreachable)?;
+                let (sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(broken)?;
+                (sender, Box::pin(connection))
+            }
+        })
+    }
+
+    /// The whole answer.
+    pub(super) async fn reply(response: Response<Incoming>) -> Result<ClientReply, ClientError> {
         let status = response.status().as_u16();
         let body = Limited::new(response.into_body(), MAX_REPLY_BYTES).collect().await;
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
-            Ok(error) => broken(*error),
+            Ok(error) => ClientError::Broken(error.to_string()),
             Err(_) => ClientError::TooLarge,
         })?;
         Ok(ClientReply { status, body: body.to_bytes().to_vec() })
-    };
+    }
+}
+
+/// What reads and writes for a connection: it ends with it.
+pub(super) type Connection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>;
+
+/// One request and its answer.
+async fn converse(
+    mut sender: SendRequest<Full<Bytes>>,
+    mut connection: Connection,
+    request: Request<Full<Bytes>>,
+) -> Result<ClientReply, ClientError> {
+    let broken = |error: hyper::Error| ClientError::Broken(error.to_string());
+    let answer = async move { Client::reply(sender.send_request(request).await.map_err(broken)?).await };
     // the connection does the reading and writing; it ends when the answer is there and the sender is gone
-    tokio::pin!(answer, connection);
+    tokio::pin!(answer);
     tokio::select! {
         biased;
         answer = &mut answer => answer,

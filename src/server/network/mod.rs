@@ -5,6 +5,7 @@
 pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod connections;
+pub(crate) mod kept_client;
 pub(crate) mod listen;
 pub(crate) mod origin;
 pub(crate) mod stream;

@@ -54,6 +54,10 @@ enum Shown<'p> {
         /// The call that asks, or the input, event or response, by the id that the task has made up for it. Absent where a script asks.
         #[serde(skip_serializing_if = "Option::is_none")]
         call: Option<CallId>,
+        /// The decision so far: `suspend`, with the steps that were evaluated and the rule that asks. Absent where the runtime has a call in
+        /// its hands that was let through.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        decision: Option<&'p Decision>,
         /// The places in `asks` that a manifest marks as secret, as JSON pointers; views do not show them. Absent if there are none.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         secret: Vec<String>,
@@ -121,13 +125,14 @@ impl<'p> SteppedTogether<'p> {
 }
 
 impl<'p> Shown<'p> {
-    fn asks(task: &Task, question: &'p Question, suspension: Option<&Decision>) -> Self {
+    fn asks(task: &Task, question: &'p Question, suspension: Option<&'p Decision>) -> Self {
         let Question { id, request: asks } = question;
         let secret = task.policy().secret_places(asks);
         Self::Asks {
             asks,
             question: *id,
             call: suspension.and_then(|decision| decision.call.clone()),
+            decision: suspension,
             secret,
         }
     }
@@ -298,12 +303,13 @@ impl Tasks {
             let (progress, _turns) = self.counted(owner, &mut found.task, progress, now)?;
             let counters = found.task.take_counter_changes();
             let Open { task, head, manifests, .. } = &found;
-            let (shown, suspension) = match &progress {
-                Progress::Decided(decided) => (Shown::Decided { decided }, None),
-                Progress::Asks(question) => {
-                    let suspension = task.suspension_at(question.id);
-                    (Shown::asks(task, question, suspension.as_ref()), suspension)
-                }
+            let suspension = match &progress {
+                Progress::Decided(_) => None,
+                Progress::Asks(question) => task.suspension_at(question.id),
+            };
+            let shown = match &progress {
+                Progress::Decided(decided) => Shown::Decided { decided },
+                Progress::Asks(question) => Shown::asks(task, question, suspension.as_ref()),
             };
             let decision = match &progress {
                 Progress::Decided(decision) => Some(decision),

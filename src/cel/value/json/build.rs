@@ -88,6 +88,11 @@ impl Builder {
         Json(Arc::new(Document { words, text: self.text.into_boxed_str(), root }))
     }
 
+    /// What the document has come to so far.
+    pub(super) fn bytes(&self) -> usize {
+        self.words.len().saturating_mul(size_of::<Word>()).saturating_add(self.text.len())
+    }
+
     #[inline]
     pub(in crate::value) fn string(&mut self, text: &str) -> Word {
         let offset = self.text.len();

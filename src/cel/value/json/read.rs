@@ -38,6 +38,30 @@ impl Json {
         Ok(builder.finish(root))
     }
 
+    /// Takes over a value of whoever serde reads values of, such as the objects of another language. Numbers are as of
+    /// [`Json::parse`].
+    ///
+    /// # Errors
+    /// Those of the deserializer; a value that is nested deeper than `max_json_depth`, or whose document would be larger than
+    /// `max_json_bytes`. The message has none of the data.
+    ///
+    /// ```
+    /// use celador_cel::{EvalLimits, Json};
+    ///
+    /// let limits = EvalLimits { max_json_depth: 2, ..EvalLimits::default() };
+    /// let read = |text: &str| Json::take(&mut serde_json::Deserializer::from_str(text), &limits);
+    /// assert_eq!(read("[[1]]")?.to_string(), "[[1]]");
+    /// assert!(read("[[[1]]]").is_err_and(|error| error.to_string().contains("`max_json_depth` 2 exceeded")));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn take<'de, D: Deserializer<'de>>(deserializer: D, limits: &EvalLimits) -> Result<Self, D::Error> {
+        let mut builder = Builder::default();
+        let seed =
+            Seed { max_bytes: limits.max_json_bytes, ..Seed::new(&mut builder, limits.max_json_depth) };
+        let root = seed.deserialize(deserializer)?;
+        Ok(builder.finish(root))
+    }
+
     /// Reads JSON text. Numbers without fraction and exponent that fit in 64 bits are `int`, all others `double`
     /// (`CEL-40`); of equal keys the last wins, as elsewhere.
     ///
@@ -95,16 +119,26 @@ struct Seed<'b> {
     /// Levels below this one.
     depth: usize,
     max_depth: usize,
+    /// What the document may come to.
+    max_bytes: usize,
 }
 
 impl<'b> Seed<'b> {
     fn new(builder: &'b mut Builder, max_depth: usize) -> Self {
-        Self { builder, depth: max_depth, max_depth }
+        Self { builder, depth: max_depth, max_depth, max_bytes: usize::MAX }
+    }
+
+    /// Refuses a document that has become larger than it may.
+    fn fits<E: serde::de::Error>(&self) -> Result<(), E> {
+        if self.builder.bytes() > self.max_bytes {
+            return Err(E::custom(format_args!("`max_json_bytes` {} exceeded", self.max_bytes)));
+        }
+        Ok(())
     }
 
     fn inner<E: serde::de::Error>(&mut self) -> Result<Seed<'_>, E> {
         match self.depth.checked_sub(1) {
-            Some(depth) => Ok(Seed { builder: self.builder, depth, max_depth: self.max_depth }),
+            Some(depth) => Ok(Seed { builder: self.builder, depth, ..*self }),
             None => Err(E::custom(format_args!("`max_json_depth` {} exceeded", self.max_depth))),
         }
     }
@@ -149,7 +183,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
         if text.len() > MAX_LENGTH || self.builder.text.len() > MAX_LENGTH {
             return Err(E::custom("text is too long for one document"));
         }
-        Ok(self.builder.string(text))
+        let word = self.builder.string(text);
+        self.fits()?;
+        Ok(word)
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut array: A) -> Result<Word, A::Error> {
@@ -157,7 +193,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
         while let Some(item) = array.next_element_seed(self.inner()?)? {
             items.push(item);
         }
-        Ok(self.builder.array(&items))
+        let array = self.builder.array(&items);
+        self.fits()?;
+        Ok(array)
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut object: A) -> Result<Word, A::Error> {
@@ -169,7 +207,9 @@ impl<'de> Visitor<'de> for Seed<'_> {
             let key = self.builder.shared(key);
             members.push((key, object.next_value_seed(self.inner()?)?));
         }
-        Ok(self.builder.object(members))
+        let object = self.builder.object(members);
+        self.fits()?;
+        Ok(object)
     }
 }
 

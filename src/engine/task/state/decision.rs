@@ -378,8 +378,9 @@ impl Decision {
         }
     }
 
-    /// The decision of an operation that waits.
-    pub(in crate::task) fn suspended() -> Self {
+    /// The decision of an operation that asks, with nothing but its verdict: for who knows no more of it than its question.
+    #[must_use]
+    pub fn suspended() -> Self {
         Self::new(Verdict::Suspend)
     }
 

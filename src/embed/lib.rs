@@ -1,0 +1,74 @@
+//! What bindings of other languages share: an agent's policies in this process, and its tasks in memory, in a store or on a server.
+//!
+//! In: manifests and policies, and what an agent does. Out: decisions. A program says once where tasks are kept, and nothing else of it
+//! changes when it goes from memory to a file, to Postgres or to a server: the operations are the same, and so is the shape of what they come to. In memory
+//! the engine decides on the task where it lies; stores and servers are asked by the requests of the HTTP API.
+//!
+//! ```
+//! use celador_embed::{Mode, Place, Policies, Source, TaskWish, system_clock};
+//! use celador::{Call, User};
+//! # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+//!
+//! let policies = Policies::load(&["examples/first-policy".into()], Mode::Enforce, Place::Memory, system_clock())?;
+//! let agent = policies.agent(Some("shop/clerk"), Vec::new())?;
+//! let user = User { id: "u-7".into(), ..User::default() };
+//! let task = agent.task(TaskWish { id: Some("thread-7".into()), user, ..TaskWish::default() })?;
+//!
+//! let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
+//! let decided = task.before(call, None)?;
+//! assert!(!decided.is_allowed());
+//! assert_eq!(decided.decision.message.as_deref(), Some("2000 is outside what a clerk may pay."));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | module | what |
+//! |---|---|
+//! | `error`, `flaw` | whose mistake something is; what is wrong with a text, place by place |
+//! | `sources`, `tools` | manifests and policies as a program has them; an agent of tools alone |
+//! | `step`, `decided`, `review` | the operations of a task as data, what they come to, what people are asked |
+//! | `expression`, `cases` | expressions that are tried out, cases that are run |
+//! | `memory`, `remote` | the places: this process; stores and servers (feature `stores`) |
+//! | `task`, `policies` | the door: tasks, agents, policies |
+
+#![forbid(unsafe_code)]
+
+mod cases;
+mod decided;
+mod error;
+mod expression;
+mod flaw;
+mod memory;
+mod policies;
+#[cfg(feature = "stores")]
+mod remote;
+mod review;
+mod sources;
+mod step;
+mod task;
+mod tools;
+
+pub use cases::{CaseResult, run_cases};
+pub use decided::{Decided, Several, Stepped};
+pub use error::{Error, ErrorKind};
+pub use expression::{Tryout, evaluate};
+pub use flaw::Flaw;
+pub use policies::{Agent, Place, Policies, TaskWish};
+pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
+pub use sources::{Source, check};
+pub use step::Step;
+pub use task::Task;
+
+/// Whether rules stop what they are against, or only say that they would.
+pub use celador::manifest::mode::Mode;
+
+use celador::Timestamp;
+use std::sync::Arc;
+
+/// Where the time comes from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// The clock of this machine. Where a machine has none, such as WebAssembly without a host's help, give one of your own.
+#[must_use]
+pub fn system_clock() -> Clock {
+    Arc::new(|| std::time::SystemTime::now().into())
+}

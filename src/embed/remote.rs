@@ -1,0 +1,511 @@
+//! Tasks in a store and on a server: the same requests of the HTTP API, answered in this process or by another one.
+//!
+//! In: steps. Out: what they came to, read out of the answers. A step that got no answer may have been taken. Who sends it again under the same
+//! ids is answered as before, so nothing here is tried twice behind the caller's back.
+
+use crate::decided::{Decided, Several, Stepped};
+use crate::expression::{self, Tryout};
+use crate::flaw::{ToldIssue, ToldSpan, span_within};
+use crate::review::{Person, Review, ReviewFilter, ReviewReply};
+use crate::step::Step;
+use crate::{Clock, Error, ErrorKind, Flaw};
+use celador::BroughtTool;
+use celador::cel::Json;
+use celador::manifest::load::File;
+use celador::manifest::mode::Mode;
+use celador::task::{
+    CallId, DecidedCall, DecidedKind, Decision, Parent, QuestionId, Ran, Request, User, Verdict,
+};
+use celador_server::{ClientError, ClientReply, InProcess, KeptClient, Parts, Settings};
+use celador_store::{Database, Location};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Who answers requests.
+pub(crate) enum Desk {
+    /// This process, on a store.
+    Store(InProcess),
+    /// A server.
+    Server(Box<KeptClient>),
+}
+
+/// A task to begin, as the API takes it.
+#[derive(Serialize)]
+pub(crate) struct NewTask<'t> {
+    pub(crate) id: &'t str,
+    pub(crate) namespace: &'t str,
+    pub(crate) agent: &'t str,
+    pub(crate) user: ToldUser<'t>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<&'t str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) tools: &'t [BroughtTool],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) parent: Option<&'t Parent>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) metadata: &'t BTreeMap<String, String>,
+}
+
+/// The person for whom a task runs.
+#[derive(Serialize)]
+pub(crate) struct ToldUser<'t> {
+    id: &'t str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    email: Option<&'t str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claims: Option<&'t Json>,
+}
+
+impl<'t> From<&'t User> for ToldUser<'t> {
+    fn from(user: &'t User) -> Self {
+        Self { id: &user.id, email: user.email.as_deref(), claims: user.claims.as_ref() }
+    }
+}
+
+impl Desk {
+    /// The store of these manifests.
+    pub(crate) fn open(store: &str, texts: Vec<File>, mode: Mode, clock: Clock) -> Result<Self, Error> {
+        let unusable = |error: &dyn std::fmt::Display| {
+            Error::new(ErrorKind::Store, "store_unavailable", format!("the store cannot be opened: {error}"))
+        };
+        let observe = mode == Mode::Observe;
+        let settings = Settings { texts, observe, watch: None, ..Settings::new(Vec::new()) };
+        let location = Location::parse(store);
+        let database = Database::open(&location, &settings.limits.store).map_err(|error| unusable(&error))?;
+        let parts = Parts { clock, database, log: None };
+        let desk = InProcess::open(settings, parts).map_err(|error| unusable(&error))?;
+        desk.keep_up();
+        Ok(Self::Store(desk))
+    }
+
+    /// A server, which is not asked for anything yet.
+    pub(crate) fn connect(address: &str, token: Option<&str>) -> Result<Self, Error> {
+        Ok(Self::Server(Box::new(KeptClient::new(address, token).map_err(no_answer)?)))
+    }
+
+    /// The word of the place.
+    pub(crate) fn word(&self) -> &'static str {
+        match self {
+            Self::Store(_) => "store",
+            Self::Server(_) => "server",
+        }
+    }
+
+    fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Result<Vec<u8>, Error> {
+        self.send_for(None, (method, path), body, "")
+    }
+
+    /// The same as somebody, and with the expression that the request is about.
+    fn send_for(
+        &self,
+        person: Option<&Person>,
+        (method, path): (&str, &str),
+        body: Option<&[u8]>,
+        about: &str,
+    ) -> Result<Vec<u8>, Error> {
+        let reply = match (self, person) {
+            (Self::Store(desk), None) => desk.send(method, path, &[], body),
+            (Self::Store(desk), Some(person)) => {
+                let Person { id, email, groups } = person.clone();
+                let person = celador_server::Person { id, email, groups };
+                desk.send_as(&person, method, path, body)
+            }
+            (Self::Server(_), Some(_)) => {
+                let message = "a server knows who answers by the token: leave `by` out";
+                return Err(Error::misuse("bad_request", message));
+            }
+            (Self::Server(client), None) => client.send(method, path, body),
+        };
+        let ClientReply { status, body } = reply.map_err(no_answer)?;
+        if (200..300).contains(&status) { Ok(body) } else { Err(problem(status, &body, about)) }
+    }
+
+    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+        read(&self.send("GET", path, None)?)
+    }
+
+    fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Error> {
+        read(&self.send("POST", path, Some(&written(body)?))?)
+    }
+
+    /// Gets or begins a task.
+    pub(crate) fn begin(&self, new: &NewTask<'_>) -> Result<BTreeMap<String, String>, Error> {
+        #[derive(Deserialize)]
+        struct Begun {
+            #[serde(default)]
+            left_out: Vec<LeftOut>,
+        }
+
+        #[derive(Deserialize)]
+        struct LeftOut {
+            name: String,
+            reason: String,
+        }
+
+        let Begun { left_out } = self.post("/v1/tasks", new)?;
+        Ok(left_out.into_iter().map(|it| (it.name, it.reason)).collect())
+    }
+
+    /// Takes a step; with `wait` the answer may take so long until what is pending is decided.
+    pub(crate) fn step(&self, task: &str, step: &Step, wait: Option<Duration>) -> Result<Stepped, Error> {
+        let (name, body, waits) = told(step)?;
+        let query = wait.filter(|_| waits).map(wait_query).unwrap_or_default();
+        let path = format!("{}/{name}{query}", path_of(task));
+        let answer = self.send("POST", &path, Some(&written(&body)?))?;
+        stepped(&answer, step.kind(), step.function())
+    }
+
+    /// How far a call has come.
+    pub(crate) fn standing(
+        &self,
+        task: &str,
+        call: &CallId,
+        wait: Option<Duration>,
+    ) -> Result<Decided, Error> {
+        let query = wait.map(wait_query).unwrap_or_default();
+        let path = format!("{}/calls/{}{query}", path_of(task), segment(call.as_str()));
+        match stepped(&self.send("GET", &path, None)?, DecidedKind::Call, None)? {
+            Stepped::One(decided) => Ok(decided.with_kind_of(call)),
+            Stepped::Several(_) => Err(unreadable()),
+        }
+    }
+
+    /// The word of the task's state.
+    pub(crate) fn state(&self, task: &str) -> Result<String, Error> {
+        #[derive(Deserialize)]
+        struct Standing {
+            state: String,
+        }
+        Ok(self.get::<Standing>(&path_of(task))?.state)
+    }
+
+    pub(crate) fn purge(&self, task: &str, reason: Option<&str>) -> Result<(), Error> {
+        let query = reason.map(|reason| format!("?reason={}", segment(reason))).unwrap_or_default();
+        self.send("DELETE", &format!("{}{query}", path_of(task)), None).map(drop)
+    }
+
+    pub(crate) fn offers(&self, task: &str) -> Result<Vec<Value>, Error> {
+        #[derive(Deserialize)]
+        struct Offers {
+            functions: Vec<Value>,
+        }
+        Ok(self.get::<Offers>(&format!("{}/offers", path_of(task)))?.functions)
+    }
+
+    /// The context as expressions see it, or parts of it; of long lists the first page.
+    pub(crate) fn context(&self, task: &str, paths: &[String]) -> Result<Json, Error> {
+        #[derive(Deserialize)]
+        struct Seen {
+            context: Json,
+        }
+        let paths: Vec<String> = paths.iter().map(|path| segment(path)).collect();
+        let query = if paths.is_empty() { String::new() } else { format!("?paths={}", paths.join(",")) };
+        Ok(self.get::<Seen>(&format!("{}/context{query}", path_of(task)))?.context)
+    }
+
+    pub(crate) fn evaluate(&self, task: &str, tryout: &Tryout) -> Result<Json, Error> {
+        #[derive(Serialize)]
+        struct Asked<'t> {
+            scope: &'t str,
+            expression: &'t str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            input: Option<&'t Json>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            output: Option<&'t Json>,
+        }
+
+        #[derive(Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        enum Outcome {
+            Value(Json),
+            Failed(Failed),
+            Asks(serde::de::IgnoredAny),
+        }
+
+        #[derive(Deserialize)]
+        struct Failed {
+            code: String,
+            message: String,
+            #[serde(flatten)]
+            span: ToldSpan,
+        }
+
+        let Tryout { scope, expression, input, output } = tryout;
+        let asked = Asked { scope, expression, input: input.as_ref(), output: output.as_ref() };
+        let path = format!("{}/evaluate", path_of(task));
+        match read(&self.send_for(None, ("POST", &path), Some(&written(&asked)?), expression)?)? {
+            Outcome::Value(value) => Ok(value),
+            Outcome::Failed(Failed { code, message, span }) => {
+                Err(expression::failed(&code, message, expression, span_within(span, expression)))
+            }
+            Outcome::Asks(_) => Err(expression::asks()),
+        }
+    }
+
+    pub(crate) fn check(&self, task: &str, scope: &str, expression: &str) -> Result<Vec<Flaw>, Error> {
+        #[derive(Deserialize)]
+        struct Checked {
+            findings: Vec<ToldIssue>,
+        }
+        let asked = json!({ "scope": scope, "expression": expression });
+        let Checked { findings } = self.post(&format!("{}/check", path_of(task)), &asked)?;
+        Ok(findings.into_iter().map(|issue| Flaw::told(issue, expression)).collect())
+    }
+
+    /// The reviews that are wanted, page by page.
+    pub(crate) fn reviews(&self, filter: &ReviewFilter, agent: &str) -> Result<Vec<Review>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            reviews: Vec<Review>,
+            next: Option<u64>,
+        }
+        let state = filter.state.map_or("all", |state| state.as_str());
+        let mut query = format!("?state={state}&agent={}", segment(agent));
+        if let Some(reviewer) = &filter.reviewer {
+            let _ = write!(query, "&reviewer={}", segment(reviewer));
+        }
+        let (mut reviews, mut after) = (Vec::new(), String::new());
+        loop {
+            let Page { reviews: found, next } = self.get(&format!("/v1/reviews{query}{after}"))?;
+            let is_wanted = |review: &Review| filter.task.as_deref().is_none_or(|task| task == review.task);
+            reviews.extend(found.into_iter().filter(is_wanted));
+            match next {
+                Some(next) => after = format!("&after={next}"),
+                None => return Ok(reviews),
+            }
+        }
+    }
+
+    pub(crate) fn answer(&self, review: &Review, reply: &ReviewReply) -> Result<(Review, Verdict), Error> {
+        #[derive(Serialize)]
+        struct Told<'r> {
+            answer: celador::task::ReviewWord,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            arguments: Option<&'r Json>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            result: Option<&'r Json>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            note: Option<&'r str>,
+            digest: &'r str,
+        }
+
+        #[derive(Deserialize)]
+        struct Answered {
+            review: Review,
+            decision: Option<Verdict>,
+        }
+
+        let ReviewReply { word, arguments, result, note, by } = reply;
+        let told = Told {
+            answer: *word,
+            arguments: arguments.as_ref(),
+            result: result.as_ref(),
+            note: note.as_deref(),
+            digest: &review.digest,
+        };
+        let path = format!("/v1/reviews/{}", segment(&review.id));
+        let answer = self.send_for(by.as_ref(), ("POST", &path), Some(&written(&told)?), "")?;
+        let Answered { review, decision } = read(&answer)?;
+        Ok((review, decision.unwrap_or(Verdict::Rejected)))
+    }
+}
+
+/// The address of a task.
+fn path_of(task: &str) -> String {
+    format!("/v1/tasks/{}", segment(task))
+}
+
+/// A text as a part of an address.
+fn segment(text: &str) -> String {
+    let mut written = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            written.push(char::from(byte));
+        } else {
+            let _ = write!(written, "%{byte:02X}");
+        }
+    }
+    written
+}
+
+fn wait_query(wait: Duration) -> String {
+    format!("?wait_ms={}", wait.as_millis())
+}
+
+/// A step as a request: the last part of its address, its body, and whether it may wait.
+fn told(step: &Step) -> Result<(&'static str, Value, bool), Error> {
+    Ok(match step {
+        Step::Input(message) => ("input", value(message)?, true),
+        Step::Output(message) => ("output", value(message)?, true),
+        Step::Limits(next) => {
+            let word = match next {
+                celador::Next::ModelTurn => "model_turn",
+                celador::Next::Capability => "capability",
+                celador::Next::Other => "other",
+            };
+            ("limits", json!({ "next": word }), false)
+        }
+        Step::Turn(turn) => {
+            let usage = json!({
+                "prompt_tokens": turn.usage.prompt_tokens,
+                "completion_tokens": turn.usage.completion_tokens,
+                "cost": turn.usage.cost.to_string(),
+            });
+            ("turn", json!({ "usage": usage, "calls": value(&turn.calls)? }), true)
+        }
+        Step::Before(call) => ("before", value(call)?, true),
+        Step::Invoke(call) => ("invoke", value(call)?, true),
+        Step::After { call, result } => ("after", json!({ "call": call, "result": value(result)? }), false),
+        Step::Results(results) => {
+            let results =
+                results.iter().map(|(call, result)| Ok(json!({ "call": call, "result": value(result)? })));
+            ("results", json!({ "results": results.collect::<Result<Vec<_>, Error>>()? }), true)
+        }
+        Step::Withdraw { call, ran } => {
+            let ran = match ran {
+                Ran::Never => json!(false),
+                Ran::Unknown => json!("unknown"),
+            };
+            ("withdraw", json!({ "call": call, "ran": ran }), false)
+        }
+        Step::Execute(call) => ("execute", json!({ "call": call }), false),
+        Step::Script(source) => ("script", json!({ "source": source }), false),
+        Step::Resume { question, answer } => {
+            let mut body = Map::new();
+            if let Some(question) = question {
+                body.insert("question".to_owned(), json!(question));
+            }
+            body.insert("answer".to_owned(), value(answer)?);
+            ("resume", Value::Object(body), true)
+        }
+        Step::ModelBefore(call) => {
+            ("model-before", json!({ "id": call.id, "request": value(&call.request)? }), false)
+        }
+        Step::ModelAfter { call, answer } => {
+            ("model-after", json!({ "call": call, "answer": value(answer)? }), false)
+        }
+        Step::Interrupt => ("interrupt", json!({}), false),
+        Step::End { reason } => ("end", json!({ "reason": reason }), false),
+    })
+}
+
+fn value(body: &impl Serialize) -> Result<Value, Error> {
+    serde_json::to_value(body).map_err(|_| unreadable())
+}
+
+/// What a step came to, out of its answer.
+fn stepped(answer: &[u8], kind: DecidedKind, function: Option<String>) -> Result<Stepped, Error> {
+    #[derive(Deserialize)]
+    struct Told {
+        decided: Option<Value>,
+        asks: Option<Request>,
+        question: Option<QuestionId>,
+        call: Option<CallId>,
+        decision: Option<Decision>,
+        limits: Option<Decision>,
+        calls: Option<Vec<ToldCall>>,
+    }
+
+    #[derive(Deserialize)]
+    struct ToldCall {
+        id: CallId,
+        #[serde(default)]
+        kind: DecidedKind,
+        #[serde(default)]
+        function: String,
+        #[serde(flatten)]
+        decision: Decision,
+        asks: Option<Request>,
+    }
+
+    let called = |told: ToldCall| {
+        let ToldCall { id, kind, function, decision, asks } = told;
+        Decided { asks, ..Decided::of_call(DecidedCall { call: id, kind, function, decision }) }
+    };
+    let Told { decided, asks, question, call, decision, limits, calls } = read(answer)?;
+    if let Some(calls) = calls {
+        let decided: Vec<ToldCall> =
+            decided.map_or(Ok(Vec::new()), serde_json::from_value).map_err(|_| unreadable())?;
+        return Ok(Stepped::Several(Several {
+            limits: limits.map(|limits| Decided::of(DecidedKind::Call, None, limits)),
+            calls: calls.into_iter().map(called).collect(),
+            decided: decided.into_iter().map(called).collect(),
+        }));
+    }
+    if let Some(asks) = asks {
+        let reviewer = match &asks {
+            Request::Review { reviewer, .. } => Some(reviewer.clone()),
+            _ => None,
+        };
+        // a server of an earlier release tells no more than what it asks
+        let decision =
+            decision.unwrap_or_else(|| Decision { question, call, reviewer, ..Decision::suspended() });
+        return Ok(Stepped::One(Decided { asks: Some(asks), ..Decided::of(kind, function, decision) }));
+    }
+    let decision: Decision =
+        serde_json::from_value(decided.ok_or_else(unreadable)?).map_err(|_| unreadable())?;
+    Ok(Stepped::One(Decided::of(kind, function, decision)))
+}
+
+fn written(body: &impl Serialize) -> Result<Vec<u8>, Error> {
+    serde_json::to_vec(body).map_err(|_| unreadable())
+}
+
+fn read<T: DeserializeOwned>(answer: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(answer).map_err(|_| unreadable())
+}
+
+/// What came is not what the API answers: something else listens at the address, or a release that is too far from this one.
+fn unreadable() -> Error {
+    Error::new(ErrorKind::Store, "unreadable_answer", "the answer is not one of this release's API")
+}
+
+fn no_answer(error: ClientError) -> Error {
+    let (kind, code) = match error {
+        ClientError::Address | ClientError::Insecure | ClientError::Text => {
+            (ErrorKind::Misuse, "bad_address")
+        }
+        ClientError::TimedOut => (ErrorKind::Store, "timed_out"),
+        _ => (ErrorKind::Store, "unreachable"),
+    };
+    Error::new(kind, code, error.to_string())
+}
+
+/// What a server says when it does not do what was asked; `about` is the expression that it is about, if it is about one.
+fn problem(status: u16, body: &[u8], about: &str) -> Error {
+    #[derive(Deserialize)]
+    struct Problem {
+        r#type: String,
+        title: String,
+        detail: Option<String>,
+        #[serde(default)]
+        findings: Vec<Value>,
+    }
+
+    let told = |finding| Some(Flaw::told(serde_json::from_value(finding).ok()?, about));
+    let Ok(Problem { r#type, title, detail, findings }) = serde_json::from_slice(body) else {
+        return Error::new(
+            ErrorKind::Store,
+            "unreadable_answer",
+            format!("the answer has status {status} and is no problem of the API"),
+        );
+    };
+    let code = r#type.rsplit(':').next().unwrap_or_default().replace('-', "_");
+    let kind = match (status, &*code) {
+        (_, "internal") => ErrorKind::Internal,
+        (_, "slow_request" | "contended") | (500.., _) => ErrorKind::Store,
+        _ => ErrorKind::Misuse,
+    };
+    let flaws: Vec<Flaw> = findings.into_iter().filter(|_| !about.is_empty()).filter_map(told).collect();
+    if !flaws.is_empty() {
+        return Error::flawed(flaws);
+    }
+    let message = match detail {
+        Some(detail) => format!("{title}: {detail}"),
+        None => title,
+    };
+    Error::new(kind, code, message)
+}

@@ -1,0 +1,5 @@
+"""`python -m celador`: the command."""
+
+from celador._command import main
+
+main()

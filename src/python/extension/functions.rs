@@ -1,0 +1,190 @@
+//! The functions of the module: what is loaded, checked, tested and evaluated, and the command.
+
+use crate::parts::Diagnostic;
+use crate::policies::{Agent, Policies};
+use crate::raising::long_door;
+use crate::task::Task;
+use crate::{giving, taking, wishes};
+use celador::cel::Json;
+use celador_embed as embed;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(load, module)?)?;
+    module.add_function(wrap_pyfunction!(agent_for, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(test, module)?)?;
+    module.add_function(wrap_pyfunction!(evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(restore, module)?)?;
+    module.add_function(wrap_pyfunction!(main, module)?)
+}
+
+#[pyfunction]
+#[pyo3(signature = (*manifests, store=None, server=None, token=None, observe=false))]
+fn load(
+    py: Python<'_>,
+    manifests: &Bound<'_, PyTuple>,
+    store: Option<&Bound<'_, PyAny>>,
+    server: Option<String>,
+    token: Option<String>,
+    observe: bool,
+) -> PyResult<Policies> {
+    let sources = wishes::sources(manifests.iter())?;
+    let place = wishes::place(store, server, token)?.unwrap_or_default();
+    long_door(py, || embed::Policies::load(&sources, mode(observe), place, embed::system_clock()))
+        .map(Policies)
+}
+
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
+#[pyfunction]
+#[pyo3(signature = (tools, policies=None, *, name=None, store=None, server=None, token=None, observe=false))]
+fn agent_for(
+    py: Python<'_>,
+    tools: &Bound<'_, PyAny>,
+    policies: Option<&Bound<'_, PyAny>>,
+    name: Option<&str>,
+    store: Option<&Bound<'_, PyAny>>,
+    server: Option<String>,
+    token: Option<String>,
+    observe: bool,
+) -> PyResult<Agent> {
+    let tools = wishes::tools(Some(tools))?;
+    let sources = policies.map(wishes::one_or_more).transpose()?.unwrap_or_default();
+    let place = wishes::place(store, server, token)?.unwrap_or_default();
+    let clock = embed::system_clock();
+    long_door(py, || embed::Policies::agent_for(name, tools, &sources, mode(observe), place, clock))
+        .map(Agent)
+}
+
+fn mode(observe: bool) -> embed::Mode {
+    if observe { embed::Mode::Observe } else { embed::Mode::Enforce }
+}
+
+#[pyfunction]
+#[pyo3(signature = (*manifests))]
+fn check(py: Python<'_>, manifests: &Bound<'_, PyTuple>) -> PyResult<Vec<Diagnostic>> {
+    let sources = wishes::sources(manifests.iter())?;
+    let flaws = long_door(py, || embed::check(&sources))?;
+    Ok(flaws.into_iter().map(Diagnostic::from).collect())
+}
+
+#[pyfunction]
+#[pyo3(signature = (*paths))]
+fn test(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<TestReport> {
+    let results = long_door(py, || embed::run_cases(&paths))?;
+    Ok(TestReport(results))
+}
+
+#[pyfunction]
+#[pyo3(signature = (expression, /, **variables))]
+fn evaluate<'py>(
+    py: Python<'py>,
+    expression: &str,
+    variables: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let variables: Vec<(String, Json)> = match variables {
+        None => Vec::new(),
+        Some(variables) => {
+            let read = |(name, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+                Ok((name.extract::<String>()?, taking::json(&value)?))
+            };
+            variables.iter().map(read).collect::<PyResult<_>>()?
+        }
+    };
+    let value = long_door(py, || embed::evaluate(expression, &variables))?;
+    giving::json(py, &value)
+}
+
+#[pyfunction]
+fn restore(py: Python<'_>, policies: &Bound<'_, Policies>, saved: &str) -> PyResult<Task> {
+    let policies = &policies.get().0;
+    long_door(py, || policies.restore(saved)).map(Task)
+}
+
+/// The command, with the arguments of the process unless others are given.
+#[pyfunction]
+#[pyo3(signature = (arguments=None))]
+fn main(py: Python<'_>, arguments: Option<Vec<OsString>>) -> PyResult<i32> {
+    let arguments = match arguments {
+        Some(arguments) => std::iter::once(OsString::from("celador")).chain(arguments).collect(),
+        None => py.import("sys")?.getattr("argv")?.extract::<Vec<OsString>>()?,
+    };
+    long_door(py, || Ok(celador_cli::run(arguments).into()))
+}
+
+/// What a case came to.
+#[pyclass(frozen, module = "celador", eq)]
+#[derive(Clone, PartialEq)]
+pub(crate) struct CaseResult(embed::CaseResult);
+
+#[pymethods]
+impl CaseResult {
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn about(&self) -> &str {
+        &self.0.about
+    }
+
+    #[getter]
+    fn file(&self) -> &str {
+        &self.0.file
+    }
+
+    #[getter]
+    fn passed(&self) -> bool {
+        self.0.failure.is_none()
+    }
+
+    #[getter]
+    fn failure(&self) -> Option<&str> {
+        self.0.failure.as_deref()
+    }
+
+    fn __repr__(&self) -> String {
+        let word = if self.passed() { "passed" } else { "failed" };
+        format!("<CaseResult {word} {}>", self.0.name)
+    }
+}
+
+/// What cases came to.
+#[pyclass(frozen, module = "celador")]
+pub(crate) struct TestReport(Vec<embed::CaseResult>);
+
+#[pymethods]
+impl TestReport {
+    #[getter]
+    fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let results = self.0.iter().cloned().map(|result| Py::new(py, CaseResult(result)));
+        PyTuple::new(py, results.collect::<PyResult<Vec<_>>>()?)
+    }
+
+    #[getter]
+    fn passed(&self) -> usize {
+        self.0.iter().filter(|result| result.failure.is_none()).count()
+    }
+
+    #[getter]
+    fn failed(&self) -> usize {
+        self.0.len().saturating_sub(self.passed())
+    }
+
+    fn __bool__(&self) -> bool {
+        !self.0.is_empty() && self.failed() == 0
+    }
+
+    fn __str__(&self) -> String {
+        let failures: String = self.0.iter().filter_map(|result| result.failure.as_deref()).collect();
+        format!("{failures}{} passed, {} failed", self.passed(), self.failed())
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<TestReport {} passed, {} failed>", self.passed(), self.failed())
+    }
+}
