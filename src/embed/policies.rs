@@ -52,6 +52,7 @@ struct Shared {
     /// Nothing where a server has them.
     loaded: Option<Loaded>,
     place: Place,
+    #[cfg(feature = "stores")]
     mode: Mode,
     memory: Arc<Memory>,
     clock: Clock,
@@ -127,6 +128,7 @@ impl Policies {
         let shared = Shared {
             loaded,
             place,
+            #[cfg(feature = "stores")]
             mode,
             memory,
             clock,
