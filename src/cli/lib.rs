@@ -20,6 +20,8 @@ mod log;
 mod messages;
 #[cfg(feature = "store")]
 mod operator;
+#[cfg(feature = "gateway")]
+mod proxy;
 mod ready_policies;
 mod repl;
 #[cfg(feature = "server")]
@@ -98,6 +100,8 @@ enum Command {
     Serve(Box<serve::Arguments>),
     #[cfg(feature = "server")]
     Reviews(reviews::Arguments),
+    #[cfg(feature = "gateway")]
+    Proxy(Box<proxy::Arguments>),
     #[cfg(feature = "store")]
     Store(store::Arguments),
     #[cfg(feature = "store")]
@@ -161,6 +165,8 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(serve) => serve.run(&mut screen),
         #[cfg(feature = "server")]
         Command::Reviews(reviews) => reviews.run(&mut screen),
+        #[cfg(feature = "gateway")]
+        Command::Proxy(proxy) => proxy.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Store(store) => store.run(&mut screen),
         #[cfg(feature = "store")]

@@ -143,6 +143,16 @@ pub(crate) fn no_clock() -> String {
     "the clock shows no year from 1 to 9999; give a time with `--now`".to_owned()
 }
 
+#[cfg(feature = "gateway")]
+pub(crate) fn proxy_listening(address: std::net::SocketAddr) -> String {
+    format!("guarding http://{address}")
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn proxy_reviews(address: std::net::SocketAddr) -> String {
+    format!("reviews at http://{address}/reviews")
+}
+
 pub(crate) fn review_pending(reviewer: &str) -> String {
     format!("the expression asks `{reviewer}` for a review")
 }

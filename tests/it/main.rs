@@ -117,6 +117,8 @@ mod policy_effects;
 mod policy_library;
 mod policy_messages;
 mod programs;
+#[cfg(feature = "gateway")]
+mod proxy_exchanges;
 mod public_door;
 mod public_examples;
 #[cfg(feature = "server")]

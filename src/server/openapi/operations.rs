@@ -18,7 +18,9 @@ use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
 use crate::reviews::review_stream::EVENT_STREAM;
 use crate::reviews::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
-use crate::routes::{ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, PurgeQuery, Seen};
+use crate::routes::{
+    ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, OffersQuery, PurgeQuery, Seen,
+};
 use crate::tasks::Created;
 use crate::tasks::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Unlock,
@@ -102,7 +104,12 @@ pub(super) fn operations() -> Vec<Operation> {
             .gives::<Seen>("The context as it is now.")
             .also(&[422]),
         tasks("listEvents", "List its events, a page at a time").asks::<EventsQuery>().gives::<Events>("The page."),
-        tasks("readOffers", "List the functions that the model is offered").gives::<Offers<'_>>("The functions."),
+        tasks("readOffers", "List the functions that the model is offered").gives::<Offers<'_>>("The functions, and which messages have steps that judge them."),
+        tasks("readAgentOffers", "List what an agent is offered by its manifests alone")
+            .notes("What its tasks bring is not among it.")
+            .asks::<OffersQuery>()
+            .gives::<Offers<'_>>("The functions, and which messages have steps that judge them.")
+            .also(&[422]),
         step::<Input>("input", "Somebody says something").asks::<WaitQuery>().notes(
             "While a review is open, or a call that its guardrails read, its verdict is `wait`: it is judged by itself afterwards, in the order in which it came, and `call` is the id under which `readCall` tells of it.",
         ),

@@ -131,8 +131,11 @@ impl Task {
 
     /// A call that was let through, as an operation that goes on from there.
     pub(in crate::task) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { id, function, arguments, terms, .. } = self.close_open(position);
-        let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
+        let OpenCall { id, function, arguments, terms, message, .. } = self.close_open(position);
+        let call = CallUnderWay {
+            message: Some(message),
+            ..CallUnderWay::new(Some(id), function, arguments, Extent::Whole)
+        };
         let mut operation = UnderWay::new(Subject::Call(call), stage);
         if let Some(terms) = terms.filter(|_| stage == Stage::Execute) {
             operation.course.terms = *terms;
@@ -395,6 +398,7 @@ impl Task {
             executed,
             origin: Caller::Model,
             task_id: task_id.map(Into::into),
+            message: call.message.unwrap_or_else(|| self.context.message()),
         })
     }
 
@@ -427,13 +431,14 @@ impl Task {
 
     pub(in crate::task) fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
-        let admitted = self.policy.fingerprint();
-        self.context.open_call(function_id(function), arguments.clone());
+        let (admitted, message) = (self.policy.fingerprint(), self.context.message());
+        self.context.open_call(function_id(function), arguments.clone(), message);
         self.open.push(OpenCall {
             id,
             function,
             arguments,
             admitted,
+            message,
             is_invoked: false,
             terms: None,
             asked: None,
