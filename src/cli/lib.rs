@@ -17,6 +17,8 @@ mod init;
 mod limits;
 #[cfg(feature = "store")]
 mod log;
+#[cfg(feature = "gateway")]
+mod mcp;
 mod messages;
 #[cfg(feature = "store")]
 mod operator;
@@ -101,6 +103,8 @@ enum Command {
     #[cfg(feature = "server")]
     Reviews(reviews::Arguments),
     #[cfg(feature = "gateway")]
+    Mcp(Box<mcp::Arguments>),
+    #[cfg(feature = "gateway")]
     Proxy(Box<proxy::Arguments>),
     #[cfg(feature = "store")]
     Store(store::Arguments),
@@ -165,6 +169,8 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Serve(serve) => serve.run(&mut screen),
         #[cfg(feature = "server")]
         Command::Reviews(reviews) => reviews.run(&mut screen),
+        #[cfg(feature = "gateway")]
+        Command::Mcp(mcp) => mcp.run(&mut screen),
         #[cfg(feature = "gateway")]
         Command::Proxy(proxy) => proxy.run(&mut screen),
         #[cfg(feature = "store")]

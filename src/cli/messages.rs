@@ -157,6 +157,31 @@ pub(crate) fn review_pending(reviewer: &str) -> String {
     format!("the expression asks `{reviewer}` for a review")
 }
 
+#[cfg(feature = "gateway")]
+pub(crate) fn mcp_listening(address: std::net::SocketAddr) -> String {
+    format!("listening on http://{address}/mcp")
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn nothing_holds() -> String {
+    "no policy says what holds: expected `--policies`, `--server`, or `--observe` to let everything through and judge it".to_owned()
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn no_headers() -> String {
+    "a file of headers has a line that is none: expected `Name: value`".to_owned()
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn accepted(path: &Path, tools: usize) -> String {
+    format!("{tools} tools are accepted in `{}`", path.display())
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn cannot_serve(error: &io::Error) -> String {
+    format!("the process has no threads for it: {error}")
+}
+
 #[cfg(feature = "server")]
 pub(crate) fn serving(address: std::net::SocketAddr) -> String {
     format!("listening on {address}")
