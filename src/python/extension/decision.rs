@@ -35,9 +35,9 @@ fn decisions<'py>(py: Python<'py>, all: &[Decided], task: &Arc<Task>) -> PyResul
     PyTuple::new(py, all.collect::<PyResult<Vec<_>>>()?)
 }
 
-fn tuple<'py, T: PyClass>(py: Python<'py>, all: impl Iterator<Item = T>) -> PyResult<Bound<'py, PyTuple>>
+fn tuple<'py, T>(py: Python<'py>, all: impl Iterator<Item = T>) -> PyResult<Bound<'py, PyTuple>>
 where
-    T: Into<PyClassInitializer<T>>,
+    T: PyClass + Into<PyClassInitializer<T>>,
 {
     PyTuple::new(py, all.map(|one| Py::new(py, one)).collect::<PyResult<Vec<_>>>()?)
 }
