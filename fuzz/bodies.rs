@@ -147,6 +147,7 @@ static DETECTED: LazyLock<(Env, Vec<Program>)> = LazyLock::new(|| {
             ));
         }
     }
+    laws.push("!pii.has(pii.mask(input)) && pii.has(input) == (pii.mask(input) != input)".to_owned());
     laws.push("pii.find(input).map(f, input.substring(f.start, f.end)) == pii.texts(input)".to_owned());
     let laws = laws.iter().map(|law| Program::compile(&env, law).expect("a law compiles")).collect();
     (env, laws)

@@ -110,6 +110,7 @@ impl Story {
                 executed: true,
                 origin: Caller::Model,
                 task_id: None,
+                message: 0,
             });
         });
         self.values.extend(self.task.last_call_source().map(|source| (source, output)));

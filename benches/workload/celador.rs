@@ -75,6 +75,7 @@ impl State {
             executed: true,
             origin: Caller::Model,
             task_id: None,
+            message: 0,
         }
     }
 

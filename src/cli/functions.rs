@@ -2,7 +2,7 @@
 
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::{Env, Function, LANGUAGE, LIBRARIES, MACROS, Macro, STANDARD};
-use celador::context::{FILE, HASH, LABELLING, MOUNT, PUT, REVIEW, WITHIN};
+use celador::context::{FILE, HASH, LABELLING, MOUNT, PUT, REVIEW_OF_POLICIES, WITHIN};
 use celador::detect::{DETECTION, Kind, PII, SECRETS};
 use celador::diagnostic::nearest;
 use celador::scenario::Palette;
@@ -40,8 +40,16 @@ impl Arguments {
             screen.text(&page())?;
             return Ok(ExitCode::Yes);
         }
-        let known =
-            LANGUAGE.iter().chain([&PUT, &HASH, &WITHIN, &REVIEW, &MOUNT, &FILE, &DETECTION, &LABELLING]);
+        let known = LANGUAGE.iter().chain([
+            &PUT,
+            &HASH,
+            &WITHIN,
+            &REVIEW_OF_POLICIES,
+            &MOUNT,
+            &FILE,
+            &DETECTION,
+            &LABELLING,
+        ]);
         let rows = macros().chain(known.copied().flatten().map(Row::Function));
         write(&rows.collect::<Vec<_>>(), self.name.as_deref(), screen)?;
         Ok(ExitCode::Yes)
@@ -178,7 +186,7 @@ fn page() -> String {
     for (heading, library) in LIBRARIES.iter().take(STANDARD.len()) {
         section(&mut page, heading, library.iter().map(Row::Function));
     }
-    let own = [PUT, HASH, WITHIN, REVIEW, MOUNT, FILE].into_iter().flatten();
+    let own = [PUT, HASH, WITHIN, REVIEW_OF_POLICIES, MOUNT, FILE].into_iter().flatten();
     section(&mut page, "Policies", own.map(Row::Function));
     section(&mut page, "Where values came from", LABELLING.iter().map(Row::Function));
     section(&mut page, "Personal data and secrets", DETECTION.iter().map(Row::Function));

@@ -1,6 +1,6 @@
 //! `celador test`: cases, each failure with what was expected and what was found.
 
-use super::reports::{Results, Wanted};
+use super::service_reports::{Results, Wanted};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
 use celador::scenario::{Runner, Summary, load_cases};

@@ -3,6 +3,7 @@
 //! In: sources and a place. Out: agents, and of an agent its tasks. The place can be named with the policies or with each task: nothing else
 //! changes where a program goes from one process to a store or a server.
 
+use crate::loaded::Loaded;
 use crate::memory::Memory;
 #[cfg(feature = "stores")]
 use crate::remote::{Desk, NewTask};
@@ -12,7 +13,6 @@ use crate::task::{Kept, Task};
 use crate::{Clock, Error, Flaw, tools};
 use celador::context::Runtime;
 use celador::digest::Digest;
-use celador::engine::Engine;
 use celador::manifest::mode::Mode;
 use celador::task::{Parent, Retain, StartTask, User};
 use celador::{BroughtTool, EngineLimits};
@@ -52,19 +52,12 @@ struct Shared {
     /// Nothing where a server has them.
     loaded: Option<Loaded>,
     place: Place,
+    #[cfg(feature = "stores")]
     mode: Mode,
     memory: Arc<Memory>,
     clock: Clock,
     #[cfg(feature = "stores")]
     desks: Mutex<HashMap<Place, Arc<Desk>>>,
-}
-
-struct Loaded {
-    engine: Engine,
-    agents: Vec<(String, String)>,
-    warnings: Vec<Flaw>,
-    #[cfg(feature = "stores")]
-    texts: Vec<celador::source::Source>,
 }
 
 /// An agent under its policies.
@@ -103,6 +96,12 @@ impl Policies {
     /// What is refused, with each place; a path that cannot be read. No source, unless the place is a server, which has its own.
     pub fn load(sources: &[Source], mode: Mode, place: Place, clock: Clock) -> Result<Self, Error> {
         let is_server = place.is_server();
+        if is_server && mode == Mode::Observe {
+            return Err(Error::misuse(
+                "bad_request",
+                "a server observes by an option of its own: `celador serve --observe`",
+            ));
+        }
         let loaded = match sources {
             [] if is_server => None,
             [] => {
@@ -121,6 +120,7 @@ impl Policies {
         let shared = Shared {
             loaded,
             place,
+            #[cfg(feature = "stores")]
             mode,
             memory,
             clock,
@@ -132,28 +132,33 @@ impl Policies {
 
     /// An agent that nobody wrote a manifest for: it has these tools, and what its calls may do the policies say.
     ///
-    /// On a server the agent is one of the server's, and the tools are brought with each task.
+    /// Its name is what `applies_to` of policies is compared with. Without one its namespace is that of the policies, if they are all of one:
+    /// a policy is for the agents of its namespace where it does not say otherwise. On a server the agent is one of the server's, and the
+    /// tools are brought with each task.
     ///
     /// # Errors
     /// As [`Policies::load`], and tools whose schemas no value could be held to.
     pub fn agent_for(
-        name: &str,
+        name: Option<&str>,
         tools: Vec<BroughtTool>,
         policies: &[Source],
         mode: Mode,
         place: Place,
         clock: Clock,
     ) -> Result<Agent, Error> {
+        if place.is_server() {
+            return Self::load(policies, mode, place, clock)?.agent(name, tools);
+        }
+        let name = match name {
+            Some(name) => name.to_owned(),
+            None => format!("{}/agent", namespace_of(policies)?),
+        };
         let Some((namespace, agent)) = name.split_once('/') else {
             return Err(Error::misuse("bad_request", "expected the name of an agent as `namespace/name`"));
         };
-        if place.is_server() {
-            let policies = Self::load(policies, mode, place, clock)?;
-            return policies.agent(Some(name), tools);
-        }
         let mut sources = vec![tools::manifests(namespace, agent, &tools)];
         sources.extend_from_slice(policies);
-        Self::load(&sources, mode, place, clock)?.agent(Some(name), Vec::new())
+        Self::load(&sources, mode, place, clock)?.agent(Some(&name), Vec::new())
     }
 
     /// An agent by its names (`shop/desk`), by its name where only one agent has it, or the only one. The tools are brought with each task.
@@ -257,53 +262,6 @@ impl Place {
             #[cfg(feature = "stores")]
             Self::Server { .. } => "server",
         }
-    }
-}
-
-impl Loaded {
-    fn of(read: Sources) -> Self {
-        let agents = read.catalog.agents().iter().map(|resolved| &resolved.agent);
-        let names = agents.map(|agent| (agent.namespace.text.to_string(), agent.name.text.to_string()));
-        let mut agents: Vec<(String, String)> = names.collect();
-        agents.sort();
-        Self {
-            engine: read.engine,
-            agents,
-            warnings: read.findings.iter().map(Flaw::of).collect(),
-            #[cfg(feature = "stores")]
-            texts: read.files.into_iter().map(|file| file.source).collect(),
-        }
-    }
-
-    fn agent(&self, wanted: Option<&str>) -> Result<(String, String), Error> {
-        let is_meant = |(namespace, name): &&(String, String)| match wanted {
-            None => true,
-            Some(wanted) => match wanted.split_once('/') {
-                Some((space, wanted)) => space == namespace && wanted == name,
-                None => wanted == name,
-            },
-        };
-        let mut found = self.agents.iter().filter(is_meant);
-        match (found.next(), found.next()) {
-            (Some(agent), None) => Ok(agent.clone()),
-            (None, _) => {
-                let known = self.known();
-                Err(Error::misuse("unknown_agent", format!("no agent has this name; there are {known}")))
-            }
-            (Some(_), Some(_)) => {
-                let known = self.known();
-                Err(Error::misuse(
-                    "unknown_agent",
-                    format!("several agents could be meant: name one of {known}"),
-                ))
-            }
-        }
-    }
-
-    fn known(&self) -> String {
-        let names: Vec<String> =
-            self.agents.iter().map(|(namespace, name)| format!("`{namespace}/{name}`")).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 }
 
@@ -435,6 +393,19 @@ impl Policies {
     #[cfg(not(feature = "stores"))]
     fn made_up_id(&self) -> String {
         self.0.memory.next_id()
+    }
+}
+
+/// The namespace of policies that are all of one.
+fn namespace_of(policies: &[Source]) -> Result<String, Error> {
+    let read = Sources::read(policies, Mode::Enforce, EngineLimits::default())?;
+    let mut namespaces: Vec<String> =
+        read.catalog.policies().iter().map(|policy| policy.namespace.text.to_string()).collect();
+    namespaces.sort();
+    namespaces.dedup();
+    match &*namespaces {
+        [one] => Ok(one.clone()),
+        _ => Ok("agents".to_owned()),
     }
 }
 

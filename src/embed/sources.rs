@@ -100,5 +100,9 @@ impl Sources {
 /// # Errors
 /// A path that cannot be read.
 pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
-    Ok(Sources::read(sources, Mode::Enforce, EngineLimits::default())?.findings.iter().map(Flaw::of).collect())
+    Ok(Sources::read(sources, Mode::Enforce, EngineLimits::default())?
+        .findings
+        .iter()
+        .map(Flaw::of)
+        .collect())
 }

@@ -18,7 +18,7 @@ pub(crate) fn manifests(namespace: &str, name: &str, tools: &[BroughtTool]) -> S
         "name": name,
         "description": "Has the tools of its host, under policies.",
         "prompt": "The host has its own.",
-        "capabilities": if tools.is_empty() { json!({}) } else { json!({ TOOLS: {} }) },
+        "capabilities": if tools.is_empty() { json!({}) } else { json!({ TOOLS: "*" }) },
     });
     let documents = match tools {
         [] => vec![agent],

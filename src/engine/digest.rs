@@ -8,7 +8,7 @@ use std::fmt;
 use std::str::FromStr;
 
 /// A SHA-256 digest.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest([u8; 32]);
 
 impl Digest {

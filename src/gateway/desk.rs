@@ -51,11 +51,27 @@ impl Desk {
     /// # Errors
     /// [`ClientError`]: nobody knows then whether anything was done.
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Reply, ClientError> {
+        self.ask_under(None, method, path, body).await
+    }
+
+    /// Asks under an idempotency key: what was asked under it before is answered as it was, and nothing happens twice.
+    ///
+    /// # Errors
+    /// As [`Desk::ask`].
+    pub async fn ask_under(
+        &self,
+        key: Option<&str>,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Reply, ClientError> {
+        let header = key.map(|key| ("Idempotency-Key", key));
+        let headers = header.as_slice();
         let text = body.map(Value::to_string);
         let text = text.as_deref().map(str::as_bytes);
         let ClientReply { status, body } = match self {
-            Self::Here(engine) => engine.answer(method, path, &[], text).await?,
-            Self::There(server) => server.answer(method, path, text).await?,
+            Self::Here(engine) => engine.answer(method, path, headers, text).await?,
+            Self::There(server) => server.answer(method, path, headers, text).await?,
         };
         Ok(Reply { status, body: serde_json::from_slice(&body).unwrap_or_default() })
     }

@@ -15,6 +15,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, Uri, header};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 use tower_service::Service as _;
@@ -46,7 +47,7 @@ pub struct InProcess {
     router: Router,
     service: Arc<Service>,
     stop: watch::Sender<bool>,
-    /// Given up without waiting, as who drops this may be a task of another runtime.
+    /// Ended on a thread of its own, as who drops this may be a task of another runtime.
     runtime: Option<Runtime>,
 }
 
@@ -182,11 +183,21 @@ impl Drop for InProcess {
     fn drop(&mut self) {
         self.stop.send_replace(true);
         self.service.tasks.feed.close();
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
+        let Some(runtime) = self.runtime.take() else { return };
+        // a connection to Postgres blocks where it is closed, so the last handle must not go within a runtime: neither this one, whose
+        // tasks have handles, nor that of whoever drops this
+        let last = (self.router.clone(), self.service.clone());
+        let close = move || {
+            runtime.shutdown_timeout(CLOSING);
+            drop(last);
+        };
+        // without a thread they stay open until the process ends
+        drop(std::thread::Builder::new().name("celador".into()).spawn(close));
     }
 }
+
+/// How long requests on other threads may take that were under way when their service was dropped.
+const CLOSING: Duration = Duration::from_secs(5);
 
 /// The largest body of an answer, as of those that come over a network.
 const MAX_REPLY_BYTES: usize = 67_108_864;

@@ -11,10 +11,9 @@ use celador::cel::Timestamp;
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
-use celador::manifest::load::{File, FileOrigin, LoadError, Stamp, stamps};
+use celador::manifest::load::{File, LoadError, Stamp, stamps};
 use celador::manifest::mode::Mode;
 use celador::manifest::{Catalog, load};
-use celador::source::Source;
 use celador_store::ManifestSet;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -25,7 +24,7 @@ use tracing::warn;
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
     /// Held as texts: they are the same at every look.
-    texts: Vec<Source>,
+    texts: Vec<File>,
     mode: Mode,
     limits: EngineLimits,
     served: RwLock<Arc<Served>>,
@@ -114,7 +113,7 @@ impl Manifests {
     /// Paths that cannot be read, manifests with errors.
     pub(super) fn open(
         paths: &[PathBuf],
-        texts: &[Source],
+        texts: &[File],
         digests: Option<PathBuf>,
         mode: Mode,
         limits: EngineLimits,
@@ -189,7 +188,7 @@ impl Manifests {
     /// The digest of all files; none if they cannot be read.
     fn content(&self) -> Option<String> {
         let (mut files, _) = load(&self.paths, &self.limits).ok()?;
-        files.extend(named(&self.texts));
+        files.extend_from_slice(&self.texts);
         Some(digest_of(&files))
     }
 
@@ -268,19 +267,14 @@ fn digest_of(files: &[File]) -> String {
 
 fn read(
     paths: &[PathBuf],
-    texts: &[Source],
+    texts: &[File],
     limits: &EngineLimits,
 ) -> Result<(Vec<File>, Catalog, Vec<Diagnostic>), LoadError> {
     let (mut files, mut findings) = load(paths, limits)?;
-    files.extend(named(texts));
+    files.extend_from_slice(texts);
     let (catalog, read) = Catalog::parse(&files, limits);
     findings.extend(read);
     Ok((files, catalog, findings))
-}
-
-/// Texts, each as a file that somebody has named.
-fn named(texts: &[Source]) -> impl Iterator<Item = File> {
-    texts.iter().map(|source| File { source: source.clone(), origin: FileOrigin::Named })
 }
 
 impl Serving {

@@ -3,6 +3,7 @@
 //! Every row's function is blocking and runs on a thread of its own: it decides, waits for the store, and gives a whole
 //! answer. A route that is not in this table does not exist; a test compares the table with the document.
 
+use super::hooks;
 use super::identity::Scope;
 use super::manifests::AgentName;
 use super::operations::evaluate::{Check, Evaluate, Render};
@@ -16,6 +17,7 @@ use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
+use super::tasks::check_task_id;
 use super::tasks::seat::Open;
 use super::tasks::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
@@ -27,8 +29,9 @@ use celador::BroughtTool;
 use celador::cel::Shortened;
 use celador::context::{PageError, PageRequest, Runtime};
 use celador::manifest::listing::Annotations;
-use celador::policy::Policy;
-use celador::task::{Offer, Parent, StartTask, TaskState, User};
+use celador::manifest::step::Hook;
+use celador::policy::{OutputSchema, Policy};
+use celador::task::{Parent, StartTask, TaskState, User};
 use celador_store::TaskFilter;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -76,6 +79,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route { method: Method::DELETE, ..get("/v1/tasks/{task}", "purgeTask", Needs(TasksPurge), purge) },
         long(get("/v1/tasks/{task}/context", "readContext", read, context)),
         get("/v1/tasks/{task}/offers", "readOffers", read, offers),
+        get("/v1/offers", "readAgentOffers", read, offers_of_agent),
         get("/v1/tasks/{task}/events", "listEvents", read, events),
         waits(post("/v1/tasks/{task}/input", "input", write, step::<Input>)),
         post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
@@ -119,6 +123,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         get("/v1/counters", "listCounters", Needs(CountersRead), counter_routes::list),
         post("/v1/counters/reset", "resetCounter", Needs(CountersWrite), counter_routes::reset),
+        post("/hooks/claude-code", "claudeCodeHook", write, hooks::claude_code::claude_code),
         get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
         Route {
             takes: Body::None,
@@ -197,7 +202,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     // files of a task lie under a name that no caller chooses
     let (id, mount_id, begun_with) = match new.id {
         Some(id) => {
-            check_id(&id, service.settings.limits.store.engine.max_id_bytes)?;
+            check_task_id(&id, service.settings.limits.store.engine.max_id_bytes)?;
             (id, Some(made_up), Some(request.meaning(&["user_token"])?))
         }
         None => (made_up, None, None),
@@ -222,17 +227,6 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         retain: service.settings.retain_calls,
     };
     service.tasks.create(request, start)
-}
-
-/// Whether a task may have an id that its caller gives it. A dot alone would be a step in an address, which clients take.
-fn check_id(id: &str, most: usize) -> Result<(), Problem> {
-    let is_sound = !id.is_empty() && id.len() <= most && !id.contains(char::is_control);
-    let is_step = matches!(id, "." | "..");
-    if is_sound && !is_step {
-        Ok(())
-    } else {
-        Err(Problem::new(Kind::BadRequest, messages::bad_task_id(most)))
-    }
 }
 
 /// Which tasks are listed.
@@ -442,25 +436,69 @@ struct Offered<'t> {
     destructive: Option<bool>,
 }
 
-/// The functions that the model is offered.
+/// The functions that the model is offered, and what else of a conversation is judged.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Offers<'t> {
     /// The functions, in the order of the manifests.
     functions: Vec<Offered<'t>>,
+    /// Which messages have steps that judge them, whatever the model calls.
+    judged: Judged,
+}
+
+/// Which messages have steps that judge them. A runtime that passes on what comes in parts may pass on at once what nothing judges.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct Judged {
+    /// What is said to the agent: guardrails ahead of it.
+    inputs: bool,
+    /// What the agent says: guardrails behind it.
+    outputs: bool,
+    /// What is sent to the model.
+    model_before: bool,
+    /// What the model answers.
+    model_after: bool,
+}
+
+impl<'t> Offers<'t> {
+    fn of(policy: &'t Policy) -> Self {
+        let offered = policy.functions().iter().filter(|function| function.offered);
+        let functions = offered.map(|function| Offered {
+            name: &function.called,
+            description: function.description.as_deref(),
+            schema: &function.schema,
+            output_schema: function.output.as_ref().map(OutputSchema::schema),
+            destructive: function.annotations.as_ref().map(Annotations::is_destructive),
+        });
+        let judged = Judged {
+            inputs: !policy.guardrails(Hook::GuardrailBefore).is_empty(),
+            outputs: !policy.guardrails(Hook::GuardrailAfter).is_empty(),
+            model_before: !policy.steps_of_model(Hook::ModelBefore).is_empty(),
+            model_after: !policy.steps_of_model(Hook::ModelAfter).is_empty(),
+        };
+        Self { functions: functions.collect(), judged }
+    }
 }
 
 fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    service.tasks.look(request, |Open { task, .. }| {
-        let function = |Offer { name, description, schema, output, annotations }| Offered {
-            name,
-            description,
-            schema,
-            output_schema: output,
-            destructive: annotations.map(Annotations::is_destructive),
-        };
-        Answer::json(200, &Offers { functions: task.offers().map(function).collect() })
-    })
+    service.tasks.look(request, |Open { task, .. }| Answer::json(200, &Offers::of(task.policy())))
+}
+
+/// Whose offers are listed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct OffersQuery {
+    /// The agent: its namespace and its name with a slash between.
+    agent: String,
+}
+
+/// What an agent is offered by its manifests alone: before a task begins, a runtime learns which of its tools it has to bring.
+fn offers_of_agent(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let OffersQuery { agent } = request.query()?;
+    let (namespace, name) = agent.split_once('/').unwrap_or((&agent, ""));
+    let policy = service.manifests.served().engine.policy(namespace, name)?;
+    Answer::json(200, &Offers::of(&policy))
 }
 
 /// Any step of a task.

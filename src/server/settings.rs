@@ -5,7 +5,7 @@
 use super::limits::ServerLimits;
 use celador::Retain;
 use celador::cel::Json;
-use celador::source::Source;
+use celador::manifest::load::File;
 use celador_store::Retention;
 use celador_store::conversation;
 use celador_store::conversation::aletheia::ContextPlace;
@@ -55,7 +55,7 @@ pub struct Settings {
     /// Manifest files, and folders to search for them.
     pub policies: Vec<PathBuf>,
     /// Manifests that are held as texts, beside those of the files: of a program that makes them, or has read them already.
-    pub texts: Vec<Source>,
+    pub texts: Vec<File>,
     /// A file of digests as `sha256sum` writes it, which the publisher of manifests writes last: manifests are served only
     /// if they are exactly those that it lists. Without it, manifests are taken when two looks see the same.
     pub manifest_digests: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// The packages of the workspace, by their folders, each using only those before it: Cargo holds that.
 const PACKAGES: &[&str] =
-    &["src/cel", "src/engine", "src/store", "src/server", "src/gateway", "src/embed", "src/cli"];
+    &["src/cel", "src/engine", "src/store", "src/server", "src/gateway", "src/embed", "src/cli", "src/wasm"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -101,6 +101,7 @@ fn every_file_says_what_it_is() {
         "benches/labels",
         "benches/load",
         "benches/peers/src",
+        "src/python/extension",
         "examples",
         "fuzz/fuzz_targets",
     ];

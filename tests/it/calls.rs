@@ -32,8 +32,8 @@ fn an_open_call_is_first_and_known_as_far_as_it_is() {
     make(&mut task, "probe", json!({"host": "a"}), json!({"ok": true}), "2026-06-01T11:30:00Z");
     let lookup = let_through(&mut task, "ledger_lookup", json!({"account": "x"}));
     let probe = let_through(&mut task, "probe", json!({"host": "b", "depth": 2}));
-    let open = |function: &str, input: Value| json!({"seq": null, "at": null, "fn": function, "input": input, "output": null, "status": "open", "open": true});
-    let closed = |seq: i64, time: &str, function: &str, input: Value, output: Value| json!({"seq": seq, "at": time, "fn": function, "input": input, "output": output, "status": "successful", "open": false});
+    let open = |function: &str, input: Value| json!({"seq": null, "at": null, "fn": function, "input": input, "output": null, "status": "open", "open": true, "message": 0});
+    let closed = |seq: i64, time: &str, function: &str, input: Value, output: Value| json!({"seq": seq, "at": time, "fn": function, "input": input, "output": output, "status": "successful", "open": false, "message": 0});
     let first =
         closed(1, "2026-06-01T11:30:00Z", "probe", json!({"host": "a", "depth": 1}), json!({"ok": true}));
     // opened again from the store, the task shows the same
@@ -106,6 +106,51 @@ fn what_calls_say() {
     ] {
         assert_eq!(see(&task, expression), expected, "{expression}");
     }
+}
+
+/// Probes twice for each message, reported or not.
+const FOR_A_MESSAGE: &str = r#"
+capabilities:
+  probe:
+    before:
+    - assert: c.cap.probe.calls.filter(t, t.message == size(c.input)).size() < 2
+  ledger: "*"
+guardrails:
+  before:
+  - {assert: "!text(input.message).contains('wait') || size(c.cap.ledger.calls) >= 0"}
+"#;
+
+#[test]
+fn calls_are_counted_for_the_message_that_they_were_made_for() {
+    let engine = engine(FOR_A_MESSAGE);
+    let new = start(&engine);
+    let mut kept = Kept::new(&engine, &new);
+    let mut task = new;
+    let probe = |task: &mut Task| decided(task.before(&call("probe", json!({"host": "a"})), noon()).unwrap());
+    let say = |task: &mut Task| {
+        let said = decided(task.input(&json!({"message": "go on"}).into(), noon()));
+        assert!(said.is_allowed(), "{said:?}");
+    };
+    // ahead of the first message, and what was not let through counts as well
+    let early = probe(&mut task).call.unwrap();
+    say(&mut task);
+    let first = probe(&mut task).call.unwrap();
+    let mut task = kept.keep(&task);
+    assert!(probe(&mut task).is_allowed());
+    assert_eq!(probe(&mut task).verdict, Verdict::Block);
+    assert_eq!(see(&task, "c.cap.probe.calls.map(t, t.message)"), json!([1, 1, 0, 1]));
+    // a call keeps its message, whenever it is reported
+    say(&mut task);
+    report(&mut task, &first, json!({}), "2026-06-01T12:00:00Z");
+    task.withdraw(&early, Ran::Never, noon()).unwrap();
+    let mut task = kept.keep(&task);
+    assert_eq!(see(&task, "c.calls.map(t, t.message)"), json!([1, 0, 1, 1]));
+    assert!(probe(&mut task).is_allowed() && probe(&mut task).is_allowed());
+    assert_eq!(probe(&mut task).verdict, Verdict::Block);
+    assert_eq!(
+        see(&task, "c.calls.filter(t, t.message == size(c.input)).map(t, t.status)"),
+        json!(["open", "open", "restricted"])
+    );
 }
 
 /// `probe` is let through twice at a time, however long each takes; a `lookup` needs its `probe` to be over; what

@@ -63,6 +63,7 @@ fn call(function: u32, status: InvocationStatus) -> InvocationRecord {
         executed: status != InvocationStatus::Restricted,
         origin: Caller::Model,
         task_id: None,
+        message: 0,
     }
 }
 
@@ -193,7 +194,7 @@ impl Model {
         let open = open.map(|(function, input)| {
             json!({
                 "seq": null, "at": null, "fn": FUNCTIONS[*function as usize], "input": input, "output": null,
-                "status": "open", "open": true,
+                "status": "open", "open": true, "message": function,
             })
         });
         let closed = self.calls.iter().enumerate().rev().filter(|(_, call)| members.contains(&call.0));
@@ -201,6 +202,7 @@ impl Model {
             json!({
                 "seq": position + 1, "at": shown["timestamps"], "fn": FUNCTIONS[*function as usize], "input": shown["inputs"],
                 "output": shown["outputs"], "status": serde_json::to_value(status).unwrap(), "open": false,
+                "message": position / 3,
             })
         });
         open.chain(closed).collect()
@@ -263,6 +265,7 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
                 executed: *executed,
                 origin: *origin,
                 task_id: child.then(|| "t-7".into()),
+                message: u32::try_from(position / 3).unwrap(),
             }));
         }
         Change::Restrict(index) => {
@@ -272,7 +275,7 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
         }
         Change::Open(function) => {
             let input = json!({ "n": task_open(task) });
-            task.open_call(FunctionId(*function), input.into());
+            task.open_call(FunctionId(*function), input.into(), *function);
         }
         Change::Close(position) => task.close_call(*position),
     }

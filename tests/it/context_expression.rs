@@ -87,6 +87,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
             executed: status != InvocationStatus::Restricted,
             origin: Caller::Model,
             task_id: (function == 2).then(|| "t-77".into()),
+            message: 0,
         });
     }
     task

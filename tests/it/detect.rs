@@ -185,7 +185,9 @@ fn values_that_are_no_texts_are_looked_at_by_their_digits() {
 #[test]
 fn what_was_not_kept_whole_cannot_be_vouched_for() {
     let list = Value::list(vec![Value::Shortened]);
-    for name in ["pii.has", "pii.find", "pii.texts", "pii.redact", "secrets.has", "secrets.redact"] {
+    for name in
+        ["pii.has", "pii.find", "pii.texts", "pii.redact", "pii.mask", "secrets.has", "secrets.redact"]
+    {
         assert_eq!(call(name, &[&list]).unwrap_err().code, ErrorCode::ValueShortened, "{name}");
     }
 }
@@ -261,6 +263,8 @@ fn constants_that_name_no_kind_are_refused_before_they_run() {
 /// have passed.
 fn computed() -> f64 {
     static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    // the system brings the figure up to date when it may hand the processor on
+    std::thread::yield_now();
     let stat = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     let nanoseconds = stat.split(' ').next().and_then(|first| first.parse::<f64>().ok());
     nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |nanoseconds| nanoseconds / 1e9)
@@ -379,6 +383,11 @@ proptest! {
             prop_assert_eq!(shown(&self::redacted(family, &redacted)), shown(&redacted));
             prop_assert_eq!(finds(family, &value).is_empty(), !has(family, &value));
             prop_assert_eq!(has(family, &value), shown(&redacted) != json.to_string());
+            if family == "pii" {
+                let masked = call("pii.mask", &[&value]).unwrap();
+                prop_assert!(!has(family, &masked), "{} of {}", shown(&masked), json);
+                prop_assert_eq!(has(family, &value), shown(&masked) != json.to_string());
+            }
             // a list of kinds has what one of them has
             let names: Vec<Value<'_>> = kinds.iter().filter(|kind| !kind.on_request).map(|kind| Value::text(kind.name)).collect();
             let one = names.iter().any(|name| matches!(call(&format!("{family}.has"), &[&value, name]), Ok(Value::Bool(true))));
@@ -447,20 +456,11 @@ proptest! {
         }
     }
 
-    /// Tokens of GitHub and npm, with the checksum of another implementation and with any other.
+    /// Tokens of GitHub and npm, whatever their last six characters are.
     #[test]
-    fn checksums_of_tokens_are_those_of_an_independent_check(random in "[A-Za-z0-9]{30}", other in "[A-Za-z0-9]{6}") {
-        const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-        let mut number = crc32fast::hash(random.as_bytes());
-        let mut checksum = String::new();
-        for _ in 0..6 {
-            checksum.insert(0, char::from(DIGITS[number as usize % 62]));
-            number /= 62;
-        }
-        for prefix in ["gho_", "npm_"] {
-            let (issued, invented) = (format!("{prefix}{random}{checksum}"), format!("{prefix}{random}{other}"));
-            prop_assert!(has("secrets", &Value::text(&issued)));
-            prop_assert_eq!(has("secrets", &Value::text(&invented)), other == checksum);
-        }
+    fn tokens_are_found_with_any_checksum(random in "[A-Za-z0-9]{36}", prefix in "gh[pousr]|npm") {
+        let (token, shorter) = (format!("{prefix}_{random}"), format!("{prefix}_{}", &random[1..]));
+        prop_assert!(has("secrets", &Value::text(&token)));
+        prop_assert!(!has("secrets", &Value::text(&shorter)));
     }
 }

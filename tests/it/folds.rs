@@ -39,6 +39,8 @@ const COMPARED: &[&str] = &[
     "c.calls.filter(t, t.fn != 'ledger_lookup' && t.input.n == size(c.input) && t.seq > 5).size()",
     "c.calls.filter(t, t.input.n != size(c.input)).size()",
     "c.calls.filter(t, t.output.balance == size(c.input)).size()",
+    "c.cap.probe.calls.filter(t, t.message == size(c.input)).size()",
+    "c.calls.all(t, t.message != size(c.input) || t.status == 'successful')",
     "c.calls.exists_one(t, t.input.n == size(c.output) && t.status != 'errored')",
     "c.calls.exists_one(t, t.input.n != size(c.output) || t.input.n / t.input.d == 1)",
     "c.calls.exists(t, t.input.account == c.agent.name || t.open)",
@@ -262,6 +264,7 @@ fn invocation(function: u32, status: InvocationStatus, number: i64) -> Invocatio
         executed: status != InvocationStatus::Restricted,
         origin: Caller::Model,
         task_id: (number % 2 == 0).then(|| "child".into()),
+        message: u32::try_from(number / 4).unwrap(),
     }
 }
 
@@ -292,9 +295,9 @@ impl Running {
             Change::PopOutput => drop(task.pop_output()),
             Change::Turn(kind) => task.turn(kind),
             Change::Open(function, number) => {
-                let InvocationRecord { function, input, .. } =
+                let InvocationRecord { function, input, message, .. } =
                     invocation(function, InvocationStatus::Successful, number);
-                task.open_call(function, input);
+                task.open_call(function, input, message);
             }
             Change::Close(position) => task.close_call(position),
             Change::Clone => *task = task.clone(),

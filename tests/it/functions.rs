@@ -60,6 +60,7 @@ static FETCHED: LazyLock<TaskContext> = LazyLock::new(|| {
         executed: true,
         origin: Caller::Model,
         task_id: None,
+        message: 0,
     });
     let (of, labels) = (task.source_of(fetched), ["untrusted".into()].into());
     task.label(Labelling { of, change: LabelChange::Given, labels, by: None, seen_by: SeenBy::default() });

@@ -215,6 +215,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
             executed: true,
             origin: Caller::Model,
             task_id: None,
+            message: 0,
         });
         if number % 3 == 1 {
             task.shorten(id, KeptPart::Input, false);

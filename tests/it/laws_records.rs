@@ -84,6 +84,7 @@ fn change(task: &mut TaskContext, numbers: &[u16; 3]) {
                 executed,
                 origin: if more % 7 == 0 { Caller::Middleware } else { Caller::Model },
                 task_id: (of % 3 == 2).then(|| "t-77".into()),
+                message: (more % 5) as u32,
             });
         }
     }

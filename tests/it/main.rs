@@ -71,6 +71,7 @@ mod globs;
 mod grammar;
 mod growth;
 mod guards;
+mod hooks;
 mod host_bounds;
 mod imports;
 mod key_order;
@@ -117,6 +118,8 @@ mod policy_effects;
 mod policy_library;
 mod policy_messages;
 mod programs;
+#[cfg(feature = "gateway")]
+mod proxy_exchanges;
 mod public_door;
 mod public_examples;
 #[cfg(feature = "server")]

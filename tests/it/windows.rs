@@ -123,6 +123,7 @@ fn record(task: &mut TaskContext, function: u32, number: i64, time: i64) {
         executed: true,
         origin: Caller::Model,
         task_id: None,
+        message: 0,
     });
 }
 
@@ -143,7 +144,7 @@ proptest! {
             record(&mut task, function, number, time);
         }
         for number in 0..open {
-            task.open_call(FunctionId(0), json!({ "n": number }).into());
+            task.open_call(FunctionId(0), json!({ "n": number }).into(), 0);
         }
         let now = at(time + later).into();
         for (expression, text) in EXPRESSIONS.iter().enumerate() {

@@ -3,7 +3,7 @@
 mod cost;
 mod reads;
 
-use super::reports::{Results, Wanted};
+use super::service_reports::{Results, Wanted};
 use super::{ExitCode, Failure, Format, Screen};
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;

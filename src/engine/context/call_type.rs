@@ -19,10 +19,10 @@ pub(super) const RESTRICTED: &str = "restricted";
 pub(super) const OPEN: &str = "open";
 
 /// The fields of a call, in the order of their slots.
-const CALL_FIELDS: [&str; 7] = ["seq", "at", "fn", "input", "output", "status", "open"];
+const CALL_FIELDS: [&str; 8] = ["seq", "at", "fn", "input", "output", "status", "open", "message"];
 
 /// The fields that an open call has, and that never change: they are read without waiting for it.
-pub(super) const KNOWN_WHILE_OPEN: [&str; 3] = ["fn", "input", "open"];
+pub(super) const KNOWN_WHILE_OPEN: [&str; 4] = ["fn", "input", "open", "message"];
 
 /// The type of a call with arguments and results of these types, of one of these functions.
 pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]>) -> Arc<RecordType> {
@@ -39,6 +39,11 @@ pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]
         (output, None, "the result; null if there is none, or none yet"),
         (Type::String, statuses, "`successful`, `errored`, `restricted`, or `open` while it is"),
         (Type::Bool, None, "whether its result is awaited"),
+        (
+            Type::Int,
+            None,
+            "the message that it was made for, by its number in `context.input`, from 1; 0 ahead of the first",
+        ),
     ];
     let field = |(name, (ty, domain, doc)): (&str, (Type, Option<Arc<Domain>>, &str))| {
         (Arc::from(name), Field { domain, doc: doc.to_owned(), ..Field::required(ty) })

@@ -6,7 +6,7 @@
 //!
 //! A call is one object because a rule is mostly about several facts of one call (`t.status == 'successful' &&
 //! t.input.order == input.order`), which lists side by side cannot say. Of an open call the function and the arguments are
-//! known; its number, its time, its result and how it ended are null or `open`.
+//! known, and the message that it was made for; its number, its time, its result and how it ended are null or `open`.
 
 use super::call_type::OPEN;
 use super::invocation::Logged;
@@ -17,9 +17,15 @@ use super::task_context::TaskContext;
 use crate::cel::{GrowingEnd, Growth, Json, View};
 
 impl TaskContext {
-    /// A call was let through: its result is awaited from now on. The function is one of the schema's.
-    pub fn open_call(&mut self, function: FunctionId, input: Json) {
-        self.open.open(&self.schema, function, input);
+    /// A call was let through for a message: its result is awaited from now on. The function is one of the schema's.
+    pub fn open_call(&mut self, function: FunctionId, input: Json, message: u32) {
+        self.open.open(&self.schema, OpenInvocation { function, input, message });
+    }
+
+    /// The message that the task is at work for: the number of its latest input, 0 ahead of the first.
+    #[must_use]
+    pub fn message(&self) -> u32 {
+        u32::try_from(self.inputs.len()).unwrap_or(u32::MAX)
     }
 
     /// The result of an open call is taken, or it is withdrawn: the position is that among the open calls, in the order in
@@ -70,19 +76,21 @@ impl TaskContext {
             4 => output.as_ref().map_or(View::Null, |output| View::Json(output.root())),
             5 => View::Text(status.as_str()),
             6 => View::Bool(false),
+            7 => View::Int(self.history.message_of(position).into()),
             _ => return None,
         })
     }
 
     /// A field of an open call.
     pub(super) fn open_call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
-        let OpenInvocation { function, input } = self.open.get(position)?;
+        let OpenInvocation { function, input, message } = self.open.get(position)?;
         Some(match slot {
             0 | 1 | 4 => View::Null,
             2 => View::Text(self.name_of(*function)),
             3 => View::Json(input.root()),
             5 => View::Text(OPEN),
             6 => View::Bool(true),
+            7 => View::Int((*message).into()),
             _ => return None,
         })
     }

@@ -81,7 +81,8 @@ pub const REVIEW: &[Function] = &[Function {
 /// `review` of policy documents, which may ask several people.
 pub const REVIEW_OF_POLICIES: &[Function] = &[Function {
     name: "review",
-    doc: "asks a user, by id or e-mail address, or people of whom several have to approve (`{'any_of': ['group:payments', 'lead@example.com'], 'at_least': 2, 'expires': '1h'}`), and suspends the task until the review is decided",
+    doc: "asks a user, by id or e-mail address, and suspends the task until the review is decided; in a policy also people of whom several have to approve \
+          (`{'any_of': ['group:payments', 'lead@example.com'], 'at_least': 2, 'expires': '1h'}`)",
     cost: "one, and the time until somebody decides",
     overloads: &[
         ("review_string", "review(string) -> bool"),

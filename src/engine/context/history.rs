@@ -79,6 +79,9 @@ pub(super) struct History {
     pub(super) times: Times,
     /// The child tasks of those that got as far as one.
     task_ids: BTreeMap<u32, Arc<str>>,
+    /// The messages that they were made for: the position of each invocation whose message is not that of the one before, and the
+    /// message.
+    messages: Log<(u32, u32)>,
     /// What was dropped.
     dropped: RunningDigest,
     /// What stands in the place of a value that was dropped: one document for all of them.
@@ -116,6 +119,7 @@ impl History {
             log: Log::default(),
             times: Times::default(),
             task_ids: BTreeMap::new(),
+            messages: Log::default(),
             dropped: RunningDigest::default(),
             nothing: None,
             restrictions: Log::default(),
@@ -162,7 +166,11 @@ impl History {
         self.delegations =
             self.delegations.saturating_add(u32::from(schema.is_delegation(invocation.function)));
         self.calls_by_model = self.calls_by_model.saturating_add(u32::from(by_model));
-        let InvocationRecord { function, at, input, output, status, executed, origin, task_id } = invocation;
+        let InvocationRecord { function, at, input, output, status, executed, origin, task_id, message } =
+            invocation;
+        if self.messages.last().map_or(0, |(_, before)| *before) != message {
+            self.messages.push((position, message));
+        }
         let logged = Logged { input, output, at, function, status, executed, origin };
         let of_child = task_id.as_ref().map_or(0, |id| id.len());
         self.task_ids.extend(task_id.map(|id| (position, id)));
@@ -282,7 +290,21 @@ impl History {
             executed: logged.executed,
             origin: logged.origin,
             task_id: self.task_id(position).cloned(),
+            message: self.message_of(position),
         }
+    }
+
+    /// The message that the invocation at a position was made for. By halves, as there are fewer messages than invocations.
+    pub(super) fn message_of(&self, position: u32) -> u32 {
+        let (mut start, mut end) = (0_usize, self.messages.len());
+        while start < end {
+            let middle = start.midpoint(end);
+            match self.messages.get(middle) {
+                Some((first, _)) if *first <= position => start = middle.saturating_add(1),
+                _ => end = middle,
+            }
+        }
+        start.checked_sub(1).and_then(|run| self.messages.get(run)).map_or(0, |(_, message)| *message)
     }
 
     /// All invocations from a position on, oldest first.

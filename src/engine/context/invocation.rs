@@ -53,6 +53,8 @@ pub struct InvocationRecord {
     pub origin: Caller,
     /// The child task, if the function is a sub-agent and got that far (`REC-14`).
     pub task_id: Option<Arc<str>>,
+    /// The message that it was made for: how many inputs the task had when it was let through, or was stopped.
+    pub message: u32,
 }
 
 /// An invocation as the log has it: without what few of them have, as a task may have many.

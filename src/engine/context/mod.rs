@@ -89,7 +89,7 @@ pub(crate) use claims::members_of;
 pub use copy_index::CopyRules;
 pub use counters::{CounterValue, counters_type};
 pub use dropped::Dropped;
-pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
+pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, REVIEW_OF_POLICIES, WITHIN};
 pub use history::Counts;
 pub use invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
 pub use label_functions::{LABELLING, LABELS, SOURCES};

@@ -14,6 +14,8 @@ pub(super) struct OpenInvocation {
     pub(super) function: FunctionId,
     /// The resolved arguments.
     pub(super) input: Json,
+    /// The message that it was made for.
+    pub(super) message: u32,
 }
 
 /// The open calls of a task, in the order in which they were let through.
@@ -29,11 +31,11 @@ impl OpenCalls {
         self.calls.len()
     }
 
-    pub(super) fn open(&mut self, schema: &ContextSchema, function: FunctionId, input: Json) {
+    pub(super) fn open(&mut self, schema: &ContextSchema, call: OpenInvocation) {
         let position = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
-        self.calls.push(OpenInvocation { function, input });
-        self.of_records.extend(schema.records_of(function).iter().map(|&record| (record, position)));
+        self.of_records.extend(schema.records_of(call.function).iter().map(|&record| (record, position)));
         self.of_records.sort_unstable();
+        self.calls.push(call);
     }
 
     /// Takes out the call at a position, in the order in which calls were let through.
@@ -84,7 +86,7 @@ impl OpenCalls {
 
 #[cfg(test)]
 mod tests {
-    use super::OpenCalls;
+    use super::{OpenCalls, OpenInvocation};
     use crate::cel::{Json, Type};
     use crate::context::{ContextSchema, FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 
@@ -104,7 +106,8 @@ mod tests {
         let schema = schema.unwrap();
         let mut open = OpenCalls::default();
         for function in [0, 1, 2, 0] {
-            open.open(&schema, FunctionId(function), Json::object([]));
+            let (function, input) = (FunctionId(function), Json::object([]));
+            open.open(&schema, OpenInvocation { function, input, message: 0 });
         }
         let all = |open: &OpenCalls, record| {
             (0..open.len_of(record)).map_while(|index| open.newest_of(record, index)).collect::<Vec<_>>()

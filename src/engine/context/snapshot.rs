@@ -79,8 +79,15 @@ pub(super) struct StoredInvocation {
     origin: Caller,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task_id: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    message: u32,
     #[serde(default, skip_serializing_if = "Kept::is_whole")]
     pub(super) kept: Kept,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+const fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Which values of an invocation are not kept whole. Beside the values and never in their place, where a tool's result that
@@ -190,6 +197,7 @@ impl TaskContext {
             executed: invocation.executed,
             origin: invocation.origin,
             task_id: invocation.task_id,
+            message: invocation.message,
         }
     }
 
@@ -241,6 +249,7 @@ impl TaskContext {
                 executed: stored.executed,
                 origin: stored.origin,
                 task_id: stored.task_id,
+                message: stored.message,
             });
         }
         state.labels.into_iter().for_each(|labelling| task.label(labelling));

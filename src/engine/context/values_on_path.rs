@@ -99,7 +99,7 @@ fn of_calls(path: &[Selector]) -> CallValues {
         [Selector::Each | Selector::Any | Selector::Index(_), Selector::Name(field), ..] => match &**field {
             "input" => CallValues { input: true, output: false },
             "output" => CallValues { input: false, output: true },
-            "seq" | "at" | "fn" | "status" | "open" => CallValues::NONE,
+            "seq" | "at" | "fn" | "status" | "open" | "message" => CallValues::NONE,
             _ => CallValues::ALL,
         },
         _ => CallValues::ALL,

@@ -7,6 +7,7 @@
 
 use super::kind::{Kind, Table, Wanted};
 use super::pii::PII;
+use super::search::Instead;
 use super::secrets::SECRETS;
 use super::walk::{Place, Walk};
 use crate::cel::{Code, Entries, Fault, Function, Key, List, Map, Meter, Value};
@@ -117,6 +118,25 @@ pub const DETECTION: &[Function] = &[
         code: over!(PII_TABLE, PII, redact),
     },
     Function {
+        name: "pii.mask",
+        doc: "the value with stars in place of the letters and digits of personal data, but for the last four of each find, by which a person knows it again; of one with eight or fewer \
+              none is left",
+        cost: COST,
+        overloads: &[
+            ("pii_mask", "pii.mask(dyn) -> dyn"),
+            ("pii_mask_string", "pii.mask(dyn, string) -> dyn"),
+            ("pii_mask_list", "pii.mask(dyn, list(string)) -> dyn"),
+        ],
+        examples: &[
+            ("pii.mask('pay with 4111-1111-1111-1111', 'credit_card')", "'pay with ****-****-****-1111'"),
+            ("pii.mask({'card': 4111111111111111})", "{'card': '************1111'}"),
+            ("pii.mask('a@b.example', 'email')", "'*@*.***mple'"),
+            ("pii.mask('a@b.io', 'email')", "'*@*.**'"),
+            ("pii.mask('order 1111')", "'order 1111'"),
+        ],
+        code: over!(PII_TABLE, PII, mask),
+    },
+    Function {
         name: "secrets.has",
         doc: "whether a value has keys, tokens or passwords: of any usual kind, or of the kinds that are named",
         cost: HAS_COST,
@@ -183,8 +203,21 @@ fn has<'a>(meter: &mut Meter<'_>, table: &Table, args: &[&Value<'a>]) -> Result<
 }
 
 fn redact<'a>(meter: &mut Meter<'_>, table: &Table, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
+    without(meter, table, args, Instead::Mark)
+}
+
+fn mask<'a>(meter: &mut Meter<'_>, table: &Table, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
+    without(meter, table, args, Instead::Stars)
+}
+
+fn without<'a>(
+    meter: &mut Meter<'_>,
+    table: &Table,
+    args: &[&Value<'a>],
+    instead: Instead,
+) -> Result<Value<'a>, Fault> {
     let (value, wanted) = asked(table, args)?;
-    let redacted = Walk { meter, table, wanted }.redacted(value)?;
+    let redacted = Walk { meter, table, wanted }.redacted(value, instead)?;
     Ok(redacted.unwrap_or_else(|| value.clone()))
 }
 

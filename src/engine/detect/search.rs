@@ -51,7 +51,19 @@ pub(super) fn search(
     Ok(finds)
 }
 
-/// A text with marks in place of what was found, until nothing is found any more: what stands beside a mark may have been part of
+/// What stands in the place of a find.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Instead {
+    /// The name of its kind in square brackets.
+    Mark,
+    /// Itself with a star for each letter and digit but the last four, so that a person knows it again.
+    Stars,
+}
+
+/// The letters and digits that stars leave.
+const LEFT: usize = 4;
+
+/// A text with something else in place of what was found, until nothing is found any more: what stands beside a find may have been part of
 /// something else before. `None` if nothing was found. Each round takes something away and is paid for.
 ///
 /// # Errors
@@ -61,6 +73,7 @@ pub(super) fn redacted(
     table: &Table,
     wanted: Wanted,
     text: &str,
+    instead: Instead,
 ) -> Result<Option<String>, Fault> {
     let mut redacted = None;
     loop {
@@ -69,26 +82,58 @@ pub(super) fn redacted(
         if finds.is_empty() {
             return Ok(redacted);
         }
-        redacted = Some(marked(meter, table, current, &finds)?);
+        redacted = Some(without(meter, table, current, finds, instead)?);
     }
 }
 
-/// A text with one mark in place of each run of finds that overlap, with the name of the first one's kind.
-fn marked(meter: &mut Meter<'_>, table: &Table, text: &str, finds: &[Find]) -> Result<String, Fault> {
-    meter.charge_built(text.len())?;
-    let mut marked = String::with_capacity(text.len());
-    let mut rest = 0;
-    for find in finds {
-        if find.at.start >= rest {
-            let name = table.kinds.get(find.kind).map_or("", |kind| kind.name);
-            meter.charge_built(name.len().saturating_add(2))?;
-            marked.push_str(text.get(rest..find.at.start).unwrap_or_default());
-            marked.push('[');
-            marked.push_str(name);
-            marked.push(']');
+/// A text with something else in place of each run of finds that overlap.
+fn without(
+    meter: &mut Meter<'_>,
+    table: &Table,
+    text: &str,
+    mut finds: Vec<Find>,
+    instead: Instead,
+) -> Result<String, Fault> {
+    finds.dedup_by(|next, run| {
+        let overlaps = next.at.start < run.at.end;
+        if overlaps {
+            run.at.end = run.at.end.max(next.at.end);
         }
-        rest = rest.max(find.at.end);
+        overlaps
+    });
+    meter.charge_built(text.len())?;
+    let mut left = String::with_capacity(text.len());
+    let mut rest = 0;
+    for run in finds {
+        left.push_str(text.get(rest..run.at.start).unwrap_or_default());
+        let found = text.get(run.at.clone()).unwrap_or_default();
+        let stars = match instead {
+            Instead::Stars => starred(found),
+            Instead::Mark => None,
+        };
+        match stars {
+            Some(stars) => left.push_str(&stars),
+            None => {
+                let name = table.kinds.get(run.kind).map_or("", |kind| kind.name);
+                meter.charge_built(name.len().saturating_add(2))?;
+                left.extend(["[", name, "]"]);
+            }
+        }
+        rest = run.at.end;
     }
-    marked.push_str(text.get(rest..).unwrap_or_default());
-    Ok(marked)
+    left.push_str(text.get(rest..).unwrap_or_default());
+    Ok(left)
+}
+
+/// A text with stars for its letters and digits but the last four; of one with eight or fewer none is left, as half of it would tell too
+/// much. `None` if it has neither letters nor digits: then stars take nothing away.
+fn starred(text: &str) -> Option<String> {
+    let count = text.chars().filter(|sign| sign.is_alphanumeric()).count();
+    let hidden = if count > LEFT.saturating_mul(2) { count.saturating_sub(LEFT) } else { count };
+    let mut seen = 0_usize;
+    let star = |sign: char| {
+        seen = seen.saturating_add(usize::from(sign.is_alphanumeric()));
+        if sign.is_alphanumeric() && seen <= hidden { '*' } else { sign }
+    };
+    (count > 0).then(|| text.chars().map(star).collect())
 }

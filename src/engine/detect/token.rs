@@ -1,53 +1,11 @@
 //! Tokens, keys and passwords: what a pattern cannot say of them.
 //!
-//! In: a candidate that has the shape of one. Out: its place, if its check digits, its parts or the mixture of its characters make it one.
+//! In: a candidate that has the shape of one. Out: its place, if its parts or the mixture of its characters make it one.
 
 use super::kind::{after, before};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use std::ops::Range;
-
-/// Characters of a token without the four of its prefix.
-const TOKEN: usize = 36;
-/// Those of them that the checksum is of.
-const CHECKED: usize = 30;
-/// Base 62 as the checksum is written.
-const BASE_62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-
-/// A token of GitHub or npm: thirty characters and six that are their CRC32. With a wrong checksum it was never issued, as in examples
-/// of documentation. A longer one is of a form that is not published, and counts.
-pub(super) fn checksummed(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(Range<usize>)) {
-    let token = text.get(candidate.clone()).and_then(|token| token.get(4..)).unwrap_or_default();
-    let issued = match token.split_at_checked(CHECKED) {
-        Some((random, checksum)) if token.len() == TOKEN => {
-            base_62(crc_32(random.as_bytes())) == checksum.as_bytes()
-        }
-        _ => true,
-    };
-    if issued {
-        found(candidate);
-    }
-}
-
-/// CRC32 as zip and PNG have it (ISO 3309). A crate for this would be one more for every user, to check some tokens.
-fn crc_32(bytes: &[u8]) -> u32 {
-    let rest = bytes.iter().fold(u32::MAX, |rest, byte| {
-        (0..8).fold(rest ^ u32::from(*byte), |rest, _| {
-            if rest & 1 == 1 { (rest >> 1) ^ 0xEDB8_8320 } else { rest >> 1 }
-        })
-    });
-    !rest
-}
-
-/// A number in base 62, with leading zeros.
-fn base_62(mut number: u32) -> [u8; 6] {
-    let mut digits = [b'0'; 6];
-    for digit in digits.iter_mut().rev() {
-        *digit = BASE_62.get(number as usize % 62).copied().unwrap_or(b'0');
-        number /= 62;
-    }
-    digits
-}
 
 /// A JSON Web Token: its first part is an object that names an algorithm.
 pub(super) fn jwt(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(Range<usize>)) {
@@ -96,8 +54,8 @@ pub(super) fn mixed(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(R
 /// Letters of one line of a key that count as such where its end is missing.
 const KEY_LINE: usize = 16;
 
-/// A private key between its two lines. One whose end is missing ends with its last line that looks like a key's; a first line
-/// alone is what people write about keys.
+/// A private key between its two lines. One whose end is missing ends with its last line that looks like a key's, or with its first
+/// line: nobody can say what a key that is cut off there had behind it.
 pub(super) fn private_key(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(Range<usize>)) {
     let key = text.get(candidate.clone()).unwrap_or_default();
     if key.contains("-----END ") {
@@ -122,9 +80,7 @@ pub(super) fn private_key(text: &str, candidate: Range<usize>, found: &mut dyn F
             break;
         }
     }
-    if let Some(end) = end {
-        found(candidate.start..candidate.start.saturating_add(end));
-    }
+    found(candidate.start..candidate.start.saturating_add(end.unwrap_or(body).min(key.len())));
 }
 
 /// Bits for each character that chance has and words have not.

@@ -5,7 +5,7 @@
 //! say what it had. Recurses into values, which are no deeper than what expressions and `max_json_depth` let in.
 
 use super::kind::{Table, Wanted};
-use super::search::{redacted, search};
+use super::search::{Instead, redacted, search};
 use crate::cel::{Entries, ErrorCode, Fault, Key, List, Map, Meter, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -89,7 +89,7 @@ impl Walk<'_, '_> {
             Value::Map(map) => {
                 for (key, value) in map.iter() {
                     self.find(&key.value(), path, places)?;
-                    let key = self.without(&key)?.unwrap_or(key);
+                    let key = self.without(&key, Instead::Mark)?.unwrap_or(key);
                     self.step_into(path, &key)?;
                     self.find(&value, path, places)?;
                     path.truncate(above);
@@ -98,12 +98,14 @@ impl Walk<'_, '_> {
             Value::Optional(Some(value)) => self.find(value, path, places)?,
             other => {
                 let Some(text) = text_of(other)? else { return Ok(()) };
+                // characters are counted from the beginning, as `substring` counts them, and on from the find before
+                self.meter.charge_text(text.len())?;
+                let (mut bytes, mut start) = (0, 0_usize);
                 for find in search(self.meter, self.table, self.wanted, &text, false)? {
                     let found = text.get(find.at.clone()).unwrap_or_default();
                     self.meter.charge_built(path.len().saturating_add(found.len()))?;
-                    // counted from the beginning, as `substring` counts
-                    self.meter.charge_text(text.len())?;
-                    let start = text.get(..find.at.start).unwrap_or_default().chars().count();
+                    let between = text.get(bytes..find.at.start).unwrap_or_default();
+                    (bytes, start) = (find.at.start, start.saturating_add(between.chars().count()));
                     places.push(Place {
                         kind: self.table.kinds.get(find.kind).map_or("", |kind| kind.name),
                         path: path.clone(),
@@ -127,32 +129,36 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    /// The value with marks in place of what was found; `None` if that is the value itself. A number or bytes become a text.
+    /// The value with something else in place of what was found; `None` if that is the value itself. A number or bytes become a text.
     ///
     /// # Errors
     /// As [`Walk::has`].
-    pub(super) fn redacted<'a>(&mut self, value: &Value<'a>) -> Result<Option<Value<'a>>, Fault> {
+    pub(super) fn redacted<'a>(
+        &mut self,
+        value: &Value<'a>,
+        instead: Instead,
+    ) -> Result<Option<Value<'a>>, Fault> {
         self.meter.charge(1)?;
         match value {
-            Value::List(list) => self.redacted_list(list),
-            Value::Map(map) => self.redacted_map(map),
+            Value::List(list) => self.redacted_list(list, instead),
+            Value::Map(map) => self.redacted_map(map, instead),
             Value::Optional(Some(value)) => {
-                let inner = self.redacted(value)?;
+                let inner = self.redacted(value, instead)?;
                 Ok(inner.map(|inner| Value::Optional(Some(Arc::new(inner)))))
             }
             other => match text_of(other)? {
                 Some(text) => {
-                    Ok(redacted(self.meter, self.table, self.wanted, &text)?.map(Value::owned_text))
+                    Ok(redacted(self.meter, self.table, self.wanted, &text, instead)?.map(Value::owned_text))
                 }
                 None => Ok(None),
             },
         }
     }
 
-    fn redacted_list<'a>(&mut self, list: &List<'a>) -> Result<Option<Value<'a>>, Fault> {
+    fn redacted_list<'a>(&mut self, list: &List<'a>, instead: Instead) -> Result<Option<Value<'a>>, Fault> {
         let mut copy: Option<Vec<Value<'a>>> = None;
         for (index, item) in list.iter().enumerate() {
-            let Some(redacted) = self.redacted(&item)? else { continue };
+            let Some(redacted) = self.redacted(&item, instead)? else { continue };
             if copy.is_none() {
                 List::charge(self.meter, list.len())?;
             }
@@ -164,10 +170,10 @@ impl Walk<'_, '_> {
         Ok(copy.map(Value::list))
     }
 
-    fn redacted_map<'a>(&mut self, map: &Map<'a>) -> Result<Option<Value<'a>>, Fault> {
+    fn redacted_map<'a>(&mut self, map: &Map<'a>, instead: Instead) -> Result<Option<Value<'a>>, Fault> {
         let mut changed = Vec::new();
         for (index, (key, value)) in map.iter().enumerate() {
-            let (key, value) = (self.without(&key)?, self.redacted(&value)?);
+            let (key, value) = (self.without(&key, instead)?, self.redacted(&value, instead)?);
             if key.is_some() || value.is_some() {
                 changed.push((index, key, value));
             }
@@ -191,11 +197,11 @@ impl Walk<'_, '_> {
         Ok(Some(Value::map(entries)))
     }
 
-    /// A key with marks in place of what was found; `None` if nothing was.
-    fn without<'a>(&mut self, key: &Key<'_>) -> Result<Option<Key<'a>>, Fault> {
+    /// A key with something else in place of what was found; `None` if nothing was.
+    fn without<'a>(&mut self, key: &Key<'_>, instead: Instead) -> Result<Option<Key<'a>>, Fault> {
         let key = key.value();
         let Some(text) = text_of(&key)? else { return Ok(None) };
-        let redacted = redacted(self.meter, self.table, self.wanted, &text)?;
+        let redacted = redacted(self.meter, self.table, self.wanted, &text, instead)?;
         Ok(redacted.and_then(|text| Key::from_value(&Value::owned_text(text))))
     }
 

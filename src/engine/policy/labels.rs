@@ -4,6 +4,8 @@
 //! letters that make a copy: the smallest of any policy, so that another policy can make the rules of one only stricter.
 
 use super::expression::{Expression, Texts};
+use super::messages;
+use crate::cel::Type;
 use crate::context::{CopyRules, LabelSet, ScopeEnv};
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
@@ -44,7 +46,12 @@ impl LabelStep {
                 StepLabels::Written(labels.iter().map(|label| label.text.clone()).collect())
             }
             LabelTexts::Computed(text) => {
-                StepLabels::Computed(Expression::compile(scope, text, path, texts)?)
+                let expression = Expression::compile(scope, text, path, texts)?;
+                if !may_be_labels(expression.program().result_type()) {
+                    let finding = messages::label_misfit(expression.place().clone());
+                    texts.findings.push(finding.path(&expression.origin().path));
+                }
+                StepLabels::Computed(expression)
             }
         };
         Some(Self { takes: written.takes, labels })
@@ -57,6 +64,12 @@ impl LabelStep {
             StepLabels::Written(_) => None,
         }
     }
+}
+
+/// Whether a value of this type may be a text or a list of texts.
+fn may_be_labels(ty: &Type) -> bool {
+    let may_be_text = |ty: &Type| matches!(ty, Type::Dyn | Type::String);
+    may_be_text(ty) || matches!(ty, Type::List(element) if may_be_text(element))
 }
 
 /// How copies are looked for in the tasks of an agent.

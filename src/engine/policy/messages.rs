@@ -514,6 +514,11 @@ pub(super) fn respond_misfit(place: Place) -> Diagnostic {
     Diagnostic::warning("respond_misfit", message, place).label("every call fails here")
 }
 
+pub(super) fn label_misfit(place: Place) -> Diagnostic {
+    let message = "labels are a text or a list of texts, and this gives something else";
+    Diagnostic::error("label_misfit", message, place)
+}
+
 pub(super) fn credential_misfit(place: Place) -> Diagnostic {
     let message = "the audience and the scopes of a credential are texts";
     Diagnostic::error("credential_misfit", message, place)

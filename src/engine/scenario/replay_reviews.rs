@@ -48,8 +48,12 @@ impl Replay {
             return Err(self.no_such_review(place, written, &reviews).into());
         };
         let choice = written.choice.clone();
-        let answer =
-            ReviewAnswer { choice, by: written.by(), note: None, addressed_as: written.addressed_as.clone() };
+        let answer = ReviewAnswer {
+            choice,
+            by: written.by(),
+            note: written.note.as_ref().map(|note| note.text.to_string()),
+            addressed_as: written.addressed_as.clone(),
+        };
         self.answer(place, review, answer, true, events)
     }
 

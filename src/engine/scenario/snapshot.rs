@@ -124,6 +124,7 @@ fn record(root: JsonRef<'_>, context: &mut TaskContext) -> Result<(), SnapshotEr
             status,
             origin: Caller::Model,
             task_id: entry("task_ids").and_then(JsonRef::as_str).map(Into::into),
+            message: 0,
         });
     }
     Ok(())

@@ -100,6 +100,8 @@ pub struct ScriptReview {
     pub by: Option<Embedded>,
     /// The names of the review that are theirs.
     pub addressed_as: Vec<String>,
+    /// What they add, which rules find in `context.reviews`.
+    pub note: Option<Embedded>,
 }
 
 mapping! {
@@ -188,6 +190,8 @@ mapping! {
         by: Text,
         /// The names of the review that are those of who answers, such as `group:leads`.
         addressed_as: List<Text>,
+        /// What they add, which rules find in `context.reviews`.
+        note: Text,
         /// What they decide.
         verdict: Required<OneOf<ReviewVerdict>>,
         /// The new arguments, of `edited` alone.
@@ -325,7 +329,7 @@ fn read_review(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptReview> {
     let verdict = fields.verdict().required("", reader);
     let verdict = verdict.and_then(|key| key.word(reader));
     let (arguments, result) = (fields.args().object(reader), fields.output().json());
-    let by = fields.by().text(reader);
+    let (by, note) = (fields.by().text(reader), fields.note().text(reader));
     let names = fields.addressed_as().get().and_then(|field| reader.texts(field.node, &field.path));
     let addressed_as = names.unwrap_or_default().iter().map(|name| name.text.to_string()).collect();
     fields.refuse_others(reader);
@@ -336,5 +340,5 @@ fn read_review(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptReview> {
         reader.report(&field.path, messages::other_verdict(&field.node.place));
         return None;
     };
-    Some(ScriptReview { reviewer, call, choice, by, addressed_as })
+    Some(ScriptReview { reviewer, call, choice, by, addressed_as, note })
 }

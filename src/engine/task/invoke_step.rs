@@ -54,7 +54,9 @@ impl Task {
                 }
                 Formed::Incomplete(partial, findings) => {
                     operation.course.findings.extend(findings);
-                    let id = self.record_invoke(position, partial, None, InvocationStatus::Errored, now);
+                    let message = self.context.message();
+                    let status = InvocationStatus::Errored;
+                    let id = self.record_invoke(position, partial, None, status, message, now);
                     operation.course.recorded.push(id);
                     return StepEnd::Failed(None);
                 }
@@ -73,7 +75,8 @@ impl Task {
         };
         let worked = result.status == CallStatus::Successful;
         let status = if worked { InvocationStatus::Successful } else { InvocationStatus::Errored };
-        let id = self.record_invoke(position, arguments, Some(result), status, now);
+        let message = self.context.message();
+        let id = self.record_invoke(position, arguments, Some(result), status, message, now);
         operation.course.recorded.push(id);
         let place = (operation.course.stage, operation.course.step);
         operation.course.invoked.push(place);
@@ -171,20 +174,21 @@ impl Task {
         now: Timestamp,
     ) -> Decision {
         let refusal = self.refusal_at_end(now);
-        let OpenCall { id, function, arguments, .. } = self.close_open(position);
-        let record = self.record_of_step(function, arguments, result, &now.into());
+        let OpenCall { id, function, arguments, message, .. } = self.close_open(position);
+        let record = self.record_of_step(function, arguments, result, message, &now.into());
         self.keep_what_fits(&[record]);
         let decision = refusal.unwrap_or_else(|| Decision::turned_away(messages::operation_is_over()));
         self.close_unless_open(Some(&id), &decision);
         decision
     }
 
-    /// Puts a call of a step on record that no step waits for; without a result it never ran.
+    /// Puts a call of a step on record that no step waits for, under the message that it was made for; without a result it never ran.
     pub(super) fn record_of_step(
         &mut self,
         position: usize,
         arguments: Json,
         result: Option<CallResult>,
+        message: u32,
         now: &Moment,
     ) -> InvocationId {
         let policy = self.policy.clone();
@@ -199,7 +203,7 @@ impl Task {
             Some(CallStatus::Successful) => InvocationStatus::Successful,
             Some(CallStatus::Errored | CallStatus::Unrecoverable) => InvocationStatus::Errored,
         };
-        self.record_invoke(position, arguments, result, status, now)
+        self.record_invoke(position, arguments, result, status, message, now)
     }
 
     fn record_invoke(
@@ -208,6 +212,7 @@ impl Task {
         input: Json,
         result: Option<CallResult>,
         status: InvocationStatus,
+        message: u32,
         now: &Moment,
     ) -> InvocationId {
         let executed = result.is_some();
@@ -222,6 +227,7 @@ impl Task {
             executed,
             origin: Caller::Middleware,
             task_id: task_id.map(Into::into),
+            message,
         });
         self.label_response(position, record, labels);
         record

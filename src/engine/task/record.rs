@@ -113,6 +113,7 @@ impl Task {
             executed: call.executed,
             origin,
             task_id: call.task_id.map(Into::into),
+            message: self.context.message(),
         });
         self.keep_what_fits(&[record]);
         Ok(())

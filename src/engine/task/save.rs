@@ -100,6 +100,9 @@ pub(super) struct SavedCall {
     /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
     #[serde(default)]
     admitted: Option<Fingerprint>,
+    /// The message that it was let through for; in tasks of before, none is known.
+    #[serde(default)]
+    message: u32,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_invoked: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -261,9 +264,10 @@ impl Task {
     pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
-        let OpenCall { is_invoked, asked, .. } = *call;
+        let OpenCall { is_invoked, asked, message, .. } = *call;
         let terms = call.terms.clone();
-        Some(SavedCall { id: call.id.clone(), function, arguments, admitted, is_invoked, terms, asked })
+        let id = call.id.clone();
+        Some(SavedCall { id, function, arguments, admitted, message, is_invoked, terms, asked })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -295,6 +299,7 @@ impl Task {
                 function,
                 arguments: call.arguments,
                 admitted,
+                message: call.message,
                 is_invoked: call.is_invoked,
                 terms: call.terms,
                 asked: call.asked,
@@ -309,7 +314,7 @@ impl Task {
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
         saved.reviews.iter().for_each(|review| context.push_review(review.in_context()));
         for call in &open {
-            context.open_call(function_id(call.function), call.arguments.clone());
+            context.open_call(function_id(call.function), call.arguments.clone(), call.message);
         }
         let under_way = saved.waiting.iter().filter_map(|pending| pending.operation.name().cloned());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);

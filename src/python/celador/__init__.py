@@ -41,11 +41,28 @@ from celador._celador import (
 from celador._errors import CeladorError, Denied, InternalError, LoadError, MisuseError, StoreError
 from celador._guard import Call, current_task, guard
 
-_TYPES = ("CallReport", "CallRequest", "Json", "Kind", "Person", "ReviewState", "Scope", "Source", "Status", "Tool", "User", "Verdict")
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from celador._types import (
+        CallReport,
+        CallRequest,
+        Json,
+        Kind,
+        Person,
+        ReviewState,
+        Scope,
+        Source,
+        Status,
+        Tool,
+        User,
+        Verdict,
+    )
 
 __all__ = [
     "Agent",
     "Call",
+    "CallReport",
+    "CallRequest",
     "CaseResult",
     "CeladorError",
     "Credential",
@@ -54,21 +71,30 @@ __all__ = [
     "Diagnostic",
     "Finding",
     "InternalError",
+    "Json",
+    "Kind",
     "Limit",
     "LoadError",
     "MisuseError",
     "Obligation",
     "ObservedStep",
     "Origin",
+    "Person",
     "Policies",
     "Results",
     "Review",
+    "ReviewState",
+    "Scope",
+    "Source",
+    "Status",
     "Step",
     "StoreError",
     "Task",
     "TestReport",
+    "Tool",
     "Turn",
-    "__version__",
+    "User",
+    "Verdict",
     "agent_for",
     "check",
     "current_task",
@@ -77,13 +103,13 @@ __all__ = [
     "load",
     "restore",
     "test",
-    *_TYPES,
+    "__version__",
 ]
 
 
 def __getattr__(name: str) -> object:
     # what only type checkers and readers ask for is loaded when somebody does
-    if name in _TYPES:
+    if name in __all__:
         from celador import _types
 
         return getattr(_types, name)

@@ -372,7 +372,7 @@ class Review:
 class Policies:
     """Manifests and policies that were loaded, or the server that has them."""
 
-    def agent(self, name: str | None = None, *, tools: Iterable[Tool] = ()) -> Agent:
+    def agent(self, name: str | None = None, *, tools: Iterable[Tool] | None = None) -> Agent:
         """An agent by namespace and name (`shop/desk`), or by its name where only one agent has it; without one the only agent. `tools` are
         brought with each task.
 
@@ -408,7 +408,7 @@ class Agent:
         token: str | None = None,
         model: str | None = None,
         metadata: Mapping[str, str] | None = None,
-        tools: Iterable[Tool] = (),
+        tools: Iterable[Tool] | None = None,
         parent: tuple[str, str] | None = None,
     ) -> Task:
         """Gets or begins the task of this id, such as that of the conversation; without one the task makes its id up.
@@ -449,7 +449,7 @@ class Task:
 
     def turn(
         self,
-        calls: Iterable[CallRequest | tuple[str | None, str, Mapping[str, Json]]] = (),
+        calls: Iterable[CallRequest | tuple[str | None, str, Mapping[str, Json]]] | None = None,
         *,
         prompt_tokens: int = 0,
         completion_tokens: int = 0,
@@ -609,9 +609,9 @@ def load(
 
 def agent_for(
     tools: Iterable[Tool],
-    policies: Source | Sequence[Source] = (),
+    policies: Source | Sequence[Source] | None = None,
     *,
-    name: str = "agents/agent",
+    name: str | None = None,
     store: str | PathLike[str] | None = None,
     server: str | None = None,
     token: str | None = None,
@@ -619,7 +619,8 @@ def agent_for(
 ) -> Agent:
     """An agent with these tools and no manifest of its own: what its calls may do, the policies say.
 
-    `name` is what `applies_to` of policies is compared with. With `server`, `name` is an agent of that server, which keeps places for the tools."""
+    `name` (`shop/desk`) is what `applies_to` of policies is compared with. Without one the namespace is that of the policies, if they are all of one.
+    With `server`, `name` is an agent of that server, which keeps places for the tools."""
 
 def check(*manifests: Source) -> list[Diagnostic]:
     """Every problem of manifests and policies. None is an exception; a path that cannot be read is `LoadError`."""

@@ -11,7 +11,6 @@ from contextvars import ContextVar
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from contextvars import Token
     from types import TracebackType
     from typing import Any, TypeVar
 
@@ -129,14 +128,17 @@ def guard_with(task_of: Callable[[], Task], function: F, name: str | None) -> F:
 
     def arguments_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         bound = signature.bind(*args, **kwargs)
+        given = set(bound.arguments)
+        # what runs is what is judged, so defaults are arguments; a default of None says that there is none
+        bound.apply_defaults()
         arguments: dict[str, Any] = {}
         for key, value in bound.arguments.items():
             kind = signature.parameters[key].kind
             if kind is inspect.Parameter.VAR_KEYWORD:
                 arguments.update(value)
-            elif kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.POSITIONAL_ONLY):
+            elif kind is inspect.Parameter.POSITIONAL_ONLY or kind is inspect.Parameter.VAR_POSITIONAL and value:
                 raise TypeError(f"`{called}` is guarded, so `{key}` needs a name: a decision is about named arguments")
-            else:
+            elif kind is not inspect.Parameter.VAR_POSITIONAL and (value is not None or key in given):
                 arguments[key] = value
         return arguments
 

@@ -34,17 +34,18 @@ fn load(
 ) -> PyResult<Policies> {
     let sources = wishes::sources(manifests.iter())?;
     let place = wishes::place(store, server, token)?.unwrap_or_default();
-    long_door(py, || embed::Policies::load(&sources, mode(observe), place, embed::system_clock())).map(Policies)
+    long_door(py, || embed::Policies::load(&sources, mode(observe), place, embed::system_clock()))
+        .map(Policies)
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
 #[pyfunction]
-#[pyo3(signature = (tools, policies=None, *, name="agents/agent", store=None, server=None, token=None, observe=false))]
+#[pyo3(signature = (tools, policies=None, *, name=None, store=None, server=None, token=None, observe=false))]
 fn agent_for(
     py: Python<'_>,
     tools: &Bound<'_, PyAny>,
     policies: Option<&Bound<'_, PyAny>>,
-    name: &str,
+    name: Option<&str>,
     store: Option<&Bound<'_, PyAny>>,
     server: Option<String>,
     token: Option<String>,
@@ -54,7 +55,8 @@ fn agent_for(
     let sources = policies.map(wishes::one_or_more).transpose()?.unwrap_or_default();
     let place = wishes::place(store, server, token)?.unwrap_or_default();
     let clock = embed::system_clock();
-    long_door(py, || embed::Policies::agent_for(name, tools, &sources, mode(observe), place, clock)).map(Agent)
+    long_door(py, || embed::Policies::agent_for(name, tools, &sources, mode(observe), place, clock))
+        .map(Agent)
 }
 
 fn mode(observe: bool) -> embed::Mode {
@@ -99,7 +101,7 @@ fn evaluate<'py>(
 #[pyfunction]
 fn restore(py: Python<'_>, policies: &Bound<'_, Policies>, saved: &str) -> PyResult<Task> {
     let policies = &policies.get().0;
-    long_door(py, || policies.restore(saved)).map(Task)
+    long_door(py, || policies.restore(saved)).map(Task::from)
 }
 
 /// The command, with the arguments of the process unless others are given.
@@ -110,7 +112,7 @@ fn main(py: Python<'_>, arguments: Option<Vec<OsString>>) -> PyResult<i32> {
         Some(arguments) => std::iter::once(OsString::from("celador")).chain(arguments).collect(),
         None => py.import("sys")?.getattr("argv")?.extract::<Vec<OsString>>()?,
     };
-    long_door(py, || Ok(celador_cli::run(arguments)))
+    long_door(py, || Ok(celador_cli::run(arguments).into()))
 }
 
 /// What a case came to.

@@ -1,7 +1,7 @@
 //! Documents of the engine as Python's values: each time new ones, so that to change them changes nothing else.
 
-use celador::cel::{Json, JsonRef, Value};
 use celador::cel::Kind;
+use celador::cel::{Json, JsonRef, Value};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -19,7 +19,8 @@ pub(crate) fn optional<'py>(py: Python<'py>, found: Option<&Json>) -> PyResult<B
 
 /// Whatever can be written as JSON.
 pub(crate) fn written<'py>(py: Python<'py>, shown: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
-    let shown = serde_json::to_value(shown).map_err(|_| PyValueError::new_err("the value cannot be written"))?;
+    let shown =
+        serde_json::to_value(shown).map_err(|_| PyValueError::new_err("the value cannot be written"))?;
     json(py, &Json::from(&shown))
 }
 

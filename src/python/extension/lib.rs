@@ -13,8 +13,6 @@
 //! | `task`, `policies` | the classes `Task`, `Agent`, `Policies` |
 //! | `functions` | `load`, `agent_for`, `check`, `test`, `evaluate`, and the command |
 
-#![expect(missing_docs, reason = "the stubs beside the module document it, and are what editors and checkers read")]
-
 mod decision;
 mod functions;
 mod giving;

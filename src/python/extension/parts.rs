@@ -58,6 +58,10 @@ impl Origin {
         self.0.policy.as_ref().map(ToString::to_string)
     }
 
+    fn __str__(&self) -> String {
+        self.0.to_string()
+    }
+
     #[getter]
     fn severity<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         giving::written(py, &self.0.policy.as_ref().and_then(|step| step.severity))

@@ -18,12 +18,7 @@ pub(crate) struct Policies(pub(crate) Set);
 #[pymethods]
 impl Policies {
     #[pyo3(signature = (name=None, *, tools=None))]
-    fn agent(
-        &self,
-        py: Python<'_>,
-        name: Option<&str>,
-        tools: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Agent> {
+    fn agent(&self, py: Python<'_>, name: Option<&str>, tools: Option<&Bound<'_, PyAny>>) -> PyResult<Agent> {
         let tools = wishes::tools(tools)?;
         door(py, || self.0.agent(name, tools)).map(Agent)
     }
@@ -85,7 +80,7 @@ impl Agent {
             parent,
             place: wishes::place(store, server, token)?,
         };
-        long_door(py, || self.0.task(wish)).map(Task)
+        long_door(py, || self.0.task(wish)).map(Task::from)
     }
 
     #[pyo3(signature = (*, state="open", reviewer=None))]

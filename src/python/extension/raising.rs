@@ -60,5 +60,6 @@ pub(crate) fn long_door<T: Send>(
 
 /// What a panic says may hold data, so it goes to standard error, where Rust has told it already, and not into the exception.
 fn caught<T>(function: impl FnOnce() -> T) -> Result<T, Error> {
-    catch_unwind(AssertUnwindSafe(function)).map_err(|_| Error::internal("the engine has made a mistake: nothing was decided"))
+    catch_unwind(AssertUnwindSafe(function))
+        .map_err(|_| Error::internal("the engine has made a mistake: nothing was decided"))
 }

@@ -106,12 +106,7 @@ impl Review {
     }
 
     #[pyo3(signature = (*, note=None, by=None))]
-    fn approve(
-        &self,
-        py: Python<'_>,
-        note: Option<String>,
-        by: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Self> {
+    fn approve(&self, py: Python<'_>, note: Option<String>, by: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
         self.answer(py, reply(ReviewWord::Approve, note, wishes::person(by)?))
     }
 

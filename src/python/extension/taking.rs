@@ -21,7 +21,11 @@ pub(crate) fn json(value: &Bound<'_, PyAny>) -> PyResult<Json> {
 pub(crate) fn object(value: Option<&Bound<'_, PyAny>>) -> PyResult<Json> {
     let Some(value) = value.filter(|value| !value.is_none()) else { return Ok(Json::object([])) };
     let json = json(value)?;
-    if json.root().is_object() { Ok(json) } else { Err(PyTypeError::new_err(format!("expected a mapping, found `{}`", kind(value)))) }
+    if json.root().is_object() {
+        Ok(json)
+    } else {
+        Err(PyTypeError::new_err(format!("expected a mapping, found `{}`", kind(value))))
+    }
 }
 
 /// A value as what serde reads out of it, for arguments with a shape of their own.
@@ -128,12 +132,15 @@ impl<'de> Deserializer<'de> for Given<'_, '_> {
 }
 
 fn text_of<'a>(text: &'a Bound<'_, PyString>) -> Result<&'a str, Refused> {
-    text.to_str().map_err(|_| Refused::Value("a text has half of a surrogate pair, which no JSON has".to_owned()))
+    text.to_str()
+        .map_err(|_| Refused::Value("a text has half of a surrogate pair, which no JSON has".to_owned()))
 }
 
 fn finite(number: &Bound<'_, PyAny>) -> Result<f64, Refused> {
     let number = number.extract::<f64>().ok().filter(|number| number.is_finite());
-    number.ok_or_else(|| Refused::Value("a number is not finite, or too large for one, and no JSON has it".to_owned()))
+    number.ok_or_else(|| {
+        Refused::Value("a number is not finite, or too large for one, and no JSON has it".to_owned())
+    })
 }
 
 /// The elements of a list or tuple.
@@ -153,14 +160,19 @@ struct Members<'py, I> {
     value: Option<Bound<'py, PyAny>>,
 }
 
-impl<'de, 'py, I: Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>> MapAccess<'de> for Members<'py, I> {
+impl<'de, 'py, I: Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>> MapAccess<'de>
+    for Members<'py, I>
+{
     type Error = Refused;
 
     fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Refused> {
         let Some((key, value)) = self.left.next() else { return Ok(None) };
         self.value = Some(value);
         let Ok(key) = key.cast::<PyString>() else {
-            return Err(Refused::Kind(format!("expected the keys of a mapping to be texts, found `{}`", kind(&key))));
+            return Err(Refused::Kind(format!(
+                "expected the keys of a mapping to be texts, found `{}`",
+                kind(&key)
+            )));
         };
         seed.deserialize(Key(text_of(key)?)).map(Some)
     }

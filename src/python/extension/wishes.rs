@@ -17,14 +17,21 @@ pub(crate) fn sources<'py>(given: impl Iterator<Item = Bound<'py, PyAny>>) -> Py
     let mut sources = Vec::new();
     for source in given {
         if let Ok(texts) = source.cast::<PyMapping>() {
-            for (name, text) in texts.items()?.iter().map(|item| item.extract::<(String, String)>()).collect::<PyResult<Vec<_>>>()? {
+            for (name, text) in texts
+                .items()?
+                .iter()
+                .map(|item| item.extract::<(String, String)>())
+                .collect::<PyResult<Vec<_>>>()?
+            {
                 sources.push(Source::text(name, text));
             }
         } else if let Ok(path) = source.extract::<PathBuf>() {
             sources.push(Source::Path(path));
         } else {
             let kind = taking::kind(&source);
-            return Err(PyTypeError::new_err(format!("expected a path, or a mapping of names to texts, found `{kind}`")));
+            return Err(PyTypeError::new_err(format!(
+                "expected a path, or a mapping of names to texts, found `{kind}`"
+            )));
         }
     }
     Ok(sources)
@@ -142,13 +149,19 @@ pub(crate) fn result(output: &Bound<'_, PyAny>, status: &str) -> PyResult<CallRe
         "successful" => CallStatus::Successful,
         "errored" => CallStatus::Errored,
         "unrecoverable" => CallStatus::Unrecoverable,
-        _ => return Err(PyValueError::new_err("expected `successful`, `errored` or `unrecoverable` as the status")),
+        _ => {
+            return Err(PyValueError::new_err(
+                "expected `successful`, `errored` or `unrecoverable` as the status",
+            ));
+        }
     };
     Ok(CallResult { status, ..CallResult::successful(output) })
 }
 
 fn mapping<'a, 'py>(given: &'a Bound<'py, PyAny>, expected: &str) -> PyResult<&'a Bound<'py, PyMapping>> {
-    given.cast::<PyMapping>().map_err(|_| PyTypeError::new_err(format!("{expected}, found `{}`", taking::kind(given))))
+    given
+        .cast::<PyMapping>()
+        .map_err(|_| PyTypeError::new_err(format!("{expected}, found `{}`", taking::kind(given))))
 }
 
 fn member<'py>(members: &Bound<'py, PyMapping>, name: &str) -> PyResult<Option<Bound<'py, PyAny>>> {

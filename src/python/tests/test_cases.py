@@ -30,7 +30,7 @@ def test_all_cases_pass(root: Path, folder: str, least: int) -> None:
 
 
 def test_a_case_that_fails(tmp_path: Path, manifests: Path) -> None:
-    case = manifests.parent / "case.yaml"
+    case = manifests.parent / "a-small-refund-is-blocked.yaml"
     case.write_text(BROKEN)
     report = celador.test(case)
     assert not report and (report.passed, report.failed) == (0, 1)
@@ -44,8 +44,8 @@ def test_the_plugin(pytester: pytest.Pytester, manifests: Path) -> None:
     folder = pytester.path / "cases"
     folder.mkdir()
     (folder / "shop.yaml").write_text(manifests.read_text())
-    (folder / "fails.yaml").write_text(BROKEN)
-    (folder / "passes.yaml").write_text(BROKEN.replace("is-blocked", "is-allowed").replace("decision: block", "decision: allow"))
+    (folder / "a-small-refund-is-blocked.yaml").write_text(BROKEN)
+    (folder / "a-small-refund-is-allowed.yaml").write_text(BROKEN.replace("is-blocked", "is-allowed").replace("decision: block", "decision: allow"))
     (folder / "other.yaml").write_text("a: 1\n")
     (folder / "broken.yaml").write_text("name: x\nexpect: {decision: [\n")
     result = pytester.runpytest_inprocess("-v")

@@ -20,7 +20,7 @@ def test_an_allowed_call(agent: celador.Agent) -> None:
     assert (decision.message, decision.reviewer, decision.waits_for, decision.delay) == (None, None, (), None)
     seen = task.after("call_1", shop.ORDER)
     assert seen.value == shop.ORDER and seen.arguments == shop.ORDER
-    assert task.before("get_order", {"order_id": "o1"}).call == "2"
+    assert task.before("get_order", {"order_id": "o1"}).call == "1"
 
 
 def test_a_decision_never_changes(agent: celador.Agent) -> None:
@@ -88,11 +88,9 @@ def test_a_limit(agent: celador.Agent) -> None:
 
 
 def test_messages_with_parameters() -> None:
-    manifests = shop.MANIFESTS.replace("guardrails:", "input: {properties: {ticket_id: {type: string}}, required: [ticket_id]}\nguardrails:", 1)
-    try:
-        task = celador.load({"shop.yaml": manifests}).agent().task()
-    except celador.LoadError as error:
-        pytest.skip(f"the shape of parameters is another one: {error.diagnostics[0].message}")
+    parameters = "parameters: {type: object, properties: {ticket_id: {type: string}}, required: [ticket_id]}"
+    manifests = shop.MANIFESTS.replace("guardrails:", f"{parameters}\nguardrails:", 1)
+    task = celador.load({"shop.yaml": manifests}).agent().task()
     said = task.input("Please look.", ticket_id="T-1")
     assert said and said.value["ticket_id"] == "T-1" and said.text == "Please look."
     assert said.kind == "input" and said.arguments == {}
@@ -126,12 +124,12 @@ def test_an_agent_of_tools_alone() -> None:
     policy = {"files.yaml": "kind: celador/v1/policy\nnamespace: acme\nname: files\ncapabilities:\n  delete_file:\n    before: [{assert: \"input.path.startsWith('/tmp/')\", error_message: Only below /tmp.}]\n"}
     agent = celador.agent_for(tools, policy)
     task = agent.task()
-    assert agent.name == "agents/agent"
+    assert agent.name == "acme/agent"
     assert task.before("read-file", {"path": "/etc/passwd"}).arguments == {"path": "/etc/passwd"}
     assert task.before("delete_file", {"path": "/etc/passwd"}).message == "Only below /tmp."
     assert task.before("delete_file", {"path": "/tmp/a"})
     assert not task.before("shell", {"command": "ls"})
-    only = celador.agent_for([{"name": "shell", "inputSchema": {"type": "object"}}], policies=[policy], name="acme/one")
+    only = celador.agent_for([{"name": "shell", "inputSchema": {"type": "object"}}], name="acme/one")
     assert only.name == "acme/one" and only.task().before("shell")
     assert celador.agent_for([]).task().input("Hello.")
 

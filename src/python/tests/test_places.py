@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import celador
+import conftest
 import shop
 
 Open = Callable[[], celador.Agent]
@@ -64,7 +65,7 @@ def test_a_turn_with_a_review(open_agent: Open, request: pytest.FixtureRequest) 
     (refund,) = results.decided
     assert (refund.verdict, refund.call, refund.function) == ("suspend", "call_2", "refund")
     assert refund.reviewer == "lead@example.com" and refund.asks == {"review": {"reviewer": "lead@example.com"}}
-    assert refund.decided_by is not None and refund.decided_by.file == "shop.yaml" and refund.decided_by.line > 0
+    assert refund.decided_by is not None and refund.decided_by.file.endswith("shop.yaml") and refund.decided_by.line > 0
     assert refund.steps[-1].outcome == "suspend"
     assert task.state in ("suspended", "active")
 
@@ -101,7 +102,7 @@ def test_a_turn_with_a_review(open_agent: Open, request: pytest.FixtureRequest) 
     # the same turn and result again change nothing
     again = turn_of(task)
     assert [call.verdict for call in again.calls] == ["rejected", "rejected"]
-    assert task.after("call_2", shop.refund(**refund.arguments)).value == {"paid": 20}
+    assert task.after("call_2", shop.refund(**refund.arguments)).verdict == "rejected"
     with pytest.raises(celador.MisuseError) as other:
         task.after("call_2", {"paid": 21})
     assert other.value.code == "other_result"
@@ -130,7 +131,7 @@ def test_what_a_person_denies_and_edits(open_agent: Open, request: pytest.Fixtur
     assert task.before("refund", {"order_id": "o1", "amount": 6}, id="c4")
     assert task.withdraw("c4").verdict == "block"
     assert task.withdraw("c1", ran="unknown").verdict == "block"
-    assert task.check("context.nope") and not task.check("context.capabilities.refund.count == 0")
+    assert task.check("context.nope") and not task.check("context.capabilities.refund.count_successful == 0")
     assert {offer["name"] for offer in task.offers()} == {"get_order", "refund"}
     assert task.context("agent")["agent"]["name"] == "desk"
 
@@ -209,3 +210,69 @@ def test_another_process_goes_on(tmp_path: Path) -> None:
     (review,) = agent.reviews()
     review.approve()
     assert agent.task("thread-9", user="u-1").standing("c1")
+
+
+def test_a_server_that_was_away(tmp_path: Path, manifests: Path) -> None:
+    port, store = conftest.free_port(), str(tmp_path / "server.db")
+    server = conftest.start_server(manifests, port, store)
+    task = celador.load(server=f"http://127.0.0.1:{port}").agent("shop/desk").task("t-1", user="u-1")
+    assert task.before("get_order", {"order_id": "o1"}, id="c0")
+    conftest.stop_server(server)
+    with pytest.raises(celador.StoreError) as away:
+        task.after("c0", shop.ORDER)
+    assert away.value.code in ("unreachable", "broken")
+    # the connection that was kept is gone, and the handle is as good as before
+    server = conftest.start_server(manifests, port, store)
+    assert task.after("c0", shop.ORDER).value == shop.ORDER
+    conftest.stop_server(server)
+
+
+def test_a_server_with_tokens(tmp_path: Path, manifests: Path) -> None:
+    import hashlib
+    import json
+
+    scopes = ["tasks:read", "tasks:write", "reviews:read", "reviews:write"]
+    rows = [
+        {"sha256": hashlib.sha256(b"of-the-desk").hexdigest(), "identity": "desk", "scopes": scopes},
+        {"sha256": hashlib.sha256(b"of-the-lead").hexdigest(), "identity": "lead", "email": "lead@example.com", "scopes": scopes},
+    ]
+    (tmp_path / "tokens.json").write_text(json.dumps({"tokens": rows}))
+    port = conftest.free_port()
+    server = conftest.start_server(manifests, port, "memory", "--tokens", str(tmp_path / "tokens.json"))
+    address = f"http://127.0.0.1:{port}"
+
+    def desk(token: str | None) -> celador.Agent:
+        return celador.load(server=address, token=token).agent("shop/desk")
+
+    for token in (None, "of-nobody"):
+        with pytest.raises(celador.MisuseError) as unknown:
+            desk(token).task("t-1", user="u-1")
+        assert unknown.value.code == "unauthenticated"
+    task = desk("of-the-desk").task("t-1", user="u-1")
+    task.before("get_order", {"order_id": "o1"}, id="c0")
+    task.after("c0", shop.ORDER)
+    asked = task.before("refund", {"order_id": "o1", "amount": 30}, id="c1")
+    assert asked.review is not None
+    with pytest.raises(celador.MisuseError) as not_theirs:
+        asked.review.approve()
+    assert not_theirs.value.code == "not_addressed"
+    (review,) = desk("of-the-lead").reviews()
+    answered = review.approve(note="yes").answered
+    assert answered is not None and answered["by"]["subject"] == "lead"
+    assert task.standing("c1", wait=5.0)
+    conftest.stop_server(server)
+
+
+def test_nothing_is_stopped_where_policies_are_observed(tmp_path: Path) -> None:
+    for store in (None, tmp_path / "tasks.db"):
+        agent = celador.load({"shop.yaml": shop.MANIFESTS}, store=store, observe=True).agent()
+        task = agent.task("t-1", user="u-1")
+        task.before("get_order", {"order_id": "o1"}, id="c0")
+        task.after("c0", shop.ORDER)
+        decision = task.before("refund", {"order_id": "o1", "amount": 61, "note": "mine"}, id="c1")
+        assert decision and decision.arguments == {"order_id": "o1", "amount": 61, "note": "mine"}
+        assert decision.enforced is not None
+        assert (decision.enforced["verdict"], decision.enforced["message"]) == ("block", "The order was not worth 61.")
+        assert any(step.outcome == "fail" for step in decision.observed)
+    with pytest.raises(celador.MisuseError, match="--observe"):
+        celador.load(server="http://127.0.0.1:1", observe=True)

@@ -151,10 +151,11 @@ impl Client {
     pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Result<ClientReply, ClientError> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(ClientError::Unreachable)?;
-        runtime.block_on(self.answer(method, path, body))
+        runtime.block_on(self.answer(method, path, &[], body))
     }
 
-    /// As [`Client::send`], for asynchronous callers. They run on tokio, with sockets and timers.
+    /// As [`Client::send`], with further headers, for asynchronous callers: the same request as
+    /// [`InProcess::answer`](crate::InProcess::answer) takes. They run on tokio, with sockets and timers.
     ///
     /// # Errors
     /// As [`Client::send`].
@@ -162,10 +163,13 @@ impl Client {
         &self,
         method: &str,
         path: &str,
+        headers: &[(&str, &str)],
         body: Option<&[u8]>,
     ) -> Result<ClientReply, ClientError> {
         let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
-        self.exchange(method, self.below(path)?, &[], body).await
+        let header = |(name, value): &(&str, &str)| Some((name.parse().ok()?, value.parse().ok()?));
+        let headers: Option<Vec<_>> = headers.iter().map(header).collect();
+        self.exchange(method, self.below(path)?, &headers.ok_or(ClientError::Text)?, body).await
     }
 
     /// Posts JSON to the address itself, with these headers.

@@ -56,7 +56,8 @@ impl Json {
     /// ```
     pub fn take<'de, D: Deserializer<'de>>(deserializer: D, limits: &EvalLimits) -> Result<Self, D::Error> {
         let mut builder = Builder::default();
-        let seed = Seed { max_bytes: limits.max_json_bytes, ..Seed::new(&mut builder, limits.max_json_depth) };
+        let seed =
+            Seed { max_bytes: limits.max_json_bytes, ..Seed::new(&mut builder, limits.max_json_depth) };
         let root = seed.deserialize(deserializer)?;
         Ok(builder.finish(root))
     }

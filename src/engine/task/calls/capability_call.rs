@@ -4,6 +4,7 @@
 //! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
 //! an error or a block message goes to the model (CTX-25).
 
+use super::unruled::as_it_came;
 use crate::cel::{Json, Timestamp};
 use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
 use crate::counter::HoldEnd;
@@ -14,8 +15,8 @@ use crate::task::messages;
 use crate::task::size;
 use crate::task::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Enforced, Extent,
-    Finding, Hidden, KnownCall, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Sender,
-    Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
+    Finding, Hidden, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage,
+    Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
 };
 
 impl Task {
@@ -95,6 +96,11 @@ impl Task {
         self.keep_what_fits(&operation.course.recorded);
     }
 
+    /// The calls of the model that were let through and have no result yet, in the order in which they were.
+    pub fn open_calls(&self) -> impl Iterator<Item = &CallId> {
+        self.open.iter().filter(|open| !open.is_invoked).map(|open| &open.id)
+    }
+
     /// The key of the function of a call that was let through and has no result yet.
     #[must_use]
     pub fn function_of(&self, call: &CallId) -> Option<&str> {
@@ -131,8 +137,11 @@ impl Task {
 
     /// A call that was let through, as an operation that goes on from there.
     pub(in crate::task) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { id, function, arguments, terms, .. } = self.close_open(position);
-        let call = CallUnderWay::new(Some(id), function, arguments, Extent::Whole);
+        let OpenCall { id, function, arguments, terms, message, .. } = self.close_open(position);
+        let call = CallUnderWay {
+            message: Some(message),
+            ..CallUnderWay::new(Some(id), function, arguments, Extent::Whole)
+        };
         let mut operation = UnderWay::new(Subject::Call(call), stage);
         if let Some(terms) = terms.filter(|_| stage == Stage::Execute) {
             operation.course.terms = *terms;
@@ -246,30 +255,6 @@ impl Task {
             return self.switch_off(operation, switch, moment).into();
         }
         self.advance_under(&policy, operation, moment)
-    }
-
-    /// Lets a call by of a function that the agent does not have, of a task that is only observed. No rule is about it, and it has no
-    /// entry on record.
-    fn let_unruled_by(&mut self, call: &Call, id: CallId, enforced: Enforced) -> Decision {
-        let decision = self.unruled(call, id.clone(), Some(enforced));
-        self.close_unless_open(Some(&id), &decision);
-        decision
-    }
-
-    /// The decision on such a call.
-    pub(in crate::task) fn unruled(&self, call: &Call, id: CallId, enforced: Option<Enforced>) -> Decision {
-        let (value, enforced) = (Some(call.arguments.clone()), enforced.map(Box::new));
-        Decision { value, call: Some(id), enforced, ..Decision::new(Verdict::Allow) }
-    }
-
-    /// Whether a call was let through although the agent does not have its function.
-    pub(in crate::task) fn is_unruled(&self, call: &CallId) -> bool {
-        self.policy.observes() && self.known.get(call).is_some_and(KnownCall::was_let_by_unseen)
-    }
-
-    /// The result of such a call, which the model receives as it is.
-    fn pass_on(result: CallResult) -> Decision {
-        Decision { value: Some(result.output), ..Decision::new(Verdict::Allow) }
     }
 
     /// A function that the model may call, with its position.
@@ -395,6 +380,7 @@ impl Task {
             executed,
             origin: Caller::Model,
             task_id: task_id.map(Into::into),
+            message: call.message.unwrap_or_else(|| self.context.message()),
         })
     }
 
@@ -427,13 +413,14 @@ impl Task {
 
     pub(in crate::task) fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
-        let admitted = self.policy.fingerprint();
-        self.context.open_call(function_id(function), arguments.clone());
+        let (admitted, message) = (self.policy.fingerprint(), self.context.message());
+        self.context.open_call(function_id(function), arguments.clone(), message);
         self.open.push(OpenCall {
             id,
             function,
             arguments,
             admitted,
+            message,
             is_invoked: false,
             terms: None,
             asked: None,
@@ -534,18 +521,4 @@ impl Task {
             }
         }
     }
-}
-
-/// The arguments that the model gave, whatever is wrong with them, of a call that is only observed. What bindings supply and what
-/// defaults stand in for is of the tool itself, and the call could not run without it.
-fn as_it_came(function: &AgentFunction, resolution: Resolution, given: &Json) -> Resolution {
-    let Resolution { arguments, .. } = &resolution;
-    let is_bound = |name: &str| function.bindings.iter().any(|binding| *binding.name == *name);
-    let is_lost = |name: &str| arguments.root().get(name).is_none() && !is_bound(name);
-    if !given.root().entries().any(|(name, _)| is_lost(name)) {
-        return resolution;
-    }
-    let came = given.root().entries().filter(|(name, _)| is_lost(name));
-    let all = arguments.root().entries().chain(came).map(|(name, value)| (name, value.to_json()));
-    Resolution { arguments: Json::object(all), ..resolution }
 }

@@ -136,10 +136,10 @@ impl Task {
             if results.iter().take(at).any(|(other, _)| other == call) {
                 return Err(TaskError::OtherResult(call.clone()));
             }
-            if let Err(unknown) = self.open_position(call) {
-                if !self.is_unruled(call) {
-                    self.reported_again(call, result).ok_or(unknown)??;
-                }
+            if let Err(unknown) = self.open_position(call)
+                && !self.is_unruled(call)
+            {
+                self.reported_again(call, result).ok_or(unknown)??;
             }
         }
         let mut calls = Vec::with_capacity(results.len());

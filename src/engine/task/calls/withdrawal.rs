@@ -75,7 +75,8 @@ impl Task {
             // what a step has invoked may have run, whatever becomes of the operation
             if let Some(position) = self.policy.position(&invocation.function) {
                 let (arguments, result) = (invocation.arguments.clone(), Some(unknown_result()));
-                let record = self.record_of_step(position, arguments, result, &now.into());
+                let message = self.context.message();
+                let record = self.record_of_step(position, arguments, result, message, &now.into());
                 operation.course.recorded.push(record);
             }
         }

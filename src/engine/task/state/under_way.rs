@@ -164,6 +164,9 @@ pub(in crate::task) struct CallUnderWay {
     /// The step of a policy that gave it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) answered_by: Option<Box<Origin>>,
+    /// The message that it was let through for, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) message: Option<u32>,
 }
 
 impl CallUnderWay {
@@ -181,6 +184,7 @@ impl CallUnderWay {
             responded: false,
             counters: CallCounters::default(),
             answered_by: None,
+            message: None,
         }
     }
 }
@@ -694,6 +698,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
     pub(in crate::task) admitted: Fingerprint,
+    /// The message that it was let through for.
+    pub(in crate::task) message: u32,
     /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.
     pub(in crate::task) is_invoked: bool,
     /// What the host has to do for it.

@@ -1,0 +1,239 @@
+//! What a client sends, judged: messages of the user, results of calls.
+//!
+//! In: a conversation, of which some was judged before. Out: what is to stand in the request in the place of what came, or the word
+//! that ends it here. Everything is judged once, in the order in which it was said, whether it is new or came before the proxy
+//! did; what was judged is not judged again but stands as it was decided, however often the client repeats it.
+
+use super::asking::{Asking, Decided, Obstacle, Way, obstacle};
+use super::memory::{Judged, JudgedResult, Notes, Thread};
+use super::messages;
+use super::threading::Points;
+use super::wire::{Conversation, Item, Kind, ModelCall};
+use celador::digest::Digest;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What came of judging what a client has sent.
+#[derive(Default)]
+pub(crate) struct Inbound {
+    /// What is to stand in the place of items.
+    pub(crate) changes: Vec<(usize, Judged)>,
+    /// Why the model is not asked, and what the user is told.
+    pub(crate) stopped: Option<(String, String)>,
+}
+
+/// Judges everything that was not judged yet.
+pub(crate) async fn judge(
+    asking: Asking<'_>,
+    thread: &Thread,
+    conversation: &Conversation,
+    points: &Points,
+    wait: Duration,
+) -> Result<Inbound, Obstacle> {
+    let items = &conversation.items;
+    let behind = items.iter().rposition(|item| matches!(item.kind, Kind::Assistant(_)));
+    let mut inbound = Inbound::default();
+    let mut at = 0;
+    while let Some(item) = items.get(at) {
+        match &item.kind {
+            Kind::User if !item.text().is_empty() => {
+                let judged = match input(asking, thread, item, points.at(at), wait).await? {
+                    Ok(judged) => judged,
+                    // somebody has to answer first: nothing that was said behind it is looked at
+                    Err(decided) => {
+                        let text = messages::input_waits(decided.reviewer());
+                        inbound.changes.push((at, Judged::Withheld(text.clone())));
+                        inbound.stopped = Some(("wait".to_owned(), text));
+                        return Ok(inbound);
+                    }
+                };
+                if let Judged::Withheld(text) = &judged
+                    && behind.is_none_or(|behind| at > behind)
+                {
+                    inbound.stopped.get_or_insert_with(|| ("block".to_owned(), text.clone()));
+                }
+                inbound.changes.push((at, judged));
+                at = at.saturating_add(1);
+            }
+            Kind::Result { .. } => {
+                let run = items.get(at..).unwrap_or_default();
+                let run = run.iter().take_while(|item| matches!(item.kind, Kind::Result { .. })).count();
+                let end = at.saturating_add(run);
+                let results: Vec<(usize, &Item)> =
+                    (at..end).filter_map(|at| Some((at, items.get(at)?))).collect();
+                together(asking, thread, &results).await?;
+                for (at, item) in results {
+                    inbound.changes.push((at, result(asking, thread, items, item).await?));
+                }
+                at = end;
+            }
+            _ => at = at.saturating_add(1),
+        }
+    }
+    Ok(inbound)
+}
+
+/// A message of the user. The key is the conversation up to it: the same message at the same place is one input, in another process too.
+async fn input(
+    asking: Asking<'_>,
+    thread: &Thread,
+    item: &Item,
+    point: Option<Digest>,
+    wait: Duration,
+) -> Result<Result<Judged, Decided>, Obstacle> {
+    let point = point.unwrap_or(Digest::ZERO);
+    if let Some(judged) = thread.notes().inputs.get(&point) {
+        return Ok(Ok(judged.clone()));
+    }
+    let part = |text: &str| json!({"mimeType": "text/plain", "text": text});
+    let message: Vec<Value> = item.texts.iter().map(|it| part(&it.text)).collect();
+    let key = format!("llm-input-{point}");
+    let mut decided = asking.decide("input", Some(&key), wait, &json!({"message": message})).await?;
+    if decided.way() == Way::Beyond {
+        if let Some(call) = &decided.call {
+            asking.withdraw(call, json!(false)).await?;
+        }
+        decided = Decided::default();
+    }
+    let judged = match decided.way() {
+        Way::Waits => return Ok(Err(decided)),
+        Way::On => {
+            let parts = decided.value.get("message").and_then(Value::as_array).cloned().unwrap_or_default();
+            let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_owned);
+            let texts: Vec<String> = parts.iter().filter_map(text).collect();
+            let is_same = texts.iter().eq(item.texts.iter().map(|it| &it.text));
+            if is_same { Judged::AsItCame } else { Judged::Changed(texts) }
+        }
+        // what a task refuses that takes no step is stored nowhere, and may be asked again
+        Way::Over => return Ok(Ok(Judged::Withheld(decided.for_user()))),
+        _ => Judged::Withheld(decided.for_user()),
+    };
+    thread.notes().inputs.insert(point, judged.clone());
+    Ok(Ok(judged))
+}
+
+/// A result as the task takes it. Models are shown texts; what such a text says as JSON, rules can read.
+fn reported(item: &Item) -> (Value, bool) {
+    let text = item.text();
+    let failed = matches!(item.kind, Kind::Result { failed: true, .. });
+    let read = serde_json::from_str::<Value>(&text).ok().filter(|it| it.is_object() || it.is_array());
+    (read.unwrap_or(Value::String(text)), failed)
+}
+
+fn call_of(item: &Item) -> &str {
+    if let Kind::Result { call, .. } = &item.kind { call } else { "" }
+}
+
+fn of(item: &Item) -> Digest {
+    Digest::of(item.text().as_bytes())
+}
+
+fn written(call: &str, item: &Item) -> Value {
+    let (output, failed) = reported(item);
+    let status = if failed { "errored" } else { "successful" };
+    json!({"call": call, "result": {"status": status, "output": output}})
+}
+
+/// Reports the results of calls that the client was given, all in one step.
+async fn together(asking: Asking<'_>, thread: &Thread, results: &[(usize, &Item)]) -> Result<(), Obstacle> {
+    let open: Vec<&Item> = {
+        let notes = thread.notes();
+        let is_open = |item: &&Item| notes.open.contains(call_of(item));
+        results.iter().map(|(_, item)| *item).filter(is_open).collect()
+    };
+    if open.is_empty() {
+        return Ok(());
+    }
+    let body: Vec<Value> = open.iter().map(|item| written(call_of(item), item)).collect();
+    let reply = asking.step("results", None, &json!({"results": body})).await?;
+    if reply.problem() == "unknown-call" || reply.problem() == "other-result" {
+        // one of them is over: each is reported alone, and says how it is with it
+        return Ok(());
+    }
+    if !reply.is_done() {
+        return Err(obstacle(&reply));
+    }
+    let decided = reply.body.get("calls").and_then(Value::as_array).cloned().unwrap_or_default();
+    let mut notes = thread.notes();
+    for (item, decided) in open.into_iter().zip(decided) {
+        let decided: Decided = serde_json::from_value(decided).unwrap_or_default();
+        note(&mut notes, item, judged(item, &decided));
+    }
+    Ok(())
+}
+
+fn note(notes: &mut Notes, item: &Item, judged: Judged) -> Judged {
+    notes.open.remove(call_of(item));
+    notes.results.insert(call_of(item).to_owned(), JudgedResult { of: of(item), judged: judged.clone() });
+    judged
+}
+
+/// What the model gets of a result.
+fn judged(item: &Item, decided: &Decided) -> Judged {
+    match decided.way() {
+        Way::On if decided.value == reported(item).0 => Judged::AsItCame,
+        Way::On => Judged::Changed(vec![as_text(&decided.value)]),
+        _ => Judged::Withheld(messages::result_withheld(&decided.for_model())),
+    }
+}
+
+/// A value as a model reads it.
+pub(crate) fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// One result: as it was judged, or else as the task takes it now.
+async fn result(
+    asking: Asking<'_>,
+    thread: &Thread,
+    items: &[Item],
+    item: &Item,
+) -> Result<Judged, Obstacle> {
+    let call = call_of(item);
+    if let Some(known) = thread.notes().results.get(call) {
+        // a client may shorten what it sends again; what it puts there instead was judged by nobody
+        let is_same = known.of == of(item) || matches!(known.judged, Judged::Withheld(_));
+        return Ok(match &known.judged {
+            Judged::AsItCame if !is_same => Judged::Withheld(messages::result_changed().to_owned()),
+            judged => judged.clone(),
+        });
+    }
+    if asking.standing(call, Duration::ZERO).await?.is_none()
+        && let Some(refused) = admit(asking, items, item).await?
+    {
+        return Ok(note(&mut thread.notes(), item, Judged::Withheld(messages::result_withheld(&refused))));
+    }
+    let body = json!({"results": [written(call, item)]});
+    let reply = asking.step("results", None, &body).await?;
+    if reply.problem() == "other-result" {
+        return Ok(note(&mut thread.notes(), item, Judged::Withheld(messages::result_changed().to_owned())));
+    }
+    if !reply.is_done() {
+        return Err(obstacle(&reply));
+    }
+    let decided = reply.body.pointer("/calls/0").cloned().unwrap_or_default();
+    let decided: Decided = serde_json::from_value(decided).unwrap_or_default();
+    Ok(note(&mut thread.notes(), item, judged(item, &decided)))
+}
+
+/// A call that the task does not know, as it ran before the proxy was there: judged like any other, and if it is not let through the
+/// model does not read what came of it. Says why, then.
+async fn admit(asking: Asking<'_>, items: &[Item], item: &Item) -> Result<Option<String>, Obstacle> {
+    let calls = items.iter().flat_map(|item| match &item.kind {
+        Kind::Assistant(calls) => &**calls,
+        _ => &[],
+    });
+    let unknown = || Obstacle { status: 400, message: messages::unknown_call().to_owned() };
+    let call: &ModelCall = calls.into_iter().find(|call| call.id == call_of(item)).ok_or_else(unknown)?;
+    let Some(arguments) = &call.arguments else { return Ok(Some(messages::bad_arguments().to_owned())) };
+    let body = json!({"id": call.id, "function": call.name, "arguments": arguments});
+    let decided = asking.decide("before", None, Duration::ZERO, &body).await?;
+    Ok(match decided.way() {
+        Way::On => None,
+        Way::Waits | Way::Beyond => {
+            asking.withdraw(&call.id, json!("unknown")).await?;
+            Some(messages::held_result().to_owned())
+        }
+        _ => Some(decided.for_model()),
+    })
+}

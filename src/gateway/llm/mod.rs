@@ -1,0 +1,121 @@
+//! A guard between an agent and the API of its model: OpenAI's or Anthropic's, as their clients speak it.
+//!
+//! In: requests of a client, and a way to ask for decisions. Out: answers in the same form, less what a policy refuses. What users say passes
+//! the guardrails of the agent, calls that the model asks for its rules, what they come to the rules behind them; tokens count. A call
+//! that is refused never reaches the client, and the model is told why; one that waits for a person waits here.
+//!
+//! | file or folder | what |
+//! |---|---|
+//! | `wire` | the two makers' three interfaces as one conversation: pure functions of bodies and events |
+//! | `exchange` | one request, from its body to its answer |
+//! | `threading` | which task a request belongs to |
+//! | `begin` | the task of a conversation, with the tools that the client has |
+//! | `inbound` | what the client sends, judged |
+//! | `held` | calls that wait, for a person or for other calls |
+//! | `model` | the model is asked, again where all that it wants is refused |
+//! | `outbound` | what the model has answered, judged |
+//! | `model_steps` | requests and answers in the words of rules around calls of the model |
+//! | `given` | answers to the client, and a note of each |
+//! | `memory` | what is remembered between requests |
+//! | `asking` | the questions for Celador, and the answers as few words |
+//! | `upstream`, `reply`, `request`, `door` | HTTP: to the model, to the client, and the address where clients come in |
+//! | `messages` | everything that the proxy says itself |
+
+mod asking;
+mod begin;
+mod door;
+mod exchange;
+mod given;
+mod held;
+mod inbound;
+mod memory;
+mod messages;
+mod model;
+mod model_steps;
+mod outbound;
+mod reply;
+mod request;
+mod threading;
+mod upstream;
+mod wire;
+
+pub use door::{LlmProxy, LlmProxyError};
+
+use crate::Desk;
+use memory::Memory;
+use std::net::SocketAddr;
+use std::time::Duration;
+use upstream::Upstream;
+
+/// Whose API a proxy speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// OpenAI's: chat completions and responses.
+    OpenAi,
+    /// Anthropic's: messages.
+    Anthropic,
+}
+
+impl Maker {
+    /// The address of its API.
+    #[must_use]
+    pub fn address(self) -> &'static str {
+        match self {
+            Self::OpenAi => "https://api.openai.com/v1",
+            Self::Anthropic => "https://api.anthropic.com/v1",
+        }
+    }
+}
+
+/// What a proxy is told when it starts.
+#[derive(Clone, Debug)]
+pub struct LlmSettings {
+    /// Whose API it speaks.
+    pub maker: Maker,
+    /// The API of the model, such as `https://api.openai.com/v1`.
+    pub upstream: String,
+    /// Where it listens; port 0 for one that is free.
+    pub listen: SocketAddr,
+    /// The namespace and the name of the agent whose rules hold.
+    pub agent: (String, String),
+    /// How long an answer waits for a person who is asked.
+    pub wait: Duration,
+    /// How often the model is asked for one answer, where all calls that it wants are refused.
+    pub rounds: usize,
+    /// Whether requests pass that cannot be held to policies.
+    pub allow_other: bool,
+    /// Whether the engine observes: then the model is offered what the agent could not call, too.
+    pub observe: bool,
+}
+
+impl LlmSettings {
+    /// The settings of a proxy of an agent, with the maker's own API behind it.
+    #[must_use]
+    pub fn new(maker: Maker, agent: (String, String)) -> Self {
+        Self {
+            maker,
+            upstream: maker.address().to_owned(),
+            listen: SocketAddr::from(([127, 0, 0, 1], 8718)),
+            agent,
+            wait: Duration::from_secs(60),
+            rounds: 4,
+            allow_other: false,
+            observe: false,
+        }
+    }
+}
+
+/// What all requests share.
+struct Proxy {
+    desk: Desk,
+    upstream: Upstream,
+    memory: Memory,
+    settings: LlmSettings,
+}
+
+impl Proxy {
+    /// The agent as addresses name it.
+    fn agent(&self) -> String {
+        format!("{}/{}", self.settings.agent.0, self.settings.agent.1)
+    }
+}

@@ -1,0 +1,306 @@
+//! The model is asked, and what it answers is judged; where all that it wants is refused, it is asked again.
+//!
+//! In: a request as the model may read it. Out: an answer as the client may have it. While an answer comes in events, what no rule
+//! judges goes on at once; the rest is held until it is decided: calls always, and everything where rules judge what is said, as
+//! a rule about a text has to see all of it.
+
+use super::asking::{Asking, JudgedMessages, Obstacle, Way};
+use super::given::{Calls, Given, made_up, seconds};
+use super::held::settle;
+use super::memory::Held;
+use super::messages;
+use super::model_steps;
+use super::outbound::{self, Outbound};
+use super::reply::Teller;
+use super::request::Asked;
+use super::upstream::{broken, piece, whole};
+use super::wire::sse::Events;
+use super::wire::{Api, Assembler, Fate, ModelCall, Sent, Told};
+use axum::http::Method;
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+use std::time::Duration;
+
+/// What came of one call of the model.
+enum Round {
+    /// The client was answered.
+    Done,
+    /// The model has to hear what came of its calls, and is asked again.
+    Again(Begun),
+}
+
+/// An answer of which the client has been sent the beginning, and how much.
+type Begun = Option<(Value, Sent)>;
+
+/// Asks the model until there is an answer for the client.
+pub(super) async fn ask(
+    given: &Given<'_>,
+    asked: &Asked,
+    asking: Asking<'_>,
+    judged: JudgedMessages,
+    teller: &mut Teller,
+    mut body: Value,
+) -> Result<(), Obstacle> {
+    let mut begun: Begun = None;
+    for _ in 0..given.proxy.settings.rounds.max(1) {
+        let call = match ahead(given, asking, judged, &mut body).await? {
+            Ok(call) => call,
+            Err((verdict, text)) => {
+                return say(given, teller, &body, begun, given.made(&text), &verdict).await;
+            }
+        };
+        let received = receive(given, asked, judged, teller, &body, begun.is_some()).await;
+        let (whole, sent) = match received {
+            Ok(Some(received)) => received,
+            other => {
+                // nobody will answer this call; whether the model has, nobody knows either if it broke off
+                if let Some(call) = &call {
+                    let ran = if other.is_ok() { json!(false) } else { json!("unknown") };
+                    asking.withdraw(call, ran).await?;
+                }
+                return other.map(drop);
+            }
+        };
+        let received = Received { whole, sent, begun };
+        match judge(given, asking, call.as_deref(), teller, &mut body, received).await? {
+            Round::Done => return Ok(()),
+            Round::Again(sent) => begun = sent,
+        }
+    }
+    say(given, teller, &body, begun, given.made(messages::too_many_rounds()), "block").await
+}
+
+/// Asks whether the model may be asked. The id of the call of the model, where rules judge those; or the word that ends it.
+async fn ahead(
+    given: &Given<'_>,
+    asking: Asking<'_>,
+    judged: JudgedMessages,
+    body: &mut Value,
+) -> Result<Result<Option<String>, (String, String)>, Obstacle> {
+    if !(judged.model_before || judged.model_after) {
+        let decided = asking.decide("limits", None, Duration::ZERO, &json!({"next": "model_turn"})).await?;
+        return Ok(match decided.way() {
+            Way::On => Ok(None),
+            _ => Err((decided.verdict.clone(), decided.for_user())),
+        });
+    }
+    let unreadable = |what: String| Obstacle { status: 400, message: messages::not_readable(&what) };
+    let conversation = given.api.read(body).map_err(unreadable)?;
+    let id = made_up();
+    let step = json!({"id": id, "request": model_steps::request(body, &conversation)});
+    let decided = asking.decide("model-before", None, Duration::ZERO, &step).await?;
+    match decided.way() {
+        Way::On => {
+            let misfit = |why: &str| Obstacle { status: 500, message: why.to_owned() };
+            if let Err(why) = model_steps::put_request(given.api, body, &conversation, &decided.value) {
+                asking.withdraw(&id, json!(false)).await?;
+                return Err(misfit(why));
+            }
+            Ok(Ok(Some(id)))
+        }
+        Way::Beyond => {
+            asking.withdraw(&id, json!(false)).await?;
+            Ok(Err(("block".to_owned(), messages::beyond().to_owned())))
+        }
+        _ => Ok(Err((decided.verdict.clone(), decided.for_user()))),
+    }
+}
+
+/// Sends the request and takes the answer in, whole. Nothing if the API answered with a status of its own, which the client has then.
+async fn receive(
+    given: &Given<'_>,
+    asked: &Asked,
+    judged: JudgedMessages,
+    teller: &mut Teller,
+    body: &Value,
+    is_begun: bool,
+) -> Result<Option<(Value, Sent)>, Obstacle> {
+    let streams = given.conversation.streams;
+    let mut sent = body.clone();
+    if streams && given.api == Api::Chat {
+        // what the model has used is for the proxy, whether or not the client wants to know
+        let options =
+            sent.as_object_mut().map(|sent| sent.entry("stream_options").or_insert_with(|| json!({})));
+        options
+            .and_then(Value::as_object_mut)
+            .map(|options| options.insert("include_usage".to_owned(), json!(true)));
+    }
+    let path = format!("{}{}", given.api.path(), asked.query);
+    let upstream = &given.proxy.upstream;
+    let response = upstream.send(Method::POST, &path, &asked.headers, sent.to_string().into()).await?;
+    let (head, incoming) = response.into_parts();
+    if !head.status.is_success() {
+        let bytes = whole(incoming).await?;
+        teller.pass(given.task, head.status, &head.headers, bytes).await;
+        return Ok(None);
+    }
+    teller.keep(&head.headers);
+    if !streams {
+        let answer: Value = serde_json::from_slice(&whole(incoming).await?).map_err(|_| broken())?;
+        return Ok(Some((answer, Sent::default())));
+    }
+    // behind what the client has of an earlier answer nothing of this one can go by as it comes
+    let passes = !(is_begun || judged.outputs || judged.model_after);
+    read_events(given, teller, incoming, passes).await.map(Some)
+}
+
+async fn read_events(
+    given: &Given<'_>,
+    teller: &mut Teller,
+    mut incoming: Incoming,
+    passes: bool,
+) -> Result<(Value, Sent), Obstacle> {
+    let mut events = Events::default();
+    let mut assembler = Assembler::new(given.api);
+    while let Some(bytes) = piece(&mut incoming).await? {
+        events.take(&bytes).map_err(|_| broken())?;
+        while let Some(event) = events.next() {
+            if event.data.is_empty() || event.data == "[DONE]" {
+                continue;
+            }
+            let data: Value = serde_json::from_str(&event.data).map_err(|_| broken())?;
+            if assembler.take(&data) == Fate::Pass && passes {
+                teller.piece(given.task, event.raw).await;
+            }
+        }
+    }
+    let (whole, sent) = assembler.finish().ok_or_else(broken)?;
+    Ok((whole, if passes { sent } else { Sent::default() }))
+}
+
+/// What the client has been sent, and what it is sent next.
+struct Behind {
+    whole: Value,
+    sent: Sent,
+}
+
+/// Puts an answer behind what the client has of the ones before.
+fn behind(api: Api, begun: Begun, whole: Value, sent: Sent) -> Behind {
+    match begun {
+        None => Behind { whole, sent },
+        Some((mut first, sent)) => {
+            api.join(&mut first, whole);
+            Behind { whole: first, sent }
+        }
+    }
+}
+
+/// One answer of the model, under way to the client.
+struct Received {
+    whole: Value,
+    sent: Sent,
+    begun: Begun,
+}
+
+/// Judges an answer, and gives the client what it may have of it.
+async fn judge(
+    given: &Given<'_>,
+    asking: Asking<'_>,
+    call: Option<&str>,
+    teller: &mut Teller,
+    body: &mut Value,
+    received: Received,
+) -> Result<Round, Obstacle> {
+    let api = given.api;
+    let Received { mut whole, sent, begun } = received;
+    let vendor = whole.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+    let mut answer = api.answer(&whole);
+    let mut told = Vec::new();
+    if !answer.unseen.is_empty() && !given.proxy.settings.allow_other {
+        return Err(Obstacle { status: 502, message: messages::unseen(&answer.unseen) });
+    }
+    if let Some(call) = call {
+        let step = json!({"call": call, "answer": model_steps::answer(&answer)});
+        let decided = asking.decide("model-after", None, Duration::ZERO, &step).await?;
+        if decided.way() != Way::On {
+            let received = Received { whole, sent, begun };
+            return instead(given, teller, body, received, &decided.for_user(), &decided.verdict).await;
+        }
+        let misfit = |why: &str| Obstacle { status: 500, message: why.to_owned() };
+        model_steps::put_answer(api, &mut whole, &answer, &decided.value).map_err(misfit)?;
+        let left = api.answer(&whole);
+        // what a policy has taken out the vendor may have kept, so the model is told of it like of every other call
+        let is_out = |call: &&ModelCall| !left.calls.iter().any(|it| it.id == call.id);
+        let out = answer.calls.iter().filter(is_out).cloned();
+        told.extend(out.map(|call| Told { call, text: messages::refused().to_owned(), failed: true }));
+        answer = left;
+    }
+    let wait = given.proxy.settings.wait;
+    let Outbound { given: mut calls, told: refused, held, text, mut over } =
+        outbound::judge(asking, &answer, wait).await?;
+    told.extend(refused);
+    let frame = api.frame(&whole, &made_up(), seconds());
+    let held =
+        held.into_iter().map(|call| Held { call, beside: None, told: Vec::new(), frame: frame.clone() });
+    let mut held: Vec<Held> = held.collect();
+    let mut reviewer = None;
+    if over.is_none() && calls.is_empty() && !held.is_empty() {
+        // the client has nothing to do meanwhile, so its answer waits
+        let settled = settle(asking, held, wait).await?;
+        calls.extend(settled.given.into_iter().map(|(_, call)| call));
+        told.extend(settled.told.into_iter().map(|(_, told)| told));
+        (held, reviewer, over) = (settled.held, settled.reviewer, settled.over);
+    }
+    if let Some(over) = over {
+        let received = Received { whole, sent, begun };
+        return instead(given, teller, body, received, &over.for_user(), &over.verdict).await;
+    }
+    if let Some(anchor) = calls.first().map(|call| call.id.clone()) {
+        let mut notes = given.thread.notes();
+        notes.held.extend(held.into_iter().map(|held| Held { beside: Some(anchor.clone()), ..held }));
+        if !told.is_empty() {
+            notes.beside.entry(anchor).or_default().extend(told);
+        }
+    } else if let Some(first) = held.first_mut() {
+        first.told = told;
+        let functions: Vec<&str> = held.iter().map(|held| &*held.call.name).collect();
+        let words = messages::waits(reviewer.as_deref(), &functions);
+        given.thread.notes().held.extend(held.iter().cloned());
+        return instead(given, teller, body, Received { whole, sent, begun }, &words, "suspend").await;
+    } else if !told.is_empty() {
+        if !given.conversation.is_kept {
+            api.append(body, &whole);
+        }
+        api.tell(body, &told);
+        api.dress(&mut whole, text.as_deref(), &[]);
+        let Behind { whole, sent } = behind(api, begun, whole, sent);
+        return Ok(Round::Again(sent.begun.then_some((whole, sent))));
+    }
+    api.dress(&mut whole, text.as_deref(), &calls);
+    let Behind { whole, sent } = behind(api, begun, whole, sent);
+    given.pass_on(teller, &whole, sent, &vendor).await;
+    Ok(Round::Done)
+}
+
+/// Gives the client a text in the place of an answer of the model, behind what it has been sent already.
+async fn instead(
+    given: &Given<'_>,
+    teller: &mut Teller,
+    body: &Value,
+    received: Received,
+    text: &str,
+    verdict: &str,
+) -> Result<Round, Obstacle> {
+    let Received { mut whole, sent, begun } = received;
+    let mut made = given.made(text);
+    if let (Some(made), Some(usage)) = (made.as_object_mut(), whole.get("usage")) {
+        made.insert("usage".to_owned(), usage.clone());
+    }
+    given.api.dress(&mut whole, None, &[]);
+    let Behind { whole, sent } = behind(given.api, begun, whole, sent);
+    say(given, teller, body, sent.begun.then_some((whole, sent)), made, verdict).await?;
+    Ok(Round::Done)
+}
+
+/// Gives the client an answer of the proxy's own, behind what it has been sent already.
+async fn say(
+    given: &Given<'_>,
+    teller: &mut Teller,
+    body: &Value,
+    begun: Begun,
+    made: Value,
+    verdict: &str,
+) -> Result<(), Obstacle> {
+    let Behind { whole, sent } = behind(given.api, begun, made, Sent::default());
+    given.send(teller, body, whole, sent, verdict, Calls::Unsent).await
+}

@@ -1,0 +1,145 @@
+//! The API of the model: requests go there with the client's own key, answers come back whole or piece by piece.
+//!
+//! In: an address, a request less what is between client and proxy alone. Out: status, headers, and the body as it comes. What leaves
+//! this machine goes over TLS, to a server for which the system's certificates vouch. Nothing of a request is logged or kept.
+
+use super::asking::Obstacle;
+use super::messages;
+use axum::body::Bytes;
+use axum::http::uri::Scheme;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use celador_server::ClientError;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use std::time::Duration;
+use tokio::time::timeout;
+use tokio_rustls::rustls::crypto::ring;
+
+/// How long the API may take until an answer begins, and between two pieces of it.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// The largest answer that is taken whole.
+const MAX_ANSWER_BYTES: usize = 67_108_864;
+
+/// Headers that are between two neighbours, or that the proxy says itself.
+const OWN: [HeaderName; 11] = [
+    header::CONNECTION,
+    header::HOST,
+    header::CONTENT_LENGTH,
+    header::TRANSFER_ENCODING,
+    header::ACCEPT_ENCODING,
+    header::TE,
+    header::TRAILER,
+    header::UPGRADE,
+    header::EXPECT,
+    header::PROXY_AUTHORIZATION,
+    header::PROXY_AUTHENTICATE,
+];
+
+/// The API of a model.
+pub(crate) struct Upstream {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    /// Scheme, authority and what stands before every path, without a slash at the end.
+    base: String,
+}
+
+impl Upstream {
+    /// The API at an address, such as `https://api.openai.com/v1`.
+    ///
+    /// # Errors
+    /// [`ClientError::Address`] for what is none, [`ClientError::Insecure`] for one without TLS beyond loopback.
+    pub(crate) fn new(address: &str) -> Result<Self, ClientError> {
+        let uri: Uri = address.parse().map_err(|_| ClientError::Address)?;
+        let authority = uri.authority().ok_or(ClientError::Address)?;
+        if authority.as_str().contains('@') || uri.query().is_some() {
+            return Err(ClientError::Address);
+        }
+        match uri.scheme() {
+            Some(scheme) if *scheme == Scheme::HTTPS => {}
+            Some(scheme) if *scheme == Scheme::HTTP && is_loopback(authority.host()) => {}
+            Some(scheme) if *scheme == Scheme::HTTP => return Err(ClientError::Insecure),
+            _ => return Err(ClientError::Address),
+        }
+        let connector = HttpsConnectorBuilder::new()
+            .with_provider_and_native_roots(ring::default_provider())
+            .map_err(ClientError::Unreachable)?
+            .https_or_http()
+            .enable_http1()
+            .build();
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(Duration::from_secs(60))
+            .build(connector);
+        Ok(Self { client, base: address.trim_end_matches('/').to_owned() })
+    }
+
+    /// Sends a request and waits for the beginning of the answer.
+    pub(crate) async fn send(
+        &self,
+        method: Method,
+        path: &str,
+        headers: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Obstacle> {
+        let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
+        for (name, value) in passed(headers) {
+            request = request.header(name, value);
+        }
+        let request = request.body(Full::new(body)).map_err(|error| gone(&error))?;
+        match timeout(PATIENCE, self.client.request(request)).await {
+            Ok(answer) => answer.map_err(|error| gone(&error)),
+            Err(_) => Err(Obstacle { status: 504, message: messages::no_upstream("it took too long") }),
+        }
+    }
+}
+
+/// The whole body of an answer.
+pub(crate) async fn whole(body: Incoming) -> Result<Bytes, Obstacle> {
+    let collected = timeout(PATIENCE, Limited::new(body, MAX_ANSWER_BYTES).collect()).await;
+    match collected {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        _ => Err(broken()),
+    }
+}
+
+/// The next piece of an answer; nothing at its end.
+pub(crate) async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, Obstacle> {
+    loop {
+        match timeout(PATIENCE, body.frame()).await {
+            Ok(None) => return Ok(None),
+            Ok(Some(Ok(frame))) => {
+                if let Ok(piece) = frame.into_data() {
+                    return Ok(Some(piece));
+                }
+            }
+            _ => return Err(broken()),
+        }
+    }
+}
+
+/// Headers that pass from one side to the other.
+pub(crate) fn passed(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+    let is_own = |name: &HeaderName| OWN.contains(name) || name.as_str().starts_with("x-celador-");
+    headers.iter().filter(move |(name, _)| !is_own(name) && name.as_str() != "keep-alive")
+}
+
+pub(crate) fn broken() -> Obstacle {
+    Obstacle { status: 502, message: messages::broken_answer().to_owned() }
+}
+
+fn gone(error: &dyn std::error::Error) -> Obstacle {
+    // the outermost words alone say little
+    let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
+    Obstacle { status: 502, message: messages::no_upstream(&format!("{error}{cause}")) }
+}
+
+/// Whether a host is this machine's own loopback, by its name or its address.
+pub(crate) fn is_loopback(host: &str) -> bool {
+    let host = host.trim_start_matches('[').trim_end_matches(']');
+    host.eq_ignore_ascii_case("localhost")
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}

@@ -1,0 +1,364 @@
+"""What all adapters share: one conversation of a framework, held to one task.
+
+In: what the hooks of a framework see (a message, a turn of the model, a call by its id, a result). Out: what an adapter has to do next, one of
+four things for a call: `Run` it, `Tell` the model something in the place of a result, `Ask` a person, or `Hold` it until others are over.
+
+The id of a call is the id that the model gave it, so that whatever a framework runs again (a node after an interrupt, a whole run in a new
+process) finds the call where it was. Nothing is kept here that a new process would miss: the task knows it all.
+
+An adapter runs a tool only with a `Run` in its hands. Whatever goes wrong raises, and an exception is no `Run`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import functools
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+from celador import MisuseError
+
+if TYPE_CHECKING:
+    from celador import Agent, Decision, Review, Task, User
+
+T = TypeVar("T")
+
+Obligations: TypeAlias = "Mapping[str, Callable[[dict[str, Any]], object]]"
+"""What is done for obligations of policies, by their ids. A call with an obligation that is not here does not run."""
+
+Whom: TypeAlias = "str | User | Callable[[Any], str | User | None] | None"
+"""For whom tasks run: a user, or a function of what the framework knows of the run."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """The call is let through, with these arguments, once `begin` has done what policies want done beside it."""
+
+    arguments: dict[str, Any]
+    delay: float = 0.0
+    beside: tuple[Callable[[], object], ...] = ()
+
+    def begin(self) -> None:
+        """Waits as long as policies have the call wait, and meets their obligations."""
+        if self.delay:
+            time.sleep(self.delay)
+        for meet in self.beside:
+            meet()
+
+
+@dataclasses.dataclass(frozen=True)
+class Tell:
+    """The model reads this text in the place of a result. `failed` is false where the policy itself has answered."""
+
+    text: str
+    failed: bool = True
+
+
+@dataclasses.dataclass(frozen=True)
+class Ask:
+    """A person is asked. The call goes on, or does not, once the review is closed."""
+
+    review: Review
+
+
+@dataclasses.dataclass(frozen=True)
+class Hold:
+    """Other calls, or the reviews of other calls, are ahead."""
+
+    waits_for: tuple[str, ...]
+
+
+Next: TypeAlias = Run | Tell | Ask | Hold
+
+
+@dataclasses.dataclass(frozen=True)
+class Given:
+    """What the model receives of a result. `changed` is false where the tool's own result may go on as it is."""
+
+    value: Any
+    changed: bool
+
+
+class Conversation:
+    """One conversation and its task. May be used from many threads and event loops."""
+
+    def __init__(self, task: Task, obligations: Obligations) -> None:
+        self.task = task
+        self._obligations = obligations
+        self._let_through: set[str] = set()
+        self._asked: set[str] = set()
+        # Each waits on the loop that it was started on: runs of one conversation may have loops of their own, one after the other.
+        self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+
+    def input(self, text: str) -> Decision:
+        """Hands over what the user said. A message that would have to wait is taken back: a framework has no place for it, and the user says it again."""
+        return self._now(self.task.input(text))
+
+    def output(self, text: str) -> Decision:
+        """Hands over the response of the model."""
+        return self._now(self.task.output(text))
+
+    def _now(self, decision: Decision) -> Decision:
+        if decision.pending and decision.call:
+            self.task.withdraw(decision.call)
+        return decision
+
+    async def off_loop(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
+        """Calls a function that asks the task. In memory that takes microseconds; a store or a server is asked on another thread, so that the
+        event loop goes on."""
+        if self.task.place == "memory":
+            return function(*arguments, **named)
+        return await asyncio.to_thread(function, *arguments, **named)
+
+    def turn(self, calls: Sequence[tuple[str, str, Mapping[str, Any]]], prompt_tokens: int, completion_tokens: int) -> Decision | None:
+        """Reports a turn with all of its calls. What comes back is the decision that ends the run, where a limit does."""
+        turn = self.task.turn(
+            [(id, function, as_json(arguments)) for id, function, arguments in calls],
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+        )
+        if not turn.limits.allowed:
+            return turn.limits
+        self._let_through.update(id for (id, _, _), decision in zip(calls, turn.calls, strict=True) if decision.allowed)
+        return None
+
+    def call(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
+        """What is to be done with a call now. The same call may be asked for again at any time, and counts once."""
+        return self._next(id, self.task.before(function, as_json(arguments), id=id))
+
+    def call_as_it_is(self, id: str) -> Next:
+        """As `call`, for a call whose arguments a reviewer has changed: the framework has the new ones, the task knows both."""
+        return self._next(id, self.task.standing(id))
+
+    def _next(self, id: str, decision: Decision) -> Next:
+        if decision.allowed:
+            return self._run(id, decision)
+        if decision.verdict == "rejected":
+            return self._over(id, decision)
+        return self._standing(id, decision)
+
+    def _over(self, id: str, decision: Decision) -> Next:
+        """A call that is asked for again once its result was reported: what the model is told of it, if the task knows that still."""
+        try:
+            told = self.task.standing(id)
+        except MisuseError:
+            told = decision
+        return Tell(as_text(told.value), failed=False) if told.allowed else self._standing(id, told)
+
+    def _run(self, id: str, decision: Decision) -> Next:
+        handlers = [(self._obligations.get(owed.id), owed) for owed in decision.obligations]
+        unknown = [f"the obligation {owed.id}" for handler, owed in handlers if handler is None]
+        unknown += [f"a credential for {wanted.audience}" for wanted in decision.credentials]
+        if unknown:
+            self.task.withdraw(id)
+            return Tell(f"The call did not run: nobody here answers for {' and '.join(unknown)}.")
+        self._let_through.add(id)
+        beside = tuple(functools.partial(handler, owed.values) for handler, owed in handlers if handler is not None)
+        return Run(decision.arguments, decision.delay or 0.0, beside)
+
+    def _standing(self, id: str, decision: Decision) -> Next:
+        if decision.verdict == "wait":
+            return Hold(decision.waits_for)
+        if decision.verdict == "suspend":
+            review = decision.review
+            if review is not None:
+                return Ask(review)
+            self.task.withdraw(id)
+            return Tell("The call did not run: a step of its policy asks for something that only a runtime can do.")
+        if decision.verdict == "respond":
+            return Tell(as_text(decision.value), failed=False)
+        return Tell(decision.message or f"The call did not run ({decision.verdict}).")
+
+    async def begin(self, step: Run) -> None:
+        """As `Run.begin`, on an event loop."""
+        if step.delay or step.beside:
+            await asyncio.to_thread(step.begin)
+
+    async def call_when_free(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
+        """As `call`, for frameworks that start all calls of a turn at once: a call that others are ahead of waits as long as one of these runs, or
+        somebody is being asked about one."""
+        woken = (asyncio.get_running_loop(), asyncio.Event())
+        self._waiters.add(woken)
+        try:
+            while True:
+                woken[1].clear()
+                step = await self.off_loop(self.call, id, function, arguments)
+                if not isinstance(step, Hold) or not (self._let_through | self._asked) - {id}:
+                    return step
+                try:
+                    await asyncio.wait_for(woken[1].wait(), timeout=1.0)
+                except asyncio.TimeoutError:
+                    continue  # the task refuses a call that has waited for too long, when it is asked
+        finally:
+            self._waiters.discard(woken)
+
+    def result(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell | Ask:
+        """Reports what a call came to. `Ask` is for frameworks that can ask about a result."""
+        reported = as_json(output)
+        decision = self.task.after(id, reported, status="errored" if failed else "successful")
+        self._let_through.discard(id)
+        if decision.allowed:
+            return Given(decision.value, decision.value != reported)
+        step = self._standing(id, decision)
+        return Tell(f"The result is withheld ({decision.verdict}).") if isinstance(step, (Run, Hold)) else step
+
+    def last_result(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell:
+        """As `result`, for frameworks that ask about nothing once a tool has run: a result that somebody would have to see first stays withheld."""
+        given = self.result(id, output, failed=failed)
+        if not isinstance(given, Ask):
+            return given
+        self.task.withdraw(id, ran="unknown")
+        return Tell(f"The result is withheld: {given.review.reviewer} would have to see it first, and is not asked here.")
+
+    async def result_and_wake(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell:
+        """As `last_result`; calls that wait in `call_when_free` look again."""
+        try:
+            return await self.off_loop(self.last_result, id, output, failed=failed)
+        finally:
+            self._let_through.discard(id)
+            self._wake()
+
+    def asking(self, id: str) -> None:
+        """Somebody is being asked about the call, while it keeps its place in the framework."""
+        self._asked.add(id)
+
+    async def answer_and_wake(self, review: Review, answer: str) -> None:
+        """As `answer`, to a question that `asking` told of."""
+        try:
+            await self.off_loop(self.answer, review, answer)
+        finally:
+            self._asked.discard(review.call or "")
+            self._wake()
+
+    def _wake(self) -> None:
+        for loop, event in tuple(self._waiters):
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(event.set)
+
+    def withdraw_stuck(self, calls: Iterable[str]) -> None:
+        """Takes back which of these calls still wait, once nothing that they could wait for is under way and nobody is asked: what they wait for
+        was begun elsewhere and may never be reported."""
+        for id in calls:
+            try:
+                waits = self.task.standing(id).pending
+            except MisuseError:
+                continue  # no call of this task, such as one to another agent
+            if waits:
+                self.task.withdraw(id)
+
+    def cancelled(self, id: str) -> None:
+        """The call was let through and broke off: nobody knows whether it ran."""
+        self._let_through.discard(id)
+        self.task.withdraw(id, ran="unknown")
+
+    def open_reviews(self, calls: Iterable[str]) -> dict[str, Review]:
+        """The open reviews of these calls, by call."""
+        wanted = set(calls)
+        return {review.call: review for review in self.task.reviews() if review.call in wanted}
+
+    def answer(
+        self,
+        review: Review,
+        answer: str,
+        *,
+        arguments: Mapping[str, Any] | None = None,
+        result: Any = None,
+        note: str | None = None,
+        by: str | None = None,
+    ) -> None:
+        """Passes a person's answer on. Who was first counts: an answer that comes after another one, or too late, changes nothing."""
+        try:
+            if answer == "approve":
+                review.approve(note=note, by=by)
+            elif answer == "edit":
+                review.edit(as_json(arguments or {}), note=note, by=by)
+            elif answer == "respond":
+                review.respond(as_json(result), note=note, by=by)
+            else:
+                review.deny(note=note, by=by)
+        except MisuseError as error:
+            if error.code.replace("-", "_") != "review_closed":
+                raise
+
+
+class Tasks:
+    """The tasks of an agent, by the ids that a framework has for its conversations."""
+
+    MOST_OPEN = 1024
+    """So many conversations are at hand; another one is looked up again in its store."""
+
+    def __init__(self, agent: Agent, user: Whom, obligations: Obligations | None) -> None:
+        self._agent = agent
+        self._user = user
+        self._obligations: Obligations = obligations or {}
+        self._open: dict[str, Conversation] = {}
+        self._lock = threading.Lock()
+
+    async def find(self, conversation: str, run: Any) -> Conversation:
+        """As `of`, on an event loop."""
+        known = self._open.get(conversation)
+        return known if known is not None else await asyncio.to_thread(self.of, conversation, run)
+
+    def of(self, conversation: str, run: Any) -> Conversation:
+        """The conversation of this id. `run` is what the framework knows of the run, for a `user` that is a function."""
+        with self._lock:
+            known = self._open.pop(conversation, None)
+        if known is None:
+            user = self._user(run) if callable(self._user) else self._user
+            known = Conversation(self._agent.task(conversation, user), self._obligations)
+        with self._lock:
+            known = self._open.setdefault(conversation, known)
+            while len(self._open) > self.MOST_OPEN:
+                del self._open[next(iter(self._open))]
+        return known
+
+
+REFUSED = "(This message was refused.)"
+"""What stands in the history in the place of a message of the user that was refused, so that no later turn of the model reads it."""
+
+
+def for_user(decision: Decision) -> str:
+    """What the user reads where something was stopped."""
+    return decision.user_message or decision.message or f"This cannot be done ({decision.verdict})."
+
+
+def as_json(value: Any) -> Any:
+    """A value as JSON: what models of Pydantic and dataclasses hold, and of a text that is an object or a list of JSON that value, as frameworks
+    hand results of tools over as texts. What has no form in JSON is its text."""
+    if isinstance(value, str):
+        return _parsed(value)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return json.loads(json.dumps(value, default=_plain))
+
+
+def _parsed(text: str) -> Any:
+    if not text.lstrip().startswith(("{", "[")):
+        return text
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _plain(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    if isinstance(value, (set, frozenset)):
+        return list(value)
+    return str(value)
+
+
+def as_text(value: Any) -> str:
+    """A value as the model reads it."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+__all__ = ["REFUSED", "Ask", "Conversation", "Given", "Hold", "Next", "Obligations", "Run", "Tasks", "Tell", "Whom", "as_json", "as_text", "for_user"]

@@ -1,0 +1,106 @@
+"""What only LangChain has: tools that end the run, typed responses, agents in tools, answers that come from elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import celador.langchain
+import pytest
+from drive_langchain import Scripted
+from langchain.agents import create_agent
+from langchain.agents.structured_output import ToolStrategy
+from langchain_core.tools import StructuredTool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.types import Command
+from pydantic import BaseModel
+
+import desk
+
+THREAD: Any = {"configurable": {"thread_id": "thread-1"}}
+HELLO: Any = {"messages": [{"role": "user", "content": "Hello."}]}
+REFUND: dict[str, Any] = {"id": "c1", "function": "refund", "arguments": {"order": "o1", "amount": 600}}
+OTHER: dict[str, Any] = {"id": "c2", "function": "refund", "arguments": {"order": "o1", "amount": 700}}
+
+
+def built(script: list[dict[str, Any]], shop: desk.Shop, agent: Any = None, **options: Any) -> Any:
+    direct = options.pop("return_direct", False)
+    tools = [StructuredTool.from_function(tool, return_direct=direct) for tool in shop.tools]
+    guard = celador.langchain.Middleware(agent or desk.agent({}), user="u-1")
+    return create_agent(Scripted(script=script), tools, middleware=[guard], checkpointer=InMemorySaver(), **options)
+
+
+def test_a_tool_that_ends_the_run_is_asked_about_as_well() -> None:
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND]}], shop, return_direct=True)
+    graph.invoke(HELLO, THREAD)
+    assert shop.ran == [] and len(graph.get_state(THREAD).interrupts) == 1
+    result = graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+    assert [name for name, _ in shop.ran] == ["refund"]
+    assert "600" in result["messages"][-1].text
+
+
+class Answer(BaseModel):
+    word: str
+
+
+@pytest.mark.parametrize(("word", "comes"), [("hello", True), ("swordfish", False)])
+def test_a_typed_response_is_judged(word: str, comes: bool) -> None:
+    script = [{"calls": [{"id": "c1", "function": "Answer", "arguments": {"word": word}}]}]
+    result = built(script, desk.Shop(), response_format=ToolStrategy(Answer)).invoke(HELLO, THREAD)
+    assert (result.get("structured_response") is not None) == comes
+    assert ("swordfish" in repr(result)) is False
+    assert comes or result["messages"][-1].text == "I cannot say that."
+
+
+def test_answers_that_do_not_fit_change_nothing() -> None:
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Paid."}], shop)
+    graph.invoke(HELLO, THREAD)
+    with pytest.raises(ValueError, match="2 calls are in review"):
+        graph.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+    assert shop.ran == []
+    graph.invoke(Command(resume={"decisions": [{"type": "approve"}, {"type": "reject"}]}), THREAD)
+    assert shop.ran == [["refund", {"order": "o1", "amount": 600}]]
+
+
+def test_who_was_first_counts() -> None:
+    """A review that somebody has answered elsewhere stays as it is, whatever the interrupt is answered with."""
+    shop, agent = desk.Shop(), desk.agent({})
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Paid."}], shop, agent)
+    graph.invoke(HELLO, THREAD)
+    agent.reviews()[0].deny()
+    graph.invoke(Command(resume={"decisions": [{"type": "approve"}, {"type": "approve"}]}), THREAD)
+    assert shop.ran == [["refund", {"order": "o1", "amount": 700}]]
+
+
+def test_a_person_answers_in_the_place_of_a_tool() -> None:
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND]}, {"text": "Done."}], shop)
+    graph.invoke(HELLO, THREAD)
+    result = graph.invoke(Command(resume={"decisions": [{"type": "respond", "message": "It was paid yesterday."}]}), THREAD)
+    assert shop.ran == []
+    assert [message.text for message in result["messages"][-2:]] == ["It was paid yesterday.", "Done."]
+
+
+def test_an_agent_in_a_tool_has_a_task_of_its_own() -> None:
+    shop, agent = desk.Shop(), desk.agent({"limits": {"max_turns": 2}})
+    inner = built([{"calls": [{"id": "c9", "function": "get_order", "arguments": {"order": "o1"}}]}, {"text": "It is open."}], shop, agent)
+
+    def get_order(order: str) -> str:
+        """Asks a colleague."""
+        return str(inner.invoke(HELLO)["messages"][-1].text)
+
+    script = [{"calls": [{"id": "c1", "function": "get_order", "arguments": {"order": "o1"}}]}, {"text": "Open."}]
+    guard = celador.langchain.Middleware(agent, user="u-1")
+    outer: Any = create_agent(Scripted(script=script), [StructuredTool.from_function(get_order)], middleware=[guard], checkpointer=InMemorySaver())
+    result = outer.invoke(HELLO, THREAD)
+    assert [message.text for message in result["messages"][-2:]] == ["It is open.", "Open."]
+
+
+def test_a_message_that_comes_while_a_person_is_asked_is_not_admitted() -> None:
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND]}, {"text": "Paid."}], shop)
+    graph.invoke(HELLO, THREAD)
+    result = graph.invoke({"messages": [{"role": "user", "content": "And my other order?"}]}, THREAD)
+    assert shop.ran == []
+    assert result["messages"][-1].text != "Paid."

@@ -1,0 +1,146 @@
+"""The guard of MCP servers, between the client and the server of the official SDK. A server hears of no message and no turn, so that the
+scenarios of whole agents are not for it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import celador.mcp
+import pytest
+from mcp import Client
+from mcp.server import MCPServer
+from mcp_types import ElicitResult
+
+import desk
+
+MODES = ("auto", "legacy")
+"""The newest revision of the protocol, in which a server asks in its answer, and those before it."""
+
+
+def served(agent: Any, shop: desk.Shop, **options: Any) -> MCPServer[Any]:
+    server: MCPServer[Any] = MCPServer("desk")
+    for tool in shop.tools:
+        server.add_tool(tool)
+    celador.mcp.guard(server, agent, user="u-1", task=lambda _: "thread-1", **options)
+    return server
+
+
+def text(result: Any) -> str:
+    return "".join(block.text for block in result.content)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("call", "ran", "told", "is_error"),
+    [
+        (("get_order", {"order": "o1"}), [["get_order", {"order": "o1"}]], "open", False),
+        (("refund", {"order": "o1", "amount": 5000}), [], "5000 is more than 1000.", True),
+        (("send_mail", {"text": "Hello."}), [["send_mail", {"text": "Hello.", "sender": "desk@example.com"}]], "sent", False),
+        (("get_order", {"order": "o2"}), [["get_order", {"order": "o2"}]], "[credit_card]", False),
+        (("get_order", {"order": "broken"}), [["get_order", {"order": "broken"}]], "", True),
+        (("close_order", {"order": "o1"}), [], "Look the order up first.", True),
+    ],
+)
+def test_a_call(mode: Any, call: Any, ran: Any, told: str, is_error: bool) -> None:
+    shop = desk.Shop()
+    server = served(desk.agent({}), shop)
+
+    async def run() -> Any:
+        async with Client(server, mode=mode) as client:
+            return await client.call_tool(*call)
+
+    result = asyncio.run(run())
+    assert shop.ran == ran
+    assert bool(result.is_error) == is_error
+    assert told in text(result)
+    assert "4111111111111111" not in repr(result)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_limit_of_calls(mode: Any) -> None:
+    shop = desk.Shop()
+    server = served(desk.agent({"limits": {"max_tool_calls": 1}}), shop)
+
+    async def run() -> list[Any]:
+        async with Client(server, mode=mode) as client:
+            return [await client.call_tool("get_order", {"order": "o1"}) for _ in range(2)]
+
+    first, second = asyncio.run(run())
+    assert not first.is_error and second.is_error
+    assert "max_tool_calls" in text(second)
+    assert len(shop.ran) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("answers", [{600: True, 700: True}, {600: True, 700: False}, {600: False, 700: False}])
+def test_two_reviews_beside_another_call(mode: Any, answers: dict[int, bool]) -> None:
+    """The client's user is asked about both, while the other call runs."""
+    shop, asked = desk.Shop(), []
+    agent = desk.agent({})
+    server = served(agent, shop)
+
+    async def elicit(context: Any, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        await asyncio.sleep(0.05)
+        amount = next(amount for amount in answers if str(amount) in params.message)
+        return ElicitResult(action="accept", content={"approve": answers[amount]})
+
+    async def run() -> list[Any]:
+        async with Client(server, mode=mode, elicitation_callback=elicit) as client:
+            return await asyncio.gather(
+                client.call_tool("get_order", {"order": "o1"}),
+                client.call_tool("refund", {"order": "o1", "amount": 600}),
+                client.call_tool("refund", {"order": "o1", "amount": 700}),
+            )
+
+    results = asyncio.run(run())
+    assert len(asked) == 2
+    paid = [amount for amount, approved in answers.items() if approved]
+    assert sorted(arguments["amount"] for name, arguments in shop.ran if name == "refund") == paid
+    assert [bool(result.is_error) for result in results] == [False, *(not approved for approved in answers.values())]
+    assert all(f"The lead did not approve {amount}." in text(result) for amount, result in zip(answers, results[1:], strict=True) if not answers[amount])
+    states = {review.arguments["amount"]: review.state for review in agent.task("thread-1", "u-1").reviews(state="all")}
+    assert states == {amount: "approved" if approved else "denied" for amount, approved in answers.items()}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_review_that_somebody_else_answers(mode: Any) -> None:
+    """A client that asks nobody is told whom the call waits for, and makes it again."""
+    shop, agent = desk.Shop(), desk.agent({})
+    server = served(agent, shop)
+    call: Any = ("refund", {"order": "o1", "amount": 600})
+
+    async def run() -> list[Any]:
+        async with Client(server, mode=mode) as client:
+            first = await client.call_tool(*call)
+            again = await client.call_tool(*call)
+            (review,) = agent.reviews()
+            review.approve()
+            return [first, again, await client.call_tool(*call), await client.call_tool(*call)]
+
+    waits, still, done, anew = asyncio.run(run())
+    assert waits.is_error and "lead@example.com" in text(waits)
+    assert still.is_error
+    assert not done.is_error and "600" in text(done)
+    assert anew.is_error, "an approval is for one call"
+    assert shop.ran == [["refund", {"order": "o1", "amount": 600}]]
+
+
+def test_the_list_has_what_the_agent_offers() -> None:
+    shop = desk.Shop()
+    server = served(desk.agent({}), shop)
+
+    @server.tool()
+    def delete_everything() -> str:
+        """A tool that no manifest admits."""
+        shop.ran.append(["delete_everything", {}])
+        return "gone"
+
+    async def run() -> tuple[list[str], Any]:
+        async with Client(server) as client:
+            return [tool.name for tool in (await client.list_tools()).tools], await client.call_tool("delete_everything", {})
+
+    names, result = asyncio.run(run())
+    assert names == ["get_order", "close_order", "refund", "send_mail"]
+    assert result.is_error and shop.ran == []
