@@ -143,13 +143,13 @@ fn call(id: usize, tool: &str, input: &Value) -> Vec<u8> {
 #[test]
 fn hooks_of_one_turn_run_side_by_side() {
     let folder = tempfile::tempdir().unwrap();
-    let input = |at: usize| json!({"command": if at % 2 == 0 { "ls" } else { "sudo ls" }});
+    let input = |at: usize| json!({"command": if at.is_multiple_of(2) { "ls" } else { "sudo ls" }});
     let children: Vec<Child> =
         (0..8).map(|at| begin(command(folder.path()), &call(at, "Bash", &input(at)))).collect();
     for (at, child) in children.into_iter().enumerate() {
         let output = child.wait_with_output().unwrap();
         let decision = json_of(&output)["hookSpecificOutput"]["permissionDecision"].clone();
-        assert_eq!(decision, if at % 2 == 0 { Value::Null } else { json!("deny") }, "{at}");
+        assert_eq!(decision, if at.is_multiple_of(2) { Value::Null } else { json!("deny") }, "{at}");
     }
     let report = Command::new(env!("CARGO_BIN_EXE_celador"))
         .args(["report", "--format", "json", "--store"])
