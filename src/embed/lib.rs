@@ -29,6 +29,7 @@
 //! | `expression`, `cases` | expressions that are tried out, cases that are run |
 //! | `memory`, `remote`, `wire` | the places: this process; stores and servers (feature `stores`), and what is said to them |
 //! | `task`, `policies` | the door: tasks, agents, policies |
+//! | `texts` | the same door for texts: requests and answers as JSON |
 
 #![forbid(unsafe_code)]
 
@@ -46,11 +47,12 @@ mod review;
 mod sources;
 mod step;
 mod task;
+mod texts;
 mod tools;
 #[cfg(feature = "stores")]
 mod wire;
 
-pub use cases::{CaseResult, run_cases};
+pub use cases::{CaseResult, run_cases, run_cases_among};
 pub use decided::{Decided, Several, Stepped};
 pub use error::{Error, ErrorKind};
 pub use expression::{Tryout, evaluate};
@@ -60,6 +62,7 @@ pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, Revi
 pub use sources::{Source, check};
 pub use step::Step;
 pub use task::Task;
+pub use texts::Texts;
 
 /// Whether rules stop what they are against, or only say that they would.
 pub use celador::manifest::mode::Mode;

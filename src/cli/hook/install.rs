@@ -182,15 +182,20 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::create_dir_all(folder)?;
     let beside = folder.join(format!(".celador-settings-{}", std::process::id()));
-    let mut file = fs::File::create(&beside)?;
-    let result = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
-    let kept = fs::metadata(&path).and_then(|known| fs::set_permissions(&beside, known.permissions()));
-    let is_new = !path.exists();
-    result
-        .and_then(|()| if is_new { Ok(()) } else { kept })
-        .and_then(|()| fs::rename(&beside, &path))
-        .inspect_err(|_| {
-            // what is left beside is of no use
-            let _ = fs::remove_file(&beside);
-        })
+    let written = write_beside(&beside, &path, text).and_then(|()| fs::rename(&beside, &path));
+    written.inspect_err(|_| {
+        // what is left beside is of no use
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// Writes what is to stand in the place of a file, with the rights that the file has if it is there.
+fn write_beside(beside: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::File::create(beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    if path.exists() {
+        fs::set_permissions(beside, fs::metadata(path)?.permissions())?;
+    }
+    Ok(())
 }

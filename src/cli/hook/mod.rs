@@ -23,7 +23,7 @@ pub(crate) struct Arguments {
 #[derive(Subcommand)]
 enum Action {
     ClaudeCode(Box<claude_code::Arguments>),
-    Install(install::Install),
+    Install(Box<install::Install>),
     Uninstall(install::Uninstall),
 }
 
