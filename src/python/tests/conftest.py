@@ -7,7 +7,6 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -17,6 +16,7 @@ import pytest
 
 import celador
 import shop
+from servers import free_port, start_server, stop_server
 
 pytest_plugins = ["pytester"]
 
@@ -33,30 +33,6 @@ def root() -> Path:
 def agent() -> celador.Agent:
     """The shop's agent, with tasks in memory."""
     return celador.load({"shop.yaml": shop.MANIFESTS}).agent("shop/desk")
-
-
-def free_port() -> int:
-    """A port that is free just now."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return int(listener.getsockname()[1])
-
-
-def start_server(manifests: Path, port: int, store: str, *more: str) -> subprocess.Popen[bytes]:
-    """`celador serve`, once it answers."""
-    command = [sys.executable, "-m", "celador", "serve", str(manifests), "--listen", f"127.0.0.1:{port}", "--store", store, *more]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    assert server.stdout is not None
-    # it says so once it listens and has taken the signals
-    if not server.stdout.readline():
-        pytest.fail(f"the server has ended with {server.wait()}")
-    return server
-
-
-def stop_server(server: subprocess.Popen[bytes]) -> int:
-    """Stops it as Ctrl-C does."""
-    server.send_signal(signal.SIGINT)
-    return server.wait(30)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import celador
-import conftest
+import servers
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -35,8 +35,8 @@ def test_the_script(root: Path) -> None:
 
 
 def test_an_interrupt_ends_a_server(manifests: Path, tmp_path: Path) -> None:
-    server = conftest.start_server(manifests, conftest.free_port(), "memory")
-    assert conftest.stop_server(server) == 0
+    server = servers.start_server(manifests, servers.free_port(), "memory")
+    assert servers.stop_server(server) == 0
 
 
 def test_an_interrupt_ends_any_command() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import celador
-import conftest
+import servers
 import shop
 
 Open = Callable[[], celador.Agent]
@@ -213,18 +213,18 @@ def test_another_process_goes_on(tmp_path: Path) -> None:
 
 
 def test_a_server_that_was_away(tmp_path: Path, manifests: Path) -> None:
-    port, store = conftest.free_port(), str(tmp_path / "server.db")
-    server = conftest.start_server(manifests, port, store)
+    port, store = servers.free_port(), str(tmp_path / "server.db")
+    server = servers.start_server(manifests, port, store)
     task = celador.load(server=f"http://127.0.0.1:{port}").agent("shop/desk").task("t-1", user="u-1")
     assert task.before("get_order", {"order_id": "o1"}, id="c0")
-    conftest.stop_server(server)
+    servers.stop_server(server)
     with pytest.raises(celador.StoreError) as away:
         task.after("c0", shop.ORDER)
     assert away.value.code in ("unreachable", "broken")
     # the connection that was kept is gone, and the handle is as good as before
-    server = conftest.start_server(manifests, port, store)
+    server = servers.start_server(manifests, port, store)
     assert task.after("c0", shop.ORDER).value == shop.ORDER
-    conftest.stop_server(server)
+    servers.stop_server(server)
 
 
 def test_a_server_with_tokens(tmp_path: Path, manifests: Path) -> None:
@@ -237,8 +237,8 @@ def test_a_server_with_tokens(tmp_path: Path, manifests: Path) -> None:
         {"sha256": hashlib.sha256(b"of-the-lead").hexdigest(), "identity": "lead", "email": "lead@example.com", "scopes": scopes},
     ]
     (tmp_path / "tokens.json").write_text(json.dumps({"tokens": rows}))
-    port = conftest.free_port()
-    server = conftest.start_server(manifests, port, "memory", "--tokens", str(tmp_path / "tokens.json"))
+    port = servers.free_port()
+    server = servers.start_server(manifests, port, "memory", "--tokens", str(tmp_path / "tokens.json"))
     address = f"http://127.0.0.1:{port}"
 
     def desk(token: str | None) -> celador.Agent:
@@ -260,7 +260,7 @@ def test_a_server_with_tokens(tmp_path: Path, manifests: Path) -> None:
     answered = review.approve(note="yes").answered
     assert answered is not None and answered["by"]["subject"] == "lead"
     assert task.standing("c1", wait=5.0)
-    conftest.stop_server(server)
+    servers.stop_server(server)
 
 
 def test_nothing_is_stopped_where_policies_are_observed(tmp_path: Path) -> None:
