@@ -61,3 +61,16 @@ pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
         let _ = fs::remove_file(path);
     })
 }
+
+/// A part of an address (RFC 3986): what is neither a letter nor a digit is percent-encoded.
+#[cfg(feature = "server")]
+pub(crate) fn encoded(value: &str) -> String {
+    let mut written = String::new();
+    for byte in value.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.' => written.push(char::from(byte)),
+            _ => written.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    written
+}

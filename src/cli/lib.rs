@@ -12,11 +12,15 @@ mod eval;
 mod exit;
 mod files;
 mod functions;
+#[cfg(feature = "server")]
+mod hook;
 mod import;
 mod init;
 mod limits;
 #[cfg(feature = "store")]
 mod log;
+#[cfg(feature = "gateway")]
+mod mcp;
 mod messages;
 #[cfg(feature = "store")]
 mod operator;
@@ -24,6 +28,8 @@ mod operator;
 mod proxy;
 mod ready_policies;
 mod repl;
+#[cfg(feature = "store")]
+mod report;
 #[cfg(feature = "server")]
 mod reviews;
 mod run;
@@ -99,7 +105,11 @@ enum Command {
     #[cfg(feature = "server")]
     Serve(Box<serve::Arguments>),
     #[cfg(feature = "server")]
+    Hook(hook::Arguments),
+    #[cfg(feature = "server")]
     Reviews(reviews::Arguments),
+    #[cfg(feature = "gateway")]
+    Mcp(Box<mcp::Arguments>),
     #[cfg(feature = "gateway")]
     Proxy(Box<proxy::Arguments>),
     #[cfg(feature = "store")]
@@ -112,6 +122,8 @@ enum Command {
     Task(task::Arguments),
     #[cfg(feature = "store")]
     Log(log::Arguments),
+    #[cfg(feature = "store")]
+    Report(report::Arguments),
     Completions(completions::Arguments),
 }
 
@@ -144,9 +156,15 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 }
 
 fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let is_hook = matches!(&*arguments, [_, hook, agent, ..] if hook == "hook" && agent == "claude-code");
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
-        Err(error) => return usage(&error),
+        // a hook with arguments that nobody understands must not let anything by
+        Err(error) => match usage(&error) {
+            ExitCode::Unusable if is_hook => return ExitCode::No,
+            code => return code,
+        },
     };
     let mut screen = Screen::new(arguments.format, arguments.color);
     let answer = match arguments.command {
@@ -164,7 +182,11 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(feature = "server")]
         Command::Serve(serve) => serve.run(&mut screen),
         #[cfg(feature = "server")]
+        Command::Hook(hook) => hook.run(&mut screen),
+        #[cfg(feature = "server")]
         Command::Reviews(reviews) => reviews.run(&mut screen),
+        #[cfg(feature = "gateway")]
+        Command::Mcp(mcp) => mcp.run(&mut screen),
         #[cfg(feature = "gateway")]
         Command::Proxy(proxy) => proxy.run(&mut screen),
         #[cfg(feature = "store")]
@@ -177,6 +199,8 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Task(task) => task.run(&mut screen),
         #[cfg(feature = "store")]
         Command::Log(log) => log.run(&mut screen),
+        #[cfg(feature = "store")]
+        Command::Report(report) => report.run(&mut screen),
         Command::Completions(completions) => completions.run(&mut screen),
     };
     let answer = answer.and_then(|code| Ok(screen.flush().map(|()| code)?));

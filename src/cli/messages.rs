@@ -157,6 +157,31 @@ pub(crate) fn review_pending(reviewer: &str) -> String {
     format!("the expression asks `{reviewer}` for a review")
 }
 
+#[cfg(feature = "gateway")]
+pub(crate) fn mcp_listening(address: std::net::SocketAddr) -> String {
+    format!("listening on http://{address}/mcp")
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn nothing_holds() -> String {
+    "no policy says what holds: expected `--policies`, `--server`, or `--observe` to let everything through and judge it".to_owned()
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn no_headers() -> String {
+    "a file of headers has a line that is none: expected `Name: value`".to_owned()
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn accepted(path: &Path, tools: usize) -> String {
+    format!("{tools} tools are accepted in `{}`", path.display())
+}
+
+#[cfg(feature = "gateway")]
+pub(crate) fn cannot_serve(error: &io::Error) -> String {
+    format!("the process has no threads for it: {error}")
+}
+
 #[cfg(feature = "server")]
 pub(crate) fn serving(address: std::net::SocketAddr) -> String {
     format!("listening on {address}")
@@ -339,4 +364,59 @@ pub(crate) fn not_json_text(error: &serde_json::Error) -> String {
 #[cfg(feature = "server")]
 pub(crate) fn no_json_in(path: &Path, error: &serde_json::Error) -> String {
     format!("`{}` is not JSON at line {}, column {}", path.display(), error.line(), error.column())
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn no_answer_of_a_server(status: u16) -> String {
+    format!("the server has answered with status {status} and no problem")
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn not_as_settings_are(path: &Path, member: &str) -> String {
+    format!("`{}` is left as it is: {member} is not what settings of Claude Code have there", path.display())
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn settings_written(path: &Path) -> String {
+    format!("wrote `{}`", path.display())
+}
+
+#[cfg(feature = "server")]
+pub(crate) fn settings_as_they_are(path: &Path) -> String {
+    format!("`{}` is so already", path.display())
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn decisions_read(count: u64) -> String {
+    format!("{count} decision(s)")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn would_have_stopped() -> &'static str {
+    "would have been stopped"
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn would_have_changed() -> &'static str {
+    "would have gone on changed, or once a tool or a file had answered"
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn was_stopped() -> &'static str {
+    "was stopped"
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn rows_left_out(count: u64) -> String {
+    format!("{count} more have no row, as there are too many")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn no_rule_speaks_of() -> &'static str {
+    "tools that no rule speaks of"
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn no_manifest_names() -> &'static str {
+    "tools that no manifest names"
 }

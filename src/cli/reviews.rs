@@ -3,7 +3,7 @@
 //! In: the server's address and a token. Out: reviews as text, or as the JSON that the server gave, a line each. Texts of tasks are
 //! shown with every character that a terminal would act on made visible, and arguments go to the server to the letter.
 
-use super::files::read_text;
+use super::files::{encoded, read_text};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
 use celador::task::ReviewState;
@@ -463,19 +463,6 @@ fn raw(body: &[u8]) -> Result<Box<RawValue>, Failure> {
 
 fn read<'a, T: Deserialize<'a>>(body: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(body).map_err(|_| Failure::Unusable(messages::no_json_of_server()))
-}
-
-/// A part of an address (RFC 3986): what is neither a letter nor a digit is percent-encoded.
-fn encoded(value: &str) -> String {
-    let mut written = String::new();
-    for byte in value.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'.' => written.push(char::from(byte)),
-            // a text takes whatever is written to it
-            _ => drop(write!(written, "%{byte:02X}")),
-        }
-    }
-    written
 }
 
 /// A text of a task on a terminal: control characters and those that nobody sees, or that change in which order others are seen, as

@@ -139,7 +139,7 @@ impl Screen {
         self.still_open(flushed)
     }
 
-    fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.closed {
             return Ok(());
         }

@@ -1,10 +1,11 @@
 //! Cases, run as `celador test` runs them.
 //!
-//! In: paths. Out: what came of each case, and of a failure what was expected and what was found, for people.
+//! In: paths, on the disk or among texts that a program has. Out: what came of each case, and of a failure what was expected and what was found, for people.
 
 use crate::Error;
 use celador::EngineLimits;
-use celador::scenario::{CaseOutcome, Palette, Report, Runner, load_cases};
+use celador::manifest::given::Files;
+use celador::scenario::{CaseOutcome, Palette, Report, Runner, cases_among};
 use serde::Serialize;
 use std::path::Path;
 
@@ -26,9 +27,17 @@ pub struct CaseResult {
 /// # Errors
 /// A path that cannot be read, and a folder without YAML files.
 pub fn run_cases<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<CaseResult>, Error> {
+    run_cases_among(&Files::System, paths)
+}
+
+/// The same among files that need not lie on a disk.
+///
+/// # Errors
+/// As [`run_cases`].
+pub fn run_cases_among<P: AsRef<Path>>(files: &Files, paths: &[P]) -> Result<Vec<CaseResult>, Error> {
     let limits = EngineLimits::default();
-    let mut runner = Runner::new(limits);
-    let loaded = load_cases(paths, &limits)?;
+    let mut runner = Runner::among(files.clone(), limits);
+    let loaded = cases_among(files, paths, &limits)?;
     let reports = loaded.into_iter().map(|case| case.map_or_else(|report| report, |case| runner.run(&case)));
     Ok(reports.map(CaseResult::of).collect())
 }

@@ -24,11 +24,12 @@
 //! | module | what |
 //! |---|---|
 //! | `error`, `flaw` | whose mistake something is; what is wrong with a text, place by place |
-//! | `sources`, `tools` | manifests and policies as a program has them; an agent of tools alone |
+//! | `sources`, `loaded`, `tools` | manifests and policies as a program has them, what is made of them, an agent of tools alone |
 //! | `step`, `decided`, `review` | the operations of a task as data, what they come to, what people are asked |
 //! | `expression`, `cases` | expressions that are tried out, cases that are run |
-//! | `memory`, `remote` | the places: this process; stores and servers (feature `stores`) |
+//! | `memory`, `remote`, `wire` | the places: this process; stores and servers (feature `stores`), and what is said to them |
 //! | `task`, `policies` | the door: tasks, agents, policies |
+//! | `texts` | the same door for texts: requests and answers as JSON |
 
 #![forbid(unsafe_code)]
 
@@ -37,6 +38,7 @@ mod decided;
 mod error;
 mod expression;
 mod flaw;
+mod loaded;
 mod memory;
 mod policies;
 #[cfg(feature = "stores")]
@@ -45,9 +47,12 @@ mod review;
 mod sources;
 mod step;
 mod task;
+mod texts;
 mod tools;
+#[cfg(feature = "stores")]
+mod wire;
 
-pub use cases::{CaseResult, run_cases};
+pub use cases::{CaseResult, run_cases, run_cases_among};
 pub use decided::{Decided, Several, Stepped};
 pub use error::{Error, ErrorKind};
 pub use expression::{Tryout, evaluate};
@@ -57,6 +62,7 @@ pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, Revi
 pub use sources::{Source, check};
 pub use step::Step;
 pub use task::Task;
+pub use texts::Texts;
 
 /// Whether rules stop what they are against, or only say that they would.
 pub use celador::manifest::mode::Mode;

@@ -3,6 +3,7 @@
 //! In: sources and a place. Out: agents, and of an agent its tasks. The place can be named with the policies or with each task: nothing else
 //! changes where a program goes from one process to a store or a server.
 
+use crate::loaded::Loaded;
 use crate::memory::Memory;
 #[cfg(feature = "stores")]
 use crate::remote::{Desk, NewTask};
@@ -12,7 +13,6 @@ use crate::task::{Kept, Task};
 use crate::{Clock, Error, Flaw, tools};
 use celador::context::Runtime;
 use celador::digest::Digest;
-use celador::engine::Engine;
 use celador::manifest::mode::Mode;
 use celador::task::{Parent, Retain, StartTask, User};
 use celador::{BroughtTool, EngineLimits};
@@ -58,14 +58,6 @@ struct Shared {
     clock: Clock,
     #[cfg(feature = "stores")]
     desks: Mutex<HashMap<Place, Arc<Desk>>>,
-}
-
-struct Loaded {
-    engine: Engine,
-    agents: Vec<(String, String)>,
-    warnings: Vec<Flaw>,
-    #[cfg(feature = "stores")]
-    texts: Vec<celador::manifest::load::File>,
 }
 
 /// An agent under its policies.
@@ -270,53 +262,6 @@ impl Place {
             #[cfg(feature = "stores")]
             Self::Server { .. } => "server",
         }
-    }
-}
-
-impl Loaded {
-    fn of(read: Sources) -> Self {
-        let agents = read.catalog.agents().iter().map(|resolved| &resolved.agent);
-        let names = agents.map(|agent| (agent.namespace.text.to_string(), agent.name.text.to_string()));
-        let mut agents: Vec<(String, String)> = names.collect();
-        agents.sort();
-        Self {
-            engine: read.engine,
-            agents,
-            warnings: read.findings.iter().map(Flaw::of).collect(),
-            #[cfg(feature = "stores")]
-            texts: read.files,
-        }
-    }
-
-    fn agent(&self, wanted: Option<&str>) -> Result<(String, String), Error> {
-        let is_meant = |(namespace, name): &&(String, String)| match wanted {
-            None => true,
-            Some(wanted) => match wanted.split_once('/') {
-                Some((space, wanted)) => space == namespace && wanted == name,
-                None => wanted == name,
-            },
-        };
-        let mut found = self.agents.iter().filter(is_meant);
-        match (found.next(), found.next()) {
-            (Some(agent), None) => Ok(agent.clone()),
-            (None, _) => {
-                let known = self.known();
-                Err(Error::misuse("unknown_agent", format!("no agent has this name; there are {known}")))
-            }
-            (Some(_), Some(_)) => {
-                let known = self.known();
-                Err(Error::misuse(
-                    "unknown_agent",
-                    format!("several agents could be meant: name one of {known}"),
-                ))
-            }
-        }
-    }
-
-    fn known(&self) -> String {
-        let names: Vec<String> =
-            self.agents.iter().map(|(namespace, name)| format!("`{namespace}/{name}`")).collect();
-        if names.is_empty() { "none".to_owned() } else { names.join(", ") }
     }
 }
 

@@ -34,6 +34,7 @@
 //! | `route`, `routes` | what a route is; the table of them, each row's function |
 //! | `operations` | what the routes do, each with the bodies that it alone has: steps and turns of tasks, lists, switches, counters, policies of tasks, expressions that are tried out |
 //! | `tasks` | the tasks of all callers: in memory, in the store behind them, in the decision log |
+//! | `hooks` | hooks of agents that people run, as operations on the task of a session |
 //! | `reviews` | what people are asked, and what they answer: over HTTP, on the page, in the stream, by webhooks |
 //! | `network` | sockets: how many connections, how long each, TLS; hosts and web pages that requests may come from; requests to other servers |
 //! | `telemetry` | logs, figures, spans, and the words for what went wrong |
@@ -56,6 +57,7 @@ mod clock;
 mod digest_list;
 mod error;
 mod gate;
+mod hooks;
 mod identity;
 mod in_process;
 mod limits;
@@ -85,6 +87,7 @@ mod upkeep;
 
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
+pub use hooks::refusal as hook_refusal;
 pub use in_process::{InProcess, Person};
 pub use limits::ServerLimits;
 pub use network::client::{Client, ClientError, ClientReply};

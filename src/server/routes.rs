@@ -3,6 +3,7 @@
 //! Every row's function is blocking and runs on a thread of its own: it decides, waits for the store, and gives a whole
 //! answer. A route that is not in this table does not exist; a test compares the table with the document.
 
+use super::hooks;
 use super::identity::Scope;
 use super::manifests::AgentName;
 use super::operations::evaluate::{Check, Evaluate, Render};
@@ -16,6 +17,7 @@ use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
+use super::tasks::check_task_id;
 use super::tasks::seat::Open;
 use super::tasks::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
@@ -121,6 +123,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         get("/v1/counters", "listCounters", Needs(CountersRead), counter_routes::list),
         post("/v1/counters/reset", "resetCounter", Needs(CountersWrite), counter_routes::reset),
+        post("/hooks/claude-code", "claudeCodeHook", write, hooks::claude_code::claude_code),
         get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
         Route {
             takes: Body::None,
@@ -199,7 +202,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     // files of a task lie under a name that no caller chooses
     let (id, mount_id, begun_with) = match new.id {
         Some(id) => {
-            check_id(&id, service.settings.limits.store.engine.max_id_bytes)?;
+            check_task_id(&id, service.settings.limits.store.engine.max_id_bytes)?;
             (id, Some(made_up), Some(request.meaning(&["user_token"])?))
         }
         None => (made_up, None, None),
@@ -224,17 +227,6 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         retain: service.settings.retain_calls,
     };
     service.tasks.create(request, start)
-}
-
-/// Whether a task may have an id that its caller gives it. A dot alone would be a step in an address, which clients take.
-fn check_id(id: &str, most: usize) -> Result<(), Problem> {
-    let is_sound = !id.is_empty() && id.len() <= most && !id.contains(char::is_control);
-    let is_step = matches!(id, "." | "..");
-    if is_sound && !is_step {
-        Ok(())
-    } else {
-        Err(Problem::new(Kind::BadRequest, messages::bad_task_id(most)))
-    }
 }
 
 /// Which tasks are listed.

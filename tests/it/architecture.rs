@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 /// The packages of the workspace, by their folders, each using only those before it: Cargo holds that.
 const PACKAGES: &[&str] =
-    &["src/cel", "src/engine", "src/store", "src/server", "src/gateway", "src/embed", "src/cli"];
+    &["src/cel", "src/engine", "src/store", "src/server", "src/gateway", "src/embed", "src/cli", "src/wasm"];
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))

@@ -71,6 +71,7 @@ mod globs;
 mod grammar;
 mod growth;
 mod guards;
+mod hooks;
 mod host_bounds;
 mod imports;
 mod key_order;

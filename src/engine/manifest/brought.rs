@@ -186,13 +186,12 @@ pub(crate) fn bring(
     Ok(Linked { agent, left_out, findings })
 }
 
-/// The names of the brought tools that the model can call.
+/// The names of the listed tools that the model can call, those that a task brings among them.
 fn admitted(agent: &ResolvedAgent) -> impl Iterator<Item = &str> {
     agent.capabilities.iter().flat_map(|entry| {
-        let is_brought = |action: &ActionDecl| action.annotations.untrusted && !action.is_absent();
         let active = entry.functions.iter().filter(|function| function.active);
         active.filter_map(move |function| {
-            entry.action(function).filter(|it| is_brought(it)).map(|it| &*it.name.text)
+            entry.action(function).filter(|action| !action.is_absent()).map(|it| &*it.name.text)
         })
     })
 }
@@ -289,7 +288,9 @@ impl Tool {
         let listing = self.listing.as_ref().filter(|_| self.takes_brought())?;
         let mut actions = self.actions.clone();
         for tool in brought {
-            let tool = ActionDecl { tags: listing.tags.clone(), ..tool.clone() };
+            let is_believed = listing.believed.iter().any(|it| is_like(&tool.name.text, &it.text));
+            let annotations = Annotations { untrusted: !is_believed, ..tool.annotations };
+            let tool = ActionDecl { tags: listing.tags.clone(), annotations, ..tool.clone() };
             let name = &tool.name.text;
             let named = actions.iter_mut().find(|action| action.name.text == *name);
             match named {

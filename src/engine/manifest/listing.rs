@@ -13,6 +13,8 @@ pub struct Listing {
     pub tags: Vec<Embedded>,
     /// Whether the calls of all of its tools together have a record, under the name of the document: it may have several.
     pub has_record: bool,
+    /// Patterns of the names of tools that a task brings whose hints are believed.
+    pub believed: Vec<Embedded>,
 }
 
 /// What the server of a tool says of its calls: hints, in the words of MCP.

@@ -155,14 +155,15 @@ fn read(path: &Path, limits: &EngineLimits) -> Result<Result<Source, Box<Diagnos
         .and_then(|file| file.take(most).read_to_end(&mut bytes))
         .map_err(|reason| unreadable(path, reason))?;
     if bytes.len() > limits.max_manifest_bytes {
-        let place = Place::new(&Source::new(name, ""), Span::new(0, 0));
-        return Ok(Err(Box::new(messages::manifest_too_large(
-            place,
-            "max_manifest_bytes",
-            limits.max_manifest_bytes,
-        ))));
+        return Ok(Err(Box::new(too_large(name, limits))));
     }
     Ok(text(&name, bytes))
+}
+
+/// The finding about a file that is longer than the bound.
+pub(super) fn too_large(name: String, limits: &EngineLimits) -> Diagnostic {
+    let place = Place::new(&Source::new(name, ""), Span::new(0, 0));
+    messages::manifest_too_large(place, "max_manifest_bytes", limits.max_manifest_bytes)
 }
 
 /// A source of bytes that should be UTF-8.

@@ -23,6 +23,7 @@ pub mod event;
 pub(crate) mod fields;
 mod function_ref;
 mod functions;
+pub mod given;
 pub mod json_schema;
 pub mod kind;
 pub mod label;

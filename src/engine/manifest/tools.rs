@@ -38,6 +38,9 @@ mapping! {
         brought: List<Text>,
         /// Tags of all of these tools, by which policies select them.
         tags: List<Text>,
+        /// Names of tools that a task brings whose hints are believed, as whoever runs their server is trusted; `*` stands for any
+        /// characters.
+        believe_hints: List<Text>,
     }
 
     /// A tool, as `tools/list` of MCP has it.
@@ -102,6 +105,7 @@ impl Tool {
         if actions.is_empty() && patterns.is_empty() && !reader.has_errors() {
             reader.report(path, messages::no_tools_listed(fields.place));
         }
+        let believed = fields.believe_hints().texts(reader).unwrap_or_default();
         let has_record = actions.len() > 1 || !patterns.is_empty();
         check_keys(&actions, has_record.then_some(&name), reader);
         let place = fields.place.clone();
@@ -120,7 +124,7 @@ impl Tool {
             actions,
             events: Vec::new(),
             runtimes: Vec::new(),
-            listing: Some(Arc::new(Listing { patterns, tags, has_record })),
+            listing: Some(Arc::new(Listing { patterns, tags, has_record, believed })),
         })
     }
 
@@ -130,7 +134,7 @@ impl Tool {
             self.listing.iter().flat_map(|listing| self.actions.iter().map(move |action| (listing, action)));
         let others = listed.filter(|(_, action)| action.name.text != self.name.text);
         others.map(|(listing, action)| {
-            let listing = Listing { patterns: Vec::new(), tags: listing.tags.clone(), has_record: false };
+            let listing = Listing { patterns: Vec::new(), has_record: false, ..Listing::clone(listing) };
             let (actions, listing) = (vec![action.clone()], Some(Arc::new(listing)));
             (&*action.name.text, Self { actions, listing, ..self.clone() })
         })

@@ -10,7 +10,8 @@ use super::read::read;
 use super::report::{CaseOutcome, Report};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::manifest::load::{File, FileOrigin, LoadError, load};
+use crate::manifest::given::Files;
+use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::node::Node;
 use crate::manifest::{Catalog, Document, yaml};
 use crate::source::Source;
@@ -24,7 +25,19 @@ pub type Loaded = Result<Case, Report>;
 /// # Errors
 /// [`LoadError`] for the first path that cannot be read, and for a folder without YAML files.
 pub fn load_cases<P: AsRef<Path>>(paths: &[P], limits: &EngineLimits) -> Result<Vec<Loaded>, LoadError> {
-    let (files, unreadable) = load(paths, limits)?;
+    cases_among(&Files::System, paths, limits)
+}
+
+/// The same among files that need not lie on a disk.
+///
+/// # Errors
+/// As [`load_cases`].
+pub fn cases_among<P: AsRef<Path>>(
+    files: &Files,
+    paths: &[P],
+    limits: &EngineLimits,
+) -> Result<Vec<Loaded>, LoadError> {
+    let (files, unreadable) = files.load(paths, limits)?;
     let unreadable = unreadable.into_iter().map(|finding| {
         let source = finding.place.source.clone();
         Err(broken(&source, vec![finding]))
@@ -67,11 +80,15 @@ impl Case {
         paths.iter().map(|path| folder.join(&*path.text)).collect()
     }
 
-    /// Its manifests, linked, with the findings about them.
+    /// Its manifests, linked, with the findings about them. Those that it names are read from these files.
     ///
     /// # Errors
     /// [`LoadError`] for a file or folder that cannot be read.
-    pub fn catalog(&self, limits: &EngineLimits) -> Result<(Catalog, Vec<Diagnostic>), LoadError> {
+    pub fn catalog(
+        &self,
+        files: &Files,
+        limits: &EngineLimits,
+    ) -> Result<(Catalog, Vec<Diagnostic>), LoadError> {
         match &self.manifests {
             Manifests::Inline(nodes) => {
                 let mut findings = Vec::new();
@@ -90,7 +107,7 @@ impl Case {
                 Ok((catalog, findings))
             }
             Manifests::Files { .. } => {
-                let (files, mut findings) = load(&self.manifest_paths(), limits)?;
+                let (files, mut findings) = files.load(&self.manifest_paths(), limits)?;
                 let (catalog, more) = Catalog::parse(&files, limits);
                 findings.extend(more);
                 Ok((catalog, findings))

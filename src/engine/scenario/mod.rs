@@ -71,7 +71,7 @@ pub use case::{Aspect, Case, TestedStep};
 pub use counted::CountedAmount;
 pub use environment::Environment;
 pub use expect::{Found, Mismatch};
-pub use load::{Loaded, load_cases};
+pub use load::{Loaded, cases_among, load_cases};
 pub use messages::NO_ANSWER;
 pub use past::StateEntry;
 pub use read::{SCOPES, read};

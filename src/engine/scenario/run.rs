@@ -22,6 +22,7 @@ use crate::engine::{Door, Engine};
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::agent::Agent;
+use crate::manifest::given::Files;
 use crate::manifest::launch::Launch;
 use crate::manifest::load::LoadError;
 use crate::manifest::mode::Mode;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 #[derive(Debug, Default)]
 pub struct Runner {
     limits: EngineLimits,
+    files: Files,
     compiled: HashMap<(Vec<PathBuf>, Mode), Rc<Compiled>>,
 }
 
@@ -71,10 +73,16 @@ impl From<Diagnostic> for Broken {
 }
 
 impl Runner {
-    /// A runner under these bounds.
+    /// A runner under these bounds, which reads the manifests that cases name from the disk.
     #[must_use]
     pub fn new(limits: EngineLimits) -> Self {
-        Self { limits, compiled: HashMap::new() }
+        Self::among(Files::System, limits)
+    }
+
+    /// The same for cases whose manifests are among these files.
+    #[must_use]
+    pub fn among(files: Files, limits: EngineLimits) -> Self {
+        Self { limits, files, compiled: HashMap::new() }
     }
 
     /// Runs a case.
@@ -136,7 +144,7 @@ impl Runner {
         if let Some(known) = self.compiled.get(&key).filter(|_| !key.0.is_empty()) {
             return Ok(known.clone());
         }
-        let (catalog, mut findings) = case.catalog(&self.limits)?;
+        let (catalog, mut findings) = case.catalog(&self.files, &self.limits)?;
         // manifests in files are those that are served, and are judged as there; a case that brings its own along is about
         // what the specification says of them, which calls valid what no server takes
         let door = if key.0.is_empty() { Door::Lenient } else { Door::Strict };

@@ -7,7 +7,7 @@ use super::asking::Obstacle;
 use super::messages;
 use axum::body::Bytes;
 use axum::http::uri::Scheme;
-use axum::http::{HeaderMap, HeaderName, Method, Request, Response, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use celador_server::ClientError;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
@@ -122,7 +122,7 @@ pub(crate) async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, Obstacle
 }
 
 /// Headers that pass from one side to the other.
-pub(crate) fn passed(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &axum::http::HeaderValue)> {
+pub(crate) fn passed(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
     let is_own = |name: &HeaderName| OWN.contains(name) || name.as_str().starts_with("x-celador-");
     headers.iter().filter(move |(name, _)| !is_own(name) && name.as_str() != "keep-alive")
 }

@@ -41,6 +41,23 @@ from celador._celador import (
 from celador._errors import CeladorError, Denied, InternalError, LoadError, MisuseError, StoreError
 from celador._guard import Call, current_task, guard
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from celador._types import (
+        CallReport,
+        CallRequest,
+        Json,
+        Kind,
+        Person,
+        ReviewState,
+        Scope,
+        Source,
+        Status,
+        Tool,
+        User,
+        Verdict,
+    )
+
 __all__ = [
     "Agent",
     "Call",

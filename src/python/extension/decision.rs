@@ -13,30 +13,31 @@ use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+use std::sync::Arc;
 
 /// The answer to one operation.
 #[pyclass(frozen, module = "celador")]
 pub(crate) struct Decision {
     pub(crate) decided: Decided,
     /// Whose reviews are asked for.
-    task: Task,
+    task: Arc<Task>,
 }
 
 impl Decision {
-    pub(crate) fn new(decided: Decided, task: &Task) -> Self {
+    pub(crate) fn new(decided: Decided, task: &Arc<Task>) -> Self {
         Self { decided, task: task.clone() }
     }
 }
 
 /// Decisions, each as a value of Python.
-fn decisions<'py>(py: Python<'py>, all: &[Decided], task: &Task) -> PyResult<Bound<'py, PyTuple>> {
+fn decisions<'py>(py: Python<'py>, all: &[Decided], task: &Arc<Task>) -> PyResult<Bound<'py, PyTuple>> {
     let all = all.iter().map(|decided| Py::new(py, Decision::new(decided.clone(), task)));
     PyTuple::new(py, all.collect::<PyResult<Vec<_>>>()?)
 }
 
-fn tuple<'py, T: PyClass>(py: Python<'py>, all: impl Iterator<Item = T>) -> PyResult<Bound<'py, PyTuple>>
+fn tuple<'py, T>(py: Python<'py>, all: impl Iterator<Item = T>) -> PyResult<Bound<'py, PyTuple>>
 where
-    T: Into<PyClassInitializer<T>>,
+    T: PyClass + Into<PyClassInitializer<T>>,
 {
     PyTuple::new(py, all.map(|one| Py::new(py, one)).collect::<PyResult<Vec<_>>>()?)
 }
@@ -134,7 +135,7 @@ impl Decision {
         }
         let reviews = long_door(py, || self.task.reviews(&ReviewFilter::default()))?;
         let review = reviews.into_iter().find(|review| review.question == question);
-        Ok(review.map(|review| Review::new(review, self.task.clone())))
+        Ok(review.map(|review| Review::new(review, Task::clone(&self.task))))
     }
 
     #[getter]
@@ -250,11 +251,11 @@ impl Decision {
 #[pyclass(frozen, module = "celador")]
 pub(crate) struct Turn {
     came: Several,
-    task: Task,
+    task: Arc<Task>,
 }
 
 impl Turn {
-    pub(crate) fn new(came: Several, task: &Task) -> Self {
+    pub(crate) fn new(came: Several, task: &Arc<Task>) -> Self {
         Self { came, task: task.clone() }
     }
 }
@@ -290,11 +291,11 @@ impl Turn {
 #[pyclass(frozen, module = "celador")]
 pub(crate) struct Results {
     came: Several,
-    task: Task,
+    task: Arc<Task>,
 }
 
 impl Results {
-    pub(crate) fn new(came: Several, task: &Task) -> Self {
+    pub(crate) fn new(came: Several, task: &Arc<Task>) -> Self {
         Self { came, task: task.clone() }
     }
 }

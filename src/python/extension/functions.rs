@@ -101,7 +101,7 @@ fn evaluate<'py>(
 #[pyfunction]
 fn restore(py: Python<'_>, policies: &Bound<'_, Policies>, saved: &str) -> PyResult<Task> {
     let policies = &policies.get().0;
-    long_door(py, || policies.restore(saved)).map(Task)
+    long_door(py, || policies.restore(saved)).map(Task::from)
 }
 
 /// The command, with the arguments of the process unless others are given.

@@ -80,7 +80,7 @@ impl Agent {
             parent,
             place: wishes::place(store, server, token)?,
         };
-        long_door(py, || self.0.task(wish)).map(Task)
+        long_door(py, || self.0.task(wish)).map(Task::from)
     }
 
     #[pyo3(signature = (*, state="open", reviewer=None))]

@@ -12,17 +12,24 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// One running task.
 #[pyclass(frozen, module = "celador")]
-pub(crate) struct Task(pub(crate) Kept);
+pub(crate) struct Task(pub(crate) Arc<Kept>);
 
 static GUARD: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
 
 /// The part of the package that runs tools itself, and is written in Python.
 fn guard_module(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
     Ok(GUARD.get_or_try_init(py, || py.import("celador._guard").map(Bound::unbind))?.bind(py))
+}
+
+impl From<Kept> for Task {
+    fn from(task: Kept) -> Self {
+        Self(Arc::new(task))
+    }
 }
 
 impl Task {
@@ -278,7 +285,7 @@ impl Task {
         let state = door(py, || wishes::review_state(state))?;
         let filter = ReviewFilter { state, ..ReviewFilter::default() };
         let reviews = long_door(py, || self.0.reviews(&filter))?;
-        Ok(reviews.into_iter().map(|review| Review::new(review, self.0.clone())).collect())
+        Ok(reviews.into_iter().map(|review| Review::new(review, Kept::clone(&self.0))).collect())
     }
 
     fn offers<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -1,6 +1,7 @@
 //! What the document says of each operation that its route does not say: words, the query, the types of body and answers.
 
 use super::schemas::{Of, members_of, of};
+use crate::hooks::{Event as HookEvent, HookAnswer, HookQuery};
 use crate::manifests::Status;
 use crate::operations::agent_context_routes::KeyQuery;
 use crate::operations::counter_routes::{Counted, Counters, CountersQuery, ResetCounter};
@@ -31,7 +32,7 @@ use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
 
 /// The groups of operations.
-pub(super) const TAGS: [(&str, &str); 9] = [
+pub(super) const TAGS: [(&str, &str); 10] = [
     ("tasks", "Tasks of the caller"),
     ("steps", "Steps of a task"),
     ("expressions", "Expressions and templates that are tried out"),
@@ -39,6 +40,7 @@ pub(super) const TAGS: [(&str, &str); 9] = [
     ("manifests", "The manifests that are served"),
     ("switches", "Agents, tools and users that an operator stops"),
     ("counters", "Amounts that count across tasks"),
+    ("hooks", "Hooks of agents that people run"),
     ("protocols", "Contexts of conversations"),
     ("operation", "For those who run the server"),
 ];
@@ -83,6 +85,7 @@ pub(super) fn operations() -> Vec<Operation> {
     let switches = |id, summary| operation("switches", id, summary);
     let counters = |id, summary| operation("counters", id, summary);
     let manifests = |id, summary| operation("manifests", id, summary);
+    let hooks = |id, summary| operation("hooks", id, summary);
     let protocols = |id, summary| operation("protocols", id, summary);
     let operated = |id, summary| operation("operation", id, summary);
     vec![
@@ -202,6 +205,12 @@ pub(super) fn operations() -> Vec<Operation> {
             .takes::<ResetCounter>()
             .gives::<Counted>("The counter as it is now.")
             .also(&[404]),
+        hooks("claudeCodeHook", "Something happens in a session of Claude Code")
+            .notes("The answer is that of a hook. The session is a task, which begins with its first event. Where nothing can be decided the answer refuses, with status 200, as Claude Code goes on after any other; with `fail=open` it is a problem.")
+            .asks::<HookQuery>()
+            .takes::<HookEvent>()
+            .gives::<HookAnswer>("The answer to the event.")
+            .also(&[404, 409, 410, 422]),
         manifests("readManifests", "Read which manifests are served").gives::<Status>("The manifests."),
         manifests("reloadManifests", "Load the manifests anew").gives::<Status>("They are served.").also(&[422]),
         protocols("readAgentContext", "Read which context and task an Aletheia agent is in")

@@ -92,7 +92,7 @@ mod tests {
                 ),
             )?;
             let opened =
-                Manifests::open(&[folder.path().to_owned()], None, Mode::Enforce, limits.engine, now)?;
+                Manifests::open(&[folder.path().to_owned()], &[], None, Mode::Enforce, limits.engine, now)?;
             let served = opened.served();
             let user = User { id: "u".into(), email: None, ..User::default() };
             let task = served.engine.start(StartTask::new(prompt, "n", "a", user, now))?;

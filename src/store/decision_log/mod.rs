@@ -39,7 +39,7 @@ pub use chain::Flaw;
 pub use entry::{LogEntry, Stored};
 pub use error::LogError;
 pub use notice::Notice;
-pub use read::{Read, Recorded, read, read_back};
+pub use read::{Read, Recorded, read, read_as, read_back};
 pub use removal::Removal;
 pub use verify::{Intact, verify};
 pub use writer::{DecisionLog, LogSettings, SyncMode};

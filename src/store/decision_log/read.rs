@@ -9,6 +9,7 @@ use super::error::{LogError, failed};
 use super::folder::{LogFile, files};
 use super::{Digest, Flaw};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
@@ -96,10 +97,18 @@ pub struct Recorded {
 ///
 /// # Cost
 /// Linear in the log.
-pub fn read(
+pub fn read(folder: &Path, may_grow: bool, each: impl FnMut(Recorded, Digest)) -> Result<Read, VerifyError> {
+    read_as(folder, may_grow, each)
+}
+
+/// The same for who reads something else of each line than [`Recorded`].
+///
+/// # Errors
+/// As [`read`]; a line that is none of these is not an entry.
+pub fn read_as<L: DeserializeOwned>(
     folder: &Path,
     may_grow: bool,
-    mut each: impl FnMut(Recorded, Digest),
+    mut each: impl FnMut(L, Digest),
 ) -> Result<Read, VerifyError> {
     let unreadable = |path: &Path| {
         let path = path.to_owned();

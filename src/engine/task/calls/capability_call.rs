@@ -4,6 +4,7 @@
 //! the next step of the task (REC-17), and before the steps of `after`. The `capability` turn comes when a result,
 //! an error or a block message goes to the model (CTX-25).
 
+use super::unruled::as_it_came;
 use crate::cel::{Json, Timestamp};
 use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
 use crate::counter::HoldEnd;
@@ -14,8 +15,8 @@ use crate::task::messages;
 use crate::task::size;
 use crate::task::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Enforced, Extent,
-    Finding, Hidden, KnownCall, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Sender,
-    Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
+    Finding, Hidden, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage,
+    Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
 };
 
 impl Task {
@@ -93,6 +94,11 @@ impl Task {
         self.end = end;
         self.revoke(&operation, moment);
         self.keep_what_fits(&operation.course.recorded);
+    }
+
+    /// The calls of the model that were let through and have no result yet, in the order in which they were.
+    pub fn open_calls(&self) -> impl Iterator<Item = &CallId> {
+        self.open.iter().filter(|open| !open.is_invoked).map(|open| &open.id)
     }
 
     /// The key of the function of a call that was let through and has no result yet.
@@ -249,30 +255,6 @@ impl Task {
             return self.switch_off(operation, switch, moment).into();
         }
         self.advance_under(&policy, operation, moment)
-    }
-
-    /// Lets a call by of a function that the agent does not have, of a task that is only observed. No rule is about it, and it has no
-    /// entry on record.
-    fn let_unruled_by(&mut self, call: &Call, id: CallId, enforced: Enforced) -> Decision {
-        let decision = self.unruled(call, id.clone(), Some(enforced));
-        self.close_unless_open(Some(&id), &decision);
-        decision
-    }
-
-    /// The decision on such a call.
-    pub(in crate::task) fn unruled(&self, call: &Call, id: CallId, enforced: Option<Enforced>) -> Decision {
-        let (value, enforced) = (Some(call.arguments.clone()), enforced.map(Box::new));
-        Decision { value, call: Some(id), enforced, ..Decision::new(Verdict::Allow) }
-    }
-
-    /// Whether a call was let through although the agent does not have its function.
-    pub(in crate::task) fn is_unruled(&self, call: &CallId) -> bool {
-        self.policy.observes() && self.known.get(call).is_some_and(KnownCall::was_let_by_unseen)
-    }
-
-    /// The result of such a call, which the model receives as it is.
-    fn pass_on(result: CallResult) -> Decision {
-        Decision { value: Some(result.output), ..Decision::new(Verdict::Allow) }
     }
 
     /// A function that the model may call, with its position.
@@ -539,18 +521,4 @@ impl Task {
             }
         }
     }
-}
-
-/// The arguments that the model gave, whatever is wrong with them, of a call that is only observed. What bindings supply and what
-/// defaults stand in for is of the tool itself, and the call could not run without it.
-fn as_it_came(function: &AgentFunction, resolution: Resolution, given: &Json) -> Resolution {
-    let Resolution { arguments, .. } = &resolution;
-    let is_bound = |name: &str| function.bindings.iter().any(|binding| *binding.name == *name);
-    let is_lost = |name: &str| arguments.root().get(name).is_none() && !is_bound(name);
-    if !given.root().entries().any(|(name, _)| is_lost(name)) {
-        return resolution;
-    }
-    let came = given.root().entries().filter(|(name, _)| is_lost(name));
-    let all = arguments.root().entries().chain(came).map(|(name, value)| (name, value.to_json()));
-    Resolution { arguments: Json::object(all), ..resolution }
 }

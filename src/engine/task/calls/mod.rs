@@ -1,5 +1,5 @@
 //! Calls of functions: the ids by which callers know them, the turns in which they come, their steps, what they may operate on, how
-//! they are handed to another agent, and how they are taken back.
+//! they are handed to another agent, and how they are taken back; and what becomes of those that nobody stops.
 
 pub(super) mod allowed;
 mod call_id;
@@ -8,6 +8,7 @@ mod counting;
 mod delegation;
 mod script;
 pub(super) mod turn;
+mod unruled;
 mod withdrawal;
 
 pub(super) use delegation::all_labels;

@@ -1,0 +1,199 @@
+//! `celador hook claude-code`: one event of Claude Code on standard input, the answer of its hook on standard output.
+//!
+//! In: the event, and who decides: the manifests that are named, with the tasks of sessions in a store, or a server. Out: the JSON that
+//! Claude Code reads, and 0. The request is the same in both cases (`POST /hooks/claude-code`), so the answer is. Where nothing can be
+//! decided the answer refuses; where not even that can be said the code is 2, which Claude Code takes for a refusal, too.
+
+use super::super::files::encoded;
+use super::super::{ExitCode, Failure, Screen, messages};
+use celador_server::{
+    Client, ClientReply, InProcess, Parts, ServerLimits, Settings, hook_refusal, system_clock,
+};
+use celador_store::{Database, Location};
+use clap::Args;
+use std::fmt::Write as _;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+/// Answer an event of a hook of Claude Code
+///
+/// Reads the event on standard input and writes the answer of the hook. `celador hook install` writes hooks that call it.
+#[derive(Args)]
+#[command(after_long_help = "\
+Exit codes: 0 with an answer, 2 where there is none and the event is to go no further, 1 where it goes on (`--fail open`).")]
+pub(crate) struct Arguments {
+    /// Manifest files, and folders to search for them
+    #[arg(value_name = "MANIFESTS", default_value = "policies")]
+    manifests: Vec<PathBuf>,
+
+    /// Where the tasks of sessions are kept: `file:PATH` or `postgres://…`; `CELADOR_STORE`, or `celador.db` in the data folder if not said
+    #[arg(long, value_name = "STORE")]
+    store: Option<String>,
+
+    /// The folder of the store
+    #[arg(long, value_name = "FOLDER", default_value = "celador-data")]
+    data: PathBuf,
+
+    /// Ask this server in the place of manifests and a store
+    #[arg(long, value_name = "URL")]
+    server: Option<String>,
+
+    /// A file with the token for it; `CELADOR_TOKEN` if not said
+    #[arg(long, value_name = "FILE", requires = "server")]
+    token_file: Option<PathBuf>,
+
+    /// Stop nothing: let each event by, and tell in the store what would have come of it
+    #[arg(long, conflicts_with = "server")]
+    observe: bool,
+
+    #[command(flatten)]
+    how: How,
+}
+
+/// How events are answered: what stands in the address of the request.
+#[derive(Args)]
+pub(super) struct How {
+    /// The agent whose rules hold; the default agent of the namespace `claude-code` if not said
+    #[arg(long, value_name = "NAMESPACE/NAME")]
+    pub(super) agent: Option<String>,
+
+    /// The user for whom sessions run; the user of the system if not said
+    #[arg(long, value_name = "ID")]
+    pub(super) user: Option<String>,
+
+    /// Whom reviews are for: `ask` passes them on to whoever sits before Claude Code, `wait` waits until their reviewers have answered
+    #[arg(long, value_name = "WHOM", value_parser = ["ask", "wait"], default_value = "ask")]
+    pub(super) reviews: String,
+
+    /// How long a review is waited for, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 50)]
+    pub(super) review_wait: u64,
+
+    /// Let calls that are allowed run without Claude Code asking its user; without it, its own rules of permission go on
+    #[arg(long)]
+    pub(super) grant: bool,
+
+    /// What happens to an event about which nothing can be decided: it goes no further, or it goes on
+    #[arg(long, value_name = "HOW", value_parser = ["closed", "open"], default_value = "closed")]
+    pub(super) fail: String,
+}
+
+impl How {
+    /// The path of the request.
+    pub(super) fn path(&self) -> String {
+        let mut path = format!(
+            "/hooks/claude-code?reviews={}&review_ms={}&grant={}&fail={}",
+            self.reviews,
+            self.review_wait.saturating_mul(1_000),
+            self.grant,
+            self.fail
+        );
+        let own = || ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
+        for (name, value) in [("agent", self.agent.clone()), ("user", self.user.clone().or_else(own))] {
+            if let Some(value) = value {
+                // writing to a text cannot fail
+                let _ = write!(path, "&{name}={}", encoded(&value));
+            }
+        }
+        path
+    }
+}
+
+/// Why there is no answer, in words.
+type Why = String;
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let limits = ServerLimits::default();
+        let event = match event(limits.max_body_bytes) {
+            Ok(event) => event,
+            Err(why) => return Ok(self.unanswered(&why, screen)),
+        };
+        match self.answer(&event, limits) {
+            Ok(answer) => {
+                screen.bytes(&answer)?;
+                screen.text("\n")?;
+                Ok(ExitCode::Yes)
+            }
+            Err(why) if self.is_open() => Ok(self.unanswered(&why, screen)),
+            Err(why) => {
+                screen.error(&why);
+                screen.bytes(&hook_refusal(&event, &why))?;
+                screen.text("\n")?;
+                Ok(ExitCode::Yes)
+            }
+        }
+    }
+
+    fn is_open(&self) -> bool {
+        self.how.fail == "open"
+    }
+
+    fn unanswered(&self, why: &str, screen: &mut Screen) -> ExitCode {
+        screen.error(why);
+        if self.is_open() { ExitCode::Unusable } else { ExitCode::No }
+    }
+
+    fn answer(&self, event: &[u8], limits: ServerLimits) -> Result<Vec<u8>, Why> {
+        let path = self.how.path();
+        let reply = match &self.server {
+            Some(server) => {
+                let token = self.token()?;
+                let client = Client::new(server, token.as_deref()).map_err(|error| error.to_string())?;
+                client.send("POST", &path, Some(event)).map_err(|error| error.to_string())?
+            }
+            None => {
+                let desk = self.desk(limits)?;
+                desk.send("POST", &path, &[], Some(event)).map_err(|error| error.to_string())?
+            }
+        };
+        let ClientReply { status, body } = reply;
+        if status == 200 {
+            return Ok(body);
+        }
+        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let said = ["detail", "title"].iter().find_map(|name| problem.get(name)?.as_str());
+        Err(said.map_or_else(|| messages::no_answer_of_a_server(status), str::to_owned))
+    }
+
+    fn token(&self) -> Result<Option<String>, Why> {
+        match &self.token_file {
+            Some(path) => {
+                let text = std::fs::read_to_string(path);
+                let text = text.map_err(|error| messages::cannot_read(path, &error))?;
+                Ok(Some(text.trim().to_owned()))
+            }
+            None => Ok(std::env::var("CELADOR_TOKEN").ok().filter(|token| !token.is_empty())),
+        }
+    }
+
+    /// The server of this process, over the store that the hooks of a session share.
+    fn desk(&self, mut limits: ServerLimits) -> Result<InProcess, Why> {
+        // a review is waited for within one request, of which a fifth is for all else
+        let waits_ms = self.how.review_wait.saturating_mul(1_250);
+        limits.max_request_ms = limits.max_request_ms.max(waits_ms);
+        let own = || std::env::var("CELADOR_STORE").ok().filter(|store| !store.is_empty());
+        let location = match self.store.clone().or_else(own) {
+            Some(store) => Location::parse(store.strip_prefix("file:").unwrap_or(&store)),
+            None => Location::File(self.data.join("celador.db")),
+        };
+        if let Location::File(path) = &location {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            std::fs::create_dir_all(folder).map_err(|error| messages::cannot_create(folder, &error))?;
+        }
+        let settings = Settings { observe: self.observe, limits, ..Settings::new(self.manifests.clone()) };
+        let clock = system_clock().map_err(|error| error.to_string())?;
+        let database =
+            Database::open(&location, &settings.limits.store).map_err(|error| error.to_string())?;
+        InProcess::open(settings, Parts { clock, database, log: None }).map_err(|error| error.to_string())
+    }
+}
+
+/// The event on standard input, within the bound of a body.
+fn event(most: usize) -> Result<Vec<u8>, Why> {
+    let mut event = Vec::new();
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    let read = io::stdin().lock().take(limit).read_to_end(&mut event);
+    read.map_err(|error| messages::cannot_read(Path::new("-"), &error))?;
+    if event.len() > most { Err(messages::too_large(Path::new("-"), most)) } else { Ok(event) }
+}

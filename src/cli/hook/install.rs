@@ -1,0 +1,201 @@
+//! `celador hook install` and `uninstall`: the hooks of Celador in a file of settings of Claude Code.
+//!
+//! In: the file, and what the hooks are to call. Out: the file with the hooks, or without them. It is written beside and put in its place as
+//! a whole, so that nobody ever reads half of it; a file that is no JSON object is left alone.
+
+use super::super::{ExitCode, Failure, Screen, messages};
+use super::claude_code::How;
+use super::settings;
+use clap::Args;
+use serde::Serialize as _;
+use serde_json::ser::PrettyFormatter;
+use serde_json::{Serializer, Value, json};
+use std::fs;
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+/// Write the hooks into a file of settings of Claude Code
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  celador hook install policies                              for this project: .claude/settings.json
+  celador hook install policies --observe --dry-run          what it would write
+  celador hook install --server http://127.0.0.1:8717        events go to a server, by way of the command
+  celador hook install --http http://127.0.0.1:8717          Claude Code itself sends them")]
+pub(crate) struct Install {
+    /// Manifest files, and folders to search for them
+    #[arg(value_name = "MANIFESTS", default_value = "policies")]
+    manifests: Vec<PathBuf>,
+
+    /// The folder of the store
+    #[arg(long, value_name = "FOLDER", default_value = "celador-data")]
+    data: PathBuf,
+
+    /// Ask this server in the place of manifests and a store
+    #[arg(long, value_name = "URL", conflicts_with = "http")]
+    server: Option<String>,
+
+    /// Have Claude Code send events to this server itself
+    #[arg(long, value_name = "URL")]
+    http: Option<String>,
+
+    /// Stop nothing: let each event by, and tell in the store what would have come of it
+    #[arg(long, conflicts_with_all = ["server", "http"])]
+    observe: bool,
+
+    #[command(flatten)]
+    how: How,
+
+    #[command(flatten)]
+    file: SettingsFile,
+}
+
+/// Take the hooks out of a file of settings of Claude Code
+#[derive(Args)]
+pub(crate) struct Uninstall {
+    #[command(flatten)]
+    file: SettingsFile,
+}
+
+/// The file of settings.
+#[derive(Args)]
+struct SettingsFile {
+    /// The file
+    #[arg(long, value_name = "FILE", default_value = ".claude/settings.json")]
+    settings: PathBuf,
+
+    /// Show what the file would be, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// How much longer Claude Code waits for a hook than the hook waits for a review, in seconds.
+const SPARE_SECONDS: u64 = 10;
+
+impl Install {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let hook = self.hook()?;
+        self.file.change(screen, |settings| settings::install(settings, &hook))
+    }
+
+    /// What stands in the settings for each event.
+    fn hook(&self) -> Result<Value, Failure> {
+        let timeout = self.how.review_wait.saturating_add(SPARE_SECONDS);
+        let on_failure = if self.how.fail == "open" { "continue" } else { "block" };
+        if let Some(address) = &self.http {
+            let url = format!("{}{}", address.trim_end_matches('/'), self.how.path());
+            return Ok(json!({"type": "http", "url": url, "timeout": timeout, "onFailure": on_failure}));
+        }
+        let command = std::env::current_exe().map_err(|error| Failure::Unusable(error.to_string()))?;
+        let mut words: Vec<String> = vec!["hook".into(), "claude-code".into()];
+        match &self.server {
+            Some(server) => words.extend(["--server".to_owned(), server.clone()]),
+            None => {
+                for path in &self.manifests {
+                    words.push(absolute(path)?);
+                }
+                words.extend(["--data".to_owned(), absolute(&self.data)?]);
+            }
+        }
+        let said = [("--agent", &self.how.agent), ("--user", &self.how.user)];
+        for (name, value) in said {
+            words.extend(value.iter().flat_map(|value| [name.to_owned(), value.clone()]));
+        }
+        words.extend(["--reviews".to_owned(), self.how.reviews.clone()]);
+        words.extend(["--review-wait".to_owned(), self.how.review_wait.to_string()]);
+        words.extend(["--fail".to_owned(), self.how.fail.clone()]);
+        let flags = [("--grant", self.how.grant), ("--observe", self.observe)];
+        words.extend(flags.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (*name).to_owned()));
+        let command = command.display().to_string();
+        Ok(
+            json!({"type": "command", "command": command, "args": words, "timeout": timeout, "onFailure": on_failure}),
+        )
+    }
+}
+
+impl Uninstall {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        self.file.change(screen, settings::uninstall)
+    }
+}
+
+/// A path that means the same wherever the hook is called.
+fn absolute(path: &Path) -> Result<String, Failure> {
+    let path = std::path::absolute(path);
+    let path = path.map_err(|error| Failure::Unusable(error.to_string()))?;
+    path.to_str().map(str::to_owned).ok_or_else(|| Failure::Unusable(messages::not_utf8(&path)))
+}
+
+impl SettingsFile {
+    fn change(
+        &self,
+        screen: &mut Screen,
+        change: impl FnOnce(&mut Value) -> Result<(), &'static str>,
+    ) -> Result<ExitCode, Failure> {
+        let path = &self.settings;
+        let before = match fs::read_to_string(path) {
+            Ok(text) => Some(text),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => return Err(Failure::Unusable(messages::cannot_read(path, &error))),
+        };
+        let text = before.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}");
+        let mut settings: Value = serde_json::from_str(text)
+            .map_err(|error| Failure::Unusable(messages::no_settings(path, &error)))?;
+        change(&mut settings)
+            .map_err(|member| Failure::Unusable(messages::not_as_settings_are(path, member)))?;
+        let after = written(&settings, indent_of(text))?;
+        let is_same = serde_json::from_str::<Value>(text).is_ok_and(|before| before == settings);
+        if self.dry_run {
+            screen.text(&after)?;
+        } else if is_same {
+            screen.line(&messages::settings_as_they_are(path))?;
+        } else {
+            replace(path, &after)
+                .map_err(|error| Failure::Unusable(messages::cannot_create(path, &error)))?;
+            screen.line(&messages::settings_written(path))?;
+        }
+        Ok(ExitCode::Yes)
+    }
+}
+
+/// What the lines of a file are moved in by: two blanks, unless it has another way.
+fn indent_of(text: &str) -> &str {
+    let blanks = text.lines().filter_map(|line| {
+        let rest = line.trim_start_matches([' ', '\t']);
+        line.strip_suffix(rest).filter(|indent| !indent.is_empty() && !rest.is_empty())
+    });
+    blanks.min_by_key(|indent| indent.len()).unwrap_or("  ")
+}
+
+fn written(settings: &Value, indent: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let formatter = PrettyFormatter::with_indent(indent.as_bytes());
+    let written = settings.serialize(&mut Serializer::with_formatter(&mut bytes, formatter));
+    written.map_err(|error| Failure::Unusable(error.to_string()))?;
+    bytes.push(b'\n');
+    String::from_utf8(bytes).map_err(|error| Failure::Unusable(error.to_string()))
+}
+
+/// Puts a file in the place of another, or where none was, as a whole. A link goes on leading to it, and its rights stay.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let beside = folder.join(format!(".celador-settings-{}", std::process::id()));
+    let written = write_beside(&beside, &path, text).and_then(|()| fs::rename(&beside, &path));
+    written.inspect_err(|_| {
+        // what is left beside is of no use
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// Writes what is to stand in the place of a file, with the rights that the file has if it is there.
+fn write_beside(beside: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut file = fs::File::create(beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    if path.exists() {
+        fs::set_permissions(beside, fs::metadata(path)?.permissions())?;
+    }
+    Ok(())
+}

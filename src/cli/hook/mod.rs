@@ -1,0 +1,38 @@
+//! `celador hook`: rules for agents whose code nobody changes, by the hooks that they call.
+//!
+//! | file | what |
+//! |---|---|
+//! | `claude_code` | answers one event of Claude Code, in this process or by a server |
+//! | `install` | writes the hooks into a file of settings, and takes them out |
+//! | `settings` | a file of settings as it is, with and without the hooks |
+
+mod claude_code;
+mod install;
+mod settings;
+
+use super::{ExitCode, Failure, Screen};
+use clap::{Args, Subcommand};
+
+/// Hold an agent that calls hooks to policies
+#[derive(Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    ClaudeCode(Box<claude_code::Arguments>),
+    Install(Box<install::Install>),
+    Uninstall(install::Uninstall),
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        match self.action {
+            Action::ClaudeCode(event) => event.run(screen),
+            Action::Install(install) => install.run(screen),
+            Action::Uninstall(uninstall) => uninstall.run(screen),
+        }
+    }
+}

@@ -1,0 +1,21 @@
+/** What whoever guards an agent may choose. */
+
+import type { Allowed, AnyTask, Awaitable, Person } from "@celador/api";
+
+export interface GuardOptions {
+  /**
+   * Who answers approval requests of the AI SDK. Without it that is the user of the task, and an approval counts where the policy asks
+   * them; `runtime` passes every answer on as the word of this program, for applications that show requests to the right people only.
+   */
+  readonly answers?: Person | "runtime";
+  /** What streamed text does until the guardrails have seen all of it: it is held, or it passes and an error ends it. */
+  readonly streamed?: "held" | "passed";
+  /** Sees to the obligations and credentials of a call; without it calls that have some are refused. */
+  readonly fulfil?: (allowed: Allowed) => Awaitable<void>;
+}
+
+/** A task and the choices about it. */
+export interface Guarded {
+  readonly task: AnyTask;
+  readonly options: GuardOptions;
+}

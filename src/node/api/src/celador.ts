@@ -1,0 +1,106 @@
+/** What a package offers, over its way to the engine. */
+
+import { type AgentOf, type Elsewhere, type LaterAgent, type LaterPolicies, type Loaded, type Policies, PoliciesHere, type Tool, agentHere, plain } from "./agent.js";
+import type { Agent } from "./agent.js";
+import type { Diagnostic } from "./errors.js";
+import type { Json, JsonObject } from "./json.js";
+import { type Awaitable, Desk, type Place, type Port, then } from "./port.js";
+import { type Begun, type Task, TaskHere } from "./task.js";
+
+/** A file, or a folder to be searched; or a text under a name. Where there are no files, texts alone. */
+export type Source = string | { readonly name: string; readonly text: string };
+
+/** What a case came to. */
+export interface CaseResult {
+  readonly name: string;
+  readonly about: string;
+  readonly file: string;
+  readonly passed: boolean;
+  /** What was expected and what came. */
+  readonly failure?: string;
+}
+
+export interface TestReport {
+  readonly results: readonly CaseResult[];
+  readonly passed: number;
+  readonly failed: number;
+}
+
+/** Whether nothing is stopped: each operation goes on, and its decision says in `enforced` what would have come of it. */
+export interface Observing {
+  readonly observe?: boolean;
+}
+
+export interface Celador {
+  /** Loads manifests and policies. Throws `LoadError` for an error, and for a warning that may lose a rule. */
+  load(sources: Source | readonly Source[], options?: Observing & { readonly store?: undefined; readonly server?: undefined }): Policies;
+  /** The same with tasks that are kept elsewhere. A server has manifests of its own: give it no sources. */
+  load(sources: Source | readonly Source[], options: Observing & Elsewhere): Promise<LaterPolicies>;
+  /** An agent with these tools and no manifest of its own: what its calls may do, the policies say. */
+  agentFor(
+    tools: readonly Tool[],
+    policies: Source | readonly Source[],
+    options?: Observing & { readonly name?: string; readonly store?: undefined; readonly server?: undefined },
+  ): Agent;
+  agentFor(
+    tools: readonly Tool[],
+    policies: Source | readonly Source[],
+    options: Observing & Elsewhere & { readonly name?: string },
+  ): Promise<LaterAgent>;
+  /** Every problem of manifests and policies. None is an exception; a path that cannot be read is `LoadError`. */
+  check(sources: Source | readonly Source[]): readonly Diagnostic[];
+  /** Runs case files. Texts have the names under which cases name their manifests; `below` says which of them are cases. */
+  test(sources: Source | readonly Source[], options?: { readonly below?: readonly string[] }): TestReport;
+  /** Evaluates an expression of the language with these variables. */
+  evaluate(expression: string, variables?: JsonObject): Json;
+  /** Goes on with a task in memory that `Task.save` has written, in this process or another. */
+  restore(policies: Policies, saved: string): Task;
+}
+
+/** The functions of a package, over a port. */
+export function celador(port: Port): Celador {
+  const desk = new Desk(port);
+  const functions = {
+    load(sources: Source | readonly Source[], options: Observing & Partial<Elsewhere> = {}): Awaitable<PoliciesHere> {
+      const { observe = false, ...where } = options;
+      const later = where.store !== undefined || where.server !== undefined;
+      const loaded = desk.ask<Loaded>("load", 0, { sources: list(sources), observe, where }, later);
+      return then(loaded, (loaded) => new PoliciesHere(desk, loaded));
+    },
+    agentFor(
+      tools: readonly Tool[],
+      policies: Source | readonly Source[],
+      options: Observing & Partial<Elsewhere> & { name?: string } = {},
+    ): Awaitable<AgentOf<boolean>> {
+      const { name, observe = false, ...where } = options;
+      const body = { tools: tools.map(plain), policies: list(policies), ...(name === undefined ? {} : { name }), observe, where };
+      const later = where.store !== undefined || where.server !== undefined;
+      const found = desk.ask<{ handle: number; name: string; place: Place }>("agent_for", 0, body, later);
+      return then(found, (found) => agentHere(desk, found));
+    },
+    check(sources: Source | readonly Source[]): readonly Diagnostic[] {
+      return desk.now<{ diagnostics: Diagnostic[] }>("check", 0, { sources: list(sources) }).diagnostics;
+    },
+    test(sources: Source | readonly Source[], { below = [] }: { below?: readonly string[] } = {}): TestReport {
+      const body = { sources: list(sources), below };
+      const { results } = desk.now<{ results: (Omit<CaseResult, "passed" | "failure"> & { failure: string | null })[] }>("test", 0, body);
+      const told = results.map(({ failure, ...result }) =>
+        failure === null ? { ...result, passed: true } : { ...result, passed: false, failure },
+      );
+      const passed = told.filter((result) => result.passed).length;
+      return { results: told, passed, failed: told.length - passed };
+    },
+    evaluate(expression: string, variables: JsonObject = {}): Json {
+      return desk.now<{ value: Json }>("evaluate_alone", 0, { expression, variables }).value;
+    },
+    restore(policies: Policies, saved: string): Task {
+      const { handle } = policies as unknown as PoliciesHere;
+      return new TaskHere(desk, desk.now<Begun>("restore", handle, { saved })) as unknown as Task;
+    },
+  };
+  return functions as unknown as Celador;
+}
+
+function list(sources: Source | readonly Source[]): readonly Source[] {
+  return Array.isArray(sources) ? (sources as readonly Source[]) : [sources as Source];
+}

@@ -1,0 +1,5 @@
+//! Links an addon of Node.
+
+fn main() {
+    napi_build::setup();
+}

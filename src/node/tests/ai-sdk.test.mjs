@@ -1,0 +1,143 @@
+// The AI SDK through the scenarios, with its own scripted model: at once and streamed, and with a new process between question and answer.
+import { guard } from "@celador/ai-sdk";
+import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
+import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Shop, agentOf, compare, drive, outcome, scenarios } from "./desk.mjs";
+
+const USAGE = {
+  inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
+  outputTokens: { total: 5, text: 5, reasoning: 0 },
+};
+
+/** A model that answers with one turn of the script after the other; the turn follows from the messages, so a new process goes on. */
+function scripted({ script }, came) {
+  const turn = ({ prompt }) => {
+    came.turns += 1;
+    came.prompts += JSON.stringify(prompt);
+    const { text, calls = [] } = script[prompt.filter(({ role }) => role === "assistant").length];
+    const content = calls.map(({ id, function: toolName, arguments: args }) => ({
+      type: "tool-call",
+      toolCallId: id,
+      toolName,
+      input: JSON.stringify(args),
+    }));
+    if (text !== undefined) content.unshift({ type: "text", text });
+    return { content, finishReason: { unified: calls.length > 0 ? "tool-calls" : "stop", raw: undefined }, usage: USAGE, warnings: [] };
+  };
+  return new MockLanguageModelV3({
+    doGenerate: async (options) => turn(options),
+    doStream: async (options) => {
+      const { content, finishReason, usage } = turn(options);
+      const chunks = content.flatMap((part) =>
+        part.type !== "text"
+          ? [part]
+          : [
+              { type: "text-start", id: "1" },
+              ...part.text.split(" ").map((word, at) => ({ type: "text-delta", id: "1", delta: at === 0 ? word : ` ${word}` })),
+              { type: "text-end", id: "1" },
+            ],
+      );
+      return { stream: simulateReadableStream({ chunks: [{ type: "stream-start", warnings: [] }, ...chunks, { type: "finish", finishReason, usage }] }) };
+    },
+  });
+}
+
+function toolsOf(shop) {
+  const schema = (properties, required) => jsonSchema({ type: "object", properties, required, additionalProperties: false });
+  const text = { type: "string" };
+  return {
+    get_order: tool({ description: "Looks an order up.", inputSchema: schema({ order: text }, ["order"]), execute: async (args) => shop.get_order(args) }),
+    close_order: tool({ description: "Closes an order.", inputSchema: schema({ order: text }, ["order"]), execute: async (args) => shop.close_order(args) }),
+    refund: tool({
+      description: "Pays money back.",
+      inputSchema: schema({ order: text, amount: { type: "number" } }, ["order", "amount"]),
+      execute: async (args) => shop.refund(args),
+    }),
+    send_mail: tool({
+      description: "Sends a mail to the customer.",
+      inputSchema: schema({ text, sender: text }, ["text"]),
+      execute: async (args) => shop.send_mail(args),
+    }),
+  };
+}
+
+const WAYS = {
+  generateText: async (given) => {
+    const { text, response } = await generateText(given);
+    return { text, messages: response.messages, streamed: "" };
+  },
+  streamText: async (given) => {
+    const result = streamText({ ...given, onError: () => {} });
+    let streamed = "";
+    for await (const part of result.fullStream) streamed += JSON.stringify(part);
+    return { text: await result.text, messages: (await result.response).messages, streamed };
+  },
+};
+
+/** One conversation; `fresh` is what a new process makes anew. */
+class Run {
+  messages;
+
+  constructor(scenario, shop, came, way) {
+    Object.assign(this, { scenario, shop, came, way });
+    this.messages = [{ role: "user", content: scenario.input ?? "Hello." }];
+  }
+
+  fresh(task) {
+    const given = { model: scripted(this.scenario, this.came), tools: toolsOf(this.shop) };
+    this.guarded = guard(task, given, { answers: "runtime" });
+    return this;
+  }
+
+  async step() {
+    const { text, messages, streamed } = await WAYS[this.way]({ ...this.guarded, messages: this.messages, stopWhen: stepCountIs(20) });
+    this.messages = JSON.parse(JSON.stringify([...this.messages, ...messages]));
+    const { came } = this;
+    came.final = text;
+    came.streamed += streamed;
+    const parts = this.messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
+    const answered = new Set();
+    for (const part of parts.filter(({ type }) => type === "tool-result")) {
+      answered.add(part.toolCallId);
+      came.seen[part.toolCallId] = JSON.stringify(part.output);
+    }
+    const calls = new Map(parts.filter(({ type }) => type === "tool-call").map((part) => [part.toolCallId, part]));
+    this.requests = parts.filter(({ type, toolCallId }) => type === "tool-approval-request" && !answered.has(toolCallId));
+    return this.requests.map(({ toolCallId }) => [calls.get(toolCallId).toolName, calls.get(toolCallId).input]);
+  }
+
+  async goOn(_asked, answers) {
+    const content = this.requests.map(({ approvalId }, at) => ({
+      type: "tool-approval-response",
+      approvalId,
+      approved: answers[at] === "approve",
+    }));
+    this.messages.push({ role: "tool", content });
+    return await this.step();
+  }
+}
+
+for (const way of Object.keys(WAYS)) {
+  for (const scenario of scenarios("ai_sdk")) {
+    test(`${way}: ${scenario.name}`, async () => {
+      const [shop, came, task] = [new Shop(), outcome(), agentOf(scenario).task("thread-1", { user: "u-1" })];
+      const run = new Run(scenario, shop, came, way).fresh(task);
+      await drive(scenario, shop, came, () => run.step(), (asked, answers) => run.goOn(asked, answers));
+      await compare(scenario, came, shop, task, { listsHeld: true });
+    });
+  }
+}
+
+test("a new process takes up what another one has asked", async () => {
+  const scenario = scenarios("ai_sdk").find(({ name }) => name === "two reviews in one turn, both approved");
+  const store = join(mkdtempSync(join(tmpdir(), "celador-")), "tasks.db");
+  const [shop, came] = [new Shop(), outcome()];
+  const opened = async () => await (await agentOf(scenario, { store })).task("thread-1", { user: "u-1" });
+  const run = new Run(scenario, shop, came, "generateText").fresh(await opened());
+  await drive(scenario, shop, came, () => run.step(), async (asked, answers) => run.fresh(await opened()).goOn(asked, answers));
+  await compare(scenario, came, shop, await opened(), { listsHeld: true });
+});

@@ -1,0 +1,100 @@
+// The WebAssembly module in a real Chromium: a page loads the package as it is published, decides, and runs the cases.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createInterface } from "node:readline";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { hasModule, texts } from "./runtimes.mjs";
+
+const PACKAGES = fileURLToPath(new URL("../", import.meta.url));
+const TYPES = { js: "text/javascript", wasm: "application/wasm", json: "application/json" };
+
+const PAGE = `<!doctype html>
+<script type="importmap">{"imports": {"@celador/api": "/api/dist/esm/index.js", "@celador/wasm": "/wasm/dist/esm/index.js"}}</script>
+<script type="module">
+  import { celadorFrom } from "@celador/wasm";
+  const { load, test } = await celadorFrom(fetch("/wasm/celador.wasm"));
+  const texts = await (await fetch("/texts.json")).json();
+  const policies = load(texts.filter(({ name }) => name.startsWith("examples/first-policy")));
+  const task = policies.agent("shop/clerk").task("thread-7", { user: "u-7" });
+  const verdicts = [40, 250, 2000].map((amount) => task.before("payout", { amount }).verdict);
+  const { passed, failed } = test(texts, { below: ["policies", "tests/data/cases/spec"] });
+  window.told = { verdicts, passed, failed, saved: task.save().length };
+</script>`;
+
+/** What the page has is what the package has: no other file is served. */
+function serve() {
+  const given = JSON.stringify(texts("policies", "tests/data/cases", "examples"));
+  const server = createServer(({ url }, response) => {
+    const answer = (type, body) => response.writeHead(200, { "content-type": type }).end(body);
+    if (url === "/") return answer("text/html", PAGE);
+    if (url === "/texts.json") return answer("application/json", given);
+    const file = /^\/(api|wasm)\/(dist\/esm\/\w+\.(js)|celador\.(wasm))$/.exec(url);
+    if (file === null) return response.writeHead(404).end();
+    return answer(TYPES[file[3] ?? file[4]], readFileSync(`${PACKAGES}${url}`));
+  });
+  return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
+}
+
+/** Flags without which Chromium asks the network for more than the test does. The sandbox needs rights that containers seldom give. */
+const FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
+
+class Browser {
+  static async open() {
+    const binary = ["chromium", "chromium-browser", "google-chrome"].find((name) => spawnSync("which", [name]).status === 0);
+    const hasDriver = spawnSync("which", ["chromedriver"]).status === 0;
+    if (binary === undefined || !hasDriver) return undefined;
+    const driver = spawn("chromedriver", ["--port=0"], { stdio: ["ignore", "pipe", "ignore"] });
+    for await (const line of createInterface({ input: driver.stdout })) {
+      const port = /started successfully on port (\d+)/.exec(line)?.[1];
+      if (port !== undefined) {
+        const browser = new Browser(driver, `http://127.0.0.1:${port}`);
+        const path = spawnSync("which", [binary], { encoding: "utf8" }).stdout.trim();
+        const wanted = { "goog:chromeOptions": { binary: path, args: FLAGS }, timeouts: { script: 300_000 } };
+        const { sessionId } = await browser.ask("/session", { capabilities: { alwaysMatch: wanted } });
+        browser.session += `/session/${sessionId}`;
+        return browser;
+      }
+    }
+    throw new Error("the driver has told no port");
+  }
+
+  constructor(driver, session) {
+    Object.assign(this, { driver, session });
+  }
+
+  async ask(path, body, method = "POST") {
+    const reply = await fetch(`${this.session}${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const { value } = await reply.json();
+    assert.equal(value?.error, undefined, value?.message);
+    return value;
+  }
+
+  async close() {
+    await this.ask("", undefined, "DELETE");
+    this.driver.kill();
+  }
+}
+
+test("a page of Chromium decides and runs the cases", { skip: !hasModule }, async (context) => {
+  const browser = await Browser.open();
+  if (browser === undefined) {
+    assert.ok(!process.env.CI, "apt-get install chromium chromium-driver");
+    return context.skip("no Chromium with its driver");
+  }
+  const server = await serve();
+  try {
+    await browser.ask("/url", { url: `http://127.0.0.1:${server.address().port}/` });
+    const script = "const done = arguments[0]; const look = () => window.told ? done(window.told) : setTimeout(look, 50); look();";
+    const told = await browser.ask("/execute/async", { script, args: [] });
+    assert.deepEqual(told.verdicts, ["allow", "suspend", "block"]);
+    assert.equal(told.failed, 0);
+    assert.ok(told.passed > 1000, `${told.passed} cases`);
+    assert.ok(told.saved > 100);
+  } finally {
+    await browser.close();
+    server.close();
+  }
+});

@@ -1,0 +1,381 @@
+//! Which operation each event of Claude Code is, and what its decision means there.
+//!
+//! In: an event of a session. Out: the answer that Claude Code reads. A call is judged before and after it is made, what is said and
+//! answered by guardrails, and the end of a turn counts as a turn of the model. What Celador allows, Claude Code still judges by its own
+//! rules of permission, unless the operator has it grant. Where nothing can be decided, nothing goes on, unless the operator lets it.
+
+use super::answer::{HookAnswer, Specific, refused};
+use super::event::{Event, Kind};
+use super::messages;
+use super::query::{HookQuery, Reviews};
+use super::session::{Asks, Named, Outcome, Session};
+use crate::problem::{Kind as ProblemKind, Problem};
+use crate::request::{Answer, Request};
+use crate::service::Service;
+use crate::tasks::steps::{After, Before, Input, ModelTurn, Output, Resume, Withdraw};
+use celador::cel::Json;
+use celador::task::{Decision, Request as Asked, Task, TaskState, Verdict};
+use serde_json::{Value, json};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use tracing::warn;
+
+/// How often it is looked whether a review was answered.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+/// The most questions of one call that are passed on.
+const MAX_QUESTIONS: usize = 32;
+
+/// `POST /hooks/claude-code`
+pub(crate) fn claude_code(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let query: HookQuery = request.query()?;
+    let event: Event = match request.read(&service.settings.limits.store.engine) {
+        Ok(event) => event,
+        Err(problem) if query.fails_open() => return Err(problem),
+        Err(problem) => {
+            let body = super::refusal(&[], &problem.to_string());
+            return Ok(Answer { body, ..Answer::json(200, &())? });
+        }
+    };
+    let hook = Hook { session: Session::new(service, request, &event, &query), event: &event, query: &query };
+    match hook.answer() {
+        Ok(answer) => Answer::json(200, &answer),
+        Err(problem) if query.fails_open() => Err(problem),
+        Err(problem) => {
+            warn!(event = event.hook_event_name, %problem, "nothing could be decided about an event of a hook");
+            Answer::json(200, &refused(&event, &problem.to_string()))
+        }
+    }
+}
+
+/// One event.
+struct Hook<'h> {
+    session: Session<'h>,
+    event: &'h Event,
+    query: &'h HookQuery,
+}
+
+/// What a call came to, and what its user is still to be asked.
+struct Settled {
+    decision: Decision,
+    asked: Vec<String>,
+}
+
+impl Hook<'_> {
+    fn answer(&self) -> Result<HookAnswer, Problem> {
+        match self.event.kind() {
+            Kind::Start => {
+                self.session.begin()?;
+                Ok(self.at_end()?.unwrap_or_else(HookAnswer::nothing))
+            }
+            Kind::Said => self.said(),
+            Kind::Before => self.before(),
+            Kind::After => self.after(json!("successful"), self.event.tool_response.as_ref()),
+            Kind::Failed => self.after(json!("errored"), self.event.error.as_ref()),
+            Kind::Denied => self.denied(),
+            Kind::Turn => self.turn(),
+            Kind::Stop => self.stop(),
+            Kind::SubagentStop | Kind::End => {
+                self.forget()?;
+                Ok(self.at_end()?.unwrap_or_else(HookAnswer::nothing))
+            }
+            // the call was judged when it was made, and the event does not say which it is
+            Kind::Permission | Kind::Other => Ok(HookAnswer::nothing()),
+        }
+    }
+
+    /// Something is said: an input.
+    fn said(&self) -> Result<HookAnswer, Problem> {
+        if self.event.agent_id.is_none() {
+            // whatever is open of the turn before will not be reported any more
+            self.forget()?;
+        }
+        let prompt = self.event.prompt.as_deref().unwrap_or_default();
+        let outcome = self.session.step::<Input>(json!({"message": prompt}))?;
+        let Settled { decision, .. } = self.settle(outcome)?;
+        match decision.verdict {
+            Verdict::Allow if decision.text().as_deref() == Some(prompt) => Ok(HookAnswer::nothing()),
+            Verdict::Allow => Ok(HookAnswer::refuse_prompt(self.event, messages::cannot_rewrite())),
+            Verdict::Wait => {
+                // it is said anew
+                decision.call.iter().try_for_each(|id| self.withdraw(id.as_str(), json!(false)))?;
+                Ok(HookAnswer::refuse_prompt(self.event, messages::said_too_early()))
+            }
+            _ => {
+                let why = told_to_user(&decision);
+                Ok(ended(HookAnswer::refuse_prompt(self.event, why), &decision))
+            }
+        }
+    }
+
+    /// A call is about to be made.
+    fn before(&self) -> Result<HookAnswer, Problem> {
+        let (Some(tool), Some(id)) = (&self.event.tool_name, &self.event.tool_use_id) else {
+            return Err(ProblemKind::BadRequest.into());
+        };
+        let named = self.session.named(tool, self.event.tool_input.as_ref())?;
+        let Settled { decision, asked } = self.judge(&named, &self.event.call_id(id))?;
+        match decision.verdict {
+            Verdict::Allow => Ok(self.allowed(&named, &decision, asked)),
+            Verdict::Respond => {
+                let value = decision.value.as_ref().map(|value| match value.root().as_str() {
+                    Some(text) => text.to_owned(),
+                    None => value.to_string(),
+                });
+                Ok(HookAnswer::deny(self.event, value.unwrap_or_default()))
+            }
+            Verdict::Wait => {
+                let open = decision.waits_for.iter().map(ToString::to_string).collect::<Vec<_>>();
+                Ok(HookAnswer::deny(self.event, messages::call_again(&open)))
+            }
+            Verdict::Error if self.is_undeclared(&named)? => {
+                Ok(HookAnswer::deny(self.event, messages::undeclared(tool)))
+            }
+            _ => Ok(ended(HookAnswer::deny(self.event, told_to_model(&decision)), &decision)),
+        }
+    }
+
+    fn is_undeclared(&self, named: &Named) -> Result<bool, Problem> {
+        self.session.look(|task| task.policy().position(&named.function).is_none())
+    }
+
+    /// Has a call judged, as far as a hook can.
+    fn judge(&self, named: &Named, id: &str) -> Result<Settled, Problem> {
+        let Named { function, arguments, .. } = named;
+        let body = json!({"id": id, "function": function, "arguments": arguments});
+        let outcome = self.session.step::<Before>(body)?;
+        let settled = self.settle(outcome)?;
+        if settled.decision.verdict == Verdict::Wait {
+            // the model makes it anew, under another id
+            self.withdraw(id, json!(false))?;
+        }
+        Ok(settled)
+    }
+
+    /// The answer to a call that is allowed: with the arguments that rules have left it, asked where somebody has to be.
+    fn allowed(&self, named: &Named, decision: &Decision, asked: Vec<String>) -> HookAnswer {
+        let given = Json::from(&named.arguments);
+        let changed = decision.value.as_ref().filter(|value| **value != given);
+        let is_granted = self.query.grants();
+        let mut specific = Specific::of(self.event);
+        if let Some(arguments) = changed {
+            let own =
+                if named.is_any { arguments.root().get("arguments").map(|it| it.to_json()) } else { None };
+            specific.updated_input = Some(own.unwrap_or_else(|| arguments.clone()));
+        }
+        let (word, why) = match asked.is_empty() {
+            false => (Some("ask"), Some(asked.join("\n"))),
+            true if is_granted => (Some("allow"), None),
+            // without a decision changed arguments would not be taken
+            true if changed.is_some() => (Some("ask"), Some(messages::changed())),
+            true => return HookAnswer::nothing(),
+        };
+        (specific.permission_decision, specific.permission_decision_reason) = (word, why);
+        HookAnswer::nothing().with(specific)
+    }
+
+    /// A call has run, or was tried. One that nobody had asked about is judged now, and what it has given is withheld if it may not have
+    /// been made.
+    fn after(&self, status: Value, output: Option<&Json>) -> Result<HookAnswer, Problem> {
+        let (Some(tool), Some(id)) = (&self.event.tool_name, &self.event.tool_use_id) else {
+            return Err(ProblemKind::BadRequest.into());
+        };
+        let id = self.event.call_id(id);
+        let result = json!({"call": id, "result": {"status": status, "output": output}});
+        let outcome = match self.session.step::<After>(result.clone()) {
+            Err(problem) if problem.kind == ProblemKind::UnknownCall => {
+                let named = self.session.named(tool, self.event.tool_input.as_ref())?;
+                let Settled { decision, asked } = self.judge(&named, &id)?;
+                if decision.verdict != Verdict::Allow || !asked.is_empty() {
+                    let why = told_to_model(&decision);
+                    return Ok(ended(HookAnswer::withhold(self.event, why), &decision));
+                }
+                self.session.step::<After>(result)?
+            }
+            outcome => outcome?,
+        };
+        let Settled { decision, .. } = self.settle(outcome)?;
+        let is_failure = self.event.kind() == Kind::Failed;
+        match decision.verdict {
+            Verdict::Allow if is_failure || decision.value.as_ref() == output => Ok(HookAnswer::nothing()),
+            Verdict::Allow => {
+                let output = decision.value.as_ref().and_then(|value| serde_json::to_value(value).ok());
+                let specific = Specific { updated_tool_output: output, ..Specific::of(self.event) };
+                Ok(HookAnswer::nothing().with(specific))
+            }
+            // no hook can take back what a failed call has said
+            _ if is_failure => {
+                let told = Specific {
+                    additional_context: Some(told_to_model(&decision)),
+                    ..Specific::of(self.event)
+                };
+                Ok(ended(HookAnswer::nothing().with(told), &decision))
+            }
+            _ => Ok(ended(HookAnswer::withhold(self.event, told_to_model(&decision)), &decision)),
+        }
+    }
+
+    /// A call will not be made.
+    fn denied(&self) -> Result<HookAnswer, Problem> {
+        if let Some(id) = &self.event.tool_use_id {
+            self.withdraw(&self.event.call_id(id), json!(false))?;
+        }
+        Ok(HookAnswer::nothing())
+    }
+
+    /// A turn of the model is over, with all of its calls.
+    fn turn(&self) -> Result<HookAnswer, Problem> {
+        let calls = self.event.tool_calls.iter().filter_map(|call| call.tool_use_id.as_deref());
+        let calls: Vec<String> = calls.map(|id| self.event.call_id(id)).collect();
+        self.withdraw_open(|id| calls.iter().any(|call| call == id))?;
+        match self.model_turn()? {
+            Some(decision) => Ok(HookAnswer::nothing().ending(&told_to_user(&decision))),
+            None => Ok(HookAnswer::nothing()),
+        }
+    }
+
+    /// Counts a turn of the model. Gives the decision if it was one too many.
+    fn model_turn(&self) -> Result<Option<Decision>, Problem> {
+        // hooks do not say what it has used
+        let outcome = self.session.step::<ModelTurn>(json!({"prompt_tokens": 0, "completion_tokens": 0}))?;
+        let Settled { decision, .. } = self.settle(outcome)?;
+        Ok(Some(decision).filter(|decision| !decision.is_allowed()))
+    }
+
+    /// The model has answered, and stops: a turn without calls, and a response.
+    fn stop(&self) -> Result<HookAnswer, Problem> {
+        if let Some(decision) = self.model_turn()? {
+            return Ok(ended(HookAnswer::nothing(), &decision));
+        }
+        let Some(message) = &self.event.last_assistant_message else { return Ok(HookAnswer::nothing()) };
+        let outcome = self.session.step::<Output>(json!({"message": message}))?;
+        let Settled { decision, .. } = self.settle(outcome)?;
+        let why = told_to_model(&decision);
+        match decision.verdict {
+            // the user has it before them: whatever a guardrail has made of it comes too late
+            Verdict::Allow => Ok(HookAnswer::nothing()),
+            Verdict::Block if !self.event.stop_hook_active => {
+                Ok(HookAnswer { decision: Some("block"), reason: Some(why), ..HookAnswer::nothing() })
+            }
+            _ => {
+                let shown =
+                    HookAnswer { system_message: Some(told_to_user(&decision)), ..HookAnswer::nothing() };
+                Ok(ended(shown, &decision))
+            }
+        }
+    }
+
+    /// Takes an operation as far as it goes without its host: reviews are passed on to the prompt of Claude Code, or waited for.
+    fn settle(&self, mut outcome: Outcome) -> Result<Settled, Problem> {
+        let mut asked = Vec::new();
+        for _ in 0..MAX_QUESTIONS {
+            let asks = match outcome {
+                Outcome::Decided { decided } => return Ok(Settled { decision: *decided, asked }),
+                Outcome::Asks(asks) => asks,
+            };
+            let Asked::Review { reviewer, panel } = &asks.asks else {
+                return self.give_up(&asks, messages::beyond_a_hook());
+            };
+            if self.query.reviews() == Reviews::Wait {
+                outcome = match self.wait(&asks)? {
+                    Some(decided) => Outcome::Decided { decided },
+                    None => return self.give_up(&asks, messages::unanswered(reviewer)),
+                };
+                continue;
+            }
+            // only a call can be put to whoever sits there
+            if panel.is_some() || self.event.kind() != Kind::Before {
+                return self.give_up(&asks, messages::asks_several(reviewer));
+            }
+            let question = asks.question;
+            let text = self.session.look(|task| {
+                task.reviews().find(|review| review.question == question).and_then(|review| review.text)
+            })?;
+            asked.push(text.unwrap_or_else(|| messages::asks(reviewer)));
+            let answer = json!({"review": {"answer": "approve", "note": messages::passed_on()}});
+            outcome = self.session.step::<Resume>(json!({"question": question, "answer": answer}))?;
+        }
+        Err(ProblemKind::Internal.into())
+    }
+
+    /// Waits until a review is answered, here or by another process. Nothing if nobody does.
+    fn wait(&self, asks: &Asks) -> Result<Option<Box<Decision>>, Problem> {
+        let Some(call) = &asks.call else { return Ok(None) };
+        let most = self.query.review_time(self.session.max_request_ms());
+        let begun = Instant::now();
+        loop {
+            let standing = self.session.look(|task: &Task| task.standing(call))?;
+            match standing {
+                Some(decision)
+                    if decision.verdict != Verdict::Suspend && decision.verdict != Verdict::Wait =>
+                {
+                    return Ok(Some(Box::new(decision)));
+                }
+                Some(_) if begun.elapsed() < most => sleep(LOOK_EVERY),
+                _ => return Ok(None),
+            }
+        }
+    }
+
+    /// Takes back what a hook cannot answer.
+    fn give_up(&self, asks: &Asks, why: String) -> Result<Settled, Problem> {
+        let decision = match &asks.call {
+            Some(call) => match self.session.step::<Withdraw>(json!({"call": call, "ran": false}))? {
+                Outcome::Decided { decided } => *decided,
+                Outcome::Asks(_) => return Err(ProblemKind::Internal.into()),
+            },
+            None => return Err(ProblemKind::Internal.into()),
+        };
+        Ok(Settled { decision: Decision { message: Some(why), ..decision }, asked: Vec::new() })
+    }
+
+    /// Takes back what is open of this conversation, or of this subagent: nobody reports it any more.
+    fn forget(&self) -> Result<(), Problem> {
+        self.withdraw_open(|id| self.event.is_own(id))
+    }
+
+    fn withdraw_open(&self, is_over: impl Fn(&str) -> bool) -> Result<(), Problem> {
+        let open = self.session.look(|task| {
+            task.open_calls().map(ToString::to_string).filter(|id| is_over(id)).collect::<Vec<_>>()
+        })?;
+        // whoever refused the call told nobody, and neither did whoever stopped it half-way
+        open.iter().try_for_each(|id| self.withdraw(id, json!("unknown")))
+    }
+
+    /// Takes a call back. One that is not open any more stays what it is.
+    fn withdraw(&self, id: &str, ran: Value) -> Result<(), Problem> {
+        match self.session.step::<Withdraw>(json!({"call": id, "ran": ran})) {
+            Ok(_) => Ok(()),
+            Err(problem) if problem.kind == ProblemKind::UnknownCall => Ok(()),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// The answer of a session whose task takes no step any more; nothing of any other.
+    fn at_end(&self) -> Result<Option<HookAnswer>, Problem> {
+        let said = self.session.look(|task| match task.state() {
+            TaskState::Locked { reason } => Some(reason),
+            TaskState::Terminated(termination) => Some(termination.message),
+            _ => None,
+        })?;
+        Ok(said.map(|why| HookAnswer::nothing().ending(&why)))
+    }
+}
+
+/// What the model is told.
+fn told_to_model(decision: &Decision) -> String {
+    decision.message.clone().or_else(|| decision.reason.clone()).unwrap_or_default()
+}
+
+/// What the person is told.
+fn told_to_user(decision: &Decision) -> String {
+    decision.user_message.clone().unwrap_or_else(|| told_to_model(decision))
+}
+
+/// The same answer, and the end of the session's turn where the task has come to its end.
+fn ended(answer: HookAnswer, decision: &Decision) -> HookAnswer {
+    match decision.verdict {
+        Verdict::LockTask | Verdict::Terminate => answer.ending(&told_to_user(decision)),
+        _ => answer,
+    }
+}

@@ -1,0 +1,66 @@
+//! Every sentence that hooks say by themselves: for a model, or for the person before it.
+
+/// Why nothing could be decided.
+pub(super) fn undecided(why: &str) -> String {
+    format!("Celador could not decide about this: {why}.")
+}
+
+/// A call that waits for others, which no hook has the time for.
+pub(super) fn call_again(open: &[String]) -> String {
+    match open {
+        [] => {
+            "This has to wait for a review of another call. Call it again once that is answered.".to_owned()
+        }
+        open => format!(
+            "This depends on calls that are still running ({}). Call it again once they are done.",
+            open.join(", ")
+        ),
+    }
+}
+
+/// A message that came while a review is open.
+pub(super) fn said_too_early() -> String {
+    "A review of this session is open. Say this again once it is answered.".to_owned()
+}
+
+/// What a rule wants of the host and a hook cannot do.
+pub(super) fn beyond_a_hook() -> String {
+    "A rule about this calls a tool or reads a file of its own, which a hook cannot do.".to_owned()
+}
+
+/// Several people are asked, for whom the person at the prompt cannot answer.
+pub(super) fn asks_several(reviewer: &str) -> String {
+    format!("This needs the approval of {reviewer}, which this session cannot give.")
+}
+
+/// Nobody has answered in time.
+pub(super) fn unanswered(reviewer: &str) -> String {
+    format!("{reviewer} has not answered yet. Call this again later.")
+}
+
+/// What the person is asked, where the rule says nothing.
+pub(super) fn asks(reviewer: &str) -> String {
+    format!("A rule wants the approval of {reviewer}.")
+}
+
+/// Arguments were changed, and the person is asked.
+pub(super) fn changed() -> String {
+    "Rules have changed the arguments of this call.".to_owned()
+}
+
+/// The note with which a question is passed on.
+pub(super) fn passed_on() -> &'static str {
+    "passed on to the prompt of Claude Code: the call is made only if its user agrees"
+}
+
+/// A guardrail has changed what was said.
+pub(super) fn cannot_rewrite() -> String {
+    "A rule takes something out of this message, which cannot be done here. Leave it out yourself.".to_owned()
+}
+
+/// A call that the task does not know by its tool.
+pub(super) fn undeclared(tool: &str) -> String {
+    format!(
+        "No rule admits the tool `{tool}`. A document of kind `celador/v1/tools` declares it, or admits all others as `any_tool`."
+    )
+}

@@ -1,0 +1,161 @@
+//! The task of a session: it begins with the first event of it, and takes steps as a runtime would send them.
+//!
+//! In: a step of the API, by its body. Out: how far it came, from the very operations that routes of the API do, so that locks,
+//! conflicts, stores and logs are theirs. A step of a session that has no task yet begins one.
+
+use super::event::Event;
+use super::query::HookQuery;
+use crate::problem::{Kind, Problem};
+use crate::request::Request;
+use crate::service::Service;
+use crate::tasks::check_task_id;
+use crate::tasks::steps::StepBody;
+use celador::cel::Json;
+use celador::context::Runtime;
+use celador::task::{CallId, Decision, QuestionId, Request as Asked, StartTask, User};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// The namespace of the agent that is meant where no other is named.
+const NAMESPACE: &str = "claude-code";
+
+/// What tells its tasks from those that were begun otherwise.
+const BEGUN_WITH: &str = "hooks/claude-code";
+
+/// The function that stands for each tool which no manifest names, where an agent has it.
+pub(super) const ANY_TOOL: &str = "any_tool";
+
+/// A session, and who asks about it.
+pub(super) struct Session<'s> {
+    service: &'s Service,
+    request: &'s Request,
+    event: &'s Event,
+    query: &'s HookQuery,
+}
+
+/// How far a step came.
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Outcome {
+    Decided { decided: Box<Decision> },
+    Asks(Box<Asks>),
+}
+
+/// What a step asks, under its name.
+#[derive(Debug, Deserialize)]
+pub(super) struct Asks {
+    pub(super) asks: Asked,
+    pub(super) question: QuestionId,
+    #[serde(default)]
+    pub(super) call: Option<CallId>,
+}
+
+/// A call as the task knows it: its function, and its arguments.
+pub(super) struct Named {
+    pub(super) function: String,
+    pub(super) arguments: Value,
+    /// Whether the function stands for a tool that no manifest names.
+    pub(super) is_any: bool,
+}
+
+impl<'s> Session<'s> {
+    pub(super) fn new(
+        service: &'s Service,
+        request: &'s Request,
+        event: &'s Event,
+        query: &'s HookQuery,
+    ) -> Self {
+        Self { service, request, event, query }
+    }
+
+    /// How long the request of an event may take.
+    pub(super) fn max_request_ms(&self) -> u64 {
+        self.service.settings.limits.max_request_ms
+    }
+
+    /// Begins the task of the session, if it has none.
+    pub(super) fn begin(&self) -> Result<(), Problem> {
+        let id = &self.event.session_id;
+        check_task_id(id, self.service.settings.limits.store.engine.max_id_bytes)?;
+        let (namespace, agent) = match &self.query.agent {
+            Some(agent) => match agent.split_once('/') {
+                Some((namespace, agent)) => (namespace.to_owned(), agent.to_owned()),
+                None => return Err(Kind::UnknownAgent.into()),
+            },
+            None => (NAMESPACE.to_owned(), self.service.default_agent(NAMESPACE)?),
+        };
+        let user = User { id: self.query.user.clone().unwrap_or_default(), ..User::default() };
+        let start = StartTask {
+            model: self.event.model.clone(),
+            runtime: Runtime::default(),
+            // files of a task lie under a name that no caller chooses
+            mount_id: Some(uuid::Uuid::new_v4().to_string()),
+            begun_with: Some(BEGUN_WITH.to_owned()),
+            metadata: BTreeMap::from([("hooks".to_owned(), "claude-code".to_owned())]),
+            retain: self.service.settings.retain_calls,
+            ..StartTask::new(id, &namespace, &agent, self.service.user(user, None)?, self.service.now())
+        };
+        match self.service.tasks.create(&self.of_task(Value::Null)?, start) {
+            Ok(_) => Ok(()),
+            // somebody else has begun it, or an earlier release
+            Err(problem) if problem.kind == Kind::TaskExists => Ok(()),
+            Err(problem) => Err(problem),
+        }
+    }
+
+    /// Takes a step of the task, and begins that first where it is not there.
+    pub(super) fn step<S: StepBody + DeserializeOwned>(&self, body: Value) -> Result<Outcome, Problem> {
+        let request = self.of_task(body)?;
+        let step: S = request.read(&self.service.settings.limits.store.engine)?;
+        let answer = match self.service.tasks.step(&request, &step) {
+            Err(problem) if problem.kind == Kind::UnknownTask => {
+                self.begin()?;
+                self.service.tasks.step(&request, &step)?
+            }
+            answer => answer?,
+        };
+        serde_json::from_slice(&answer.body).map_err(|_| Kind::Internal.into())
+    }
+
+    /// The request of a step, on behalf of whoever sends the event.
+    fn of_task(&self, body: Value) -> Result<Request, Problem> {
+        let Request { caller, target, headers, .. } = self.request;
+        let body = serde_json::to_vec(&body).map_err(|_| Problem::from(Kind::Internal))?;
+        let (caller, target, headers) = (caller.clone(), target.clone(), headers.clone());
+        Ok(Request { caller, target, headers, body, ..Request::of_server(&self.event.session_id) })
+    }
+
+    /// A call as the task knows it. A tool that no manifest names is a call of [`ANY_TOOL`], where the agent has that.
+    pub(super) fn named(&self, tool: &str, input: Option<&Json>) -> Result<Named, Problem> {
+        let arguments = input.map(serde_json::to_value).transpose();
+        let arguments = arguments.map_err(|_| Problem::from(Kind::Internal))?.unwrap_or_else(|| json!({}));
+        let function = self.look(|task| {
+            let is_offered = |name: &str| {
+                let function = task.policy().position(name).and_then(|at| task.policy().function(at));
+                function.is_some_and(|function| function.offered)
+            };
+            !is_offered(tool) && is_offered(ANY_TOOL)
+        })?;
+        if !function {
+            return Ok(Named { function: tool.to_owned(), arguments, is_any: false });
+        }
+        let server = tool.strip_prefix("mcp__").and_then(|rest| Some(rest.split_once("__")?.0));
+        let arguments = json!({"tool": tool, "server": server.unwrap_or_default(), "arguments": arguments});
+        Ok(Named { function: ANY_TOOL.to_owned(), arguments, is_any: true })
+    }
+
+    /// Looks at the task, and begins it first where it is not there.
+    pub(super) fn look<T>(&self, look: impl Fn(&celador::task::Task) -> T) -> Result<T, Problem> {
+        let request = self.of_task(Value::Null)?;
+        let tasks = &self.service.tasks;
+        match tasks.look(&request, |open| Ok(look(&open.task))) {
+            Err(problem) if problem.kind == Kind::UnknownTask => {
+                self.begin()?;
+                tasks.look(&request, |open| Ok(look(&open.task)))
+            }
+            seen => seen,
+        }
+    }
+}
