@@ -46,12 +46,7 @@ async fn run(proxy: &Proxy, asked: &Asked, teller: &mut Teller) -> Result<(), Ob
     let points = match conversation.is_kept {
         // the API keeps what was said before, so the last answer stands for it
         true => {
-            let seed = thread
-                .notes()
-                .last
-                .as_ref()
-                .and_then(|last| last.whole.get("id").map(Value::to_string))
-                .unwrap_or_default();
+            let seed = thread.notes().last_id.clone();
             Points::of(&[&proxy.agent(), &user, &seed], &conversation.items)
         }
         false => points,

@@ -5,7 +5,7 @@
 
 use super::Proxy;
 use super::asking::Obstacle;
-use super::memory::{Last, Made, Thread};
+use super::memory::{Made, Thread};
 use super::reply::Teller;
 use super::threading::{Points, point_of};
 use super::wire::{Api, Conversation, Sent};
@@ -112,7 +112,7 @@ impl Given<'_> {
         }
         let mut notes = self.thread.notes();
         notes.open.extend(calls.iter().cloned());
-        notes.last = Some(Last { request: self.digest, whole: whole.clone(), calls });
+        notes.keep_last(self.digest, whole, calls);
     }
 }
 

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Conversations that are remembered. The one that was used longest ago makes room.
-const MAX_THREADS: usize = 4_096;
+const MAX_THREADS: usize = 1_024;
 
 /// Points of conversations by which a request finds its task.
 const MAX_POINTS: usize = 65_536;
@@ -42,6 +42,8 @@ pub(crate) struct Notes {
     pub(crate) beside: HashMap<String, Vec<Told>>,
     /// Calls that wait for a person or for other calls, in the order of the model.
     pub(crate) held: Vec<Held>,
+    /// The id of the last answer: where the API keeps the conversation, it says how far that has come.
+    pub(crate) last_id: String,
     /// The last answer, and the request that it was given to.
     pub(crate) last: Option<Last>,
     /// Requests of which the vendor knows nothing, by the id of the answer that the proxy made.
@@ -106,6 +108,10 @@ impl Last {
 /// Notes of one kind that a conversation may have; one with more begins anew with empty ones, and what it needs is asked again.
 const MAX_NOTES: usize = 8_192;
 
+/// Requests that a conversation may have of which the vendor knows nothing, and the longest answer that is kept to be given again.
+const MAX_MADE: usize = 32;
+const MAX_LAST_BYTES: usize = 262_144;
+
 impl Memory {
     pub(crate) fn new() -> Self {
         Self { threads: Cache::new(MAX_THREADS), points: Cache::new(MAX_POINTS) }
@@ -128,6 +134,15 @@ impl Memory {
     }
 }
 
+impl Notes {
+    /// Remembers an answer, unless it is so long that it is not worth its room: then the model is asked again.
+    pub(crate) fn keep_last(&mut self, request: Digest, whole: &Value, calls: Vec<String>) {
+        self.last_id = whole.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is_short = whole.to_string().len() <= MAX_LAST_BYTES;
+        self.last = is_short.then(|| Last { request, whole: whole.clone(), calls });
+    }
+}
+
 impl Thread {
     /// Looks at what is remembered. Not to be held while anything is waited for.
     pub(crate) fn notes(&self) -> MutexGuard<'_, Notes> {
@@ -138,7 +153,7 @@ impl Thread {
         if notes.results.len() > MAX_NOTES {
             notes.results.clear();
         }
-        if notes.made.len() > MAX_NOTES {
+        if notes.made.len() > MAX_MADE {
             notes.made.clear();
         }
         notes
