@@ -4,12 +4,13 @@
 //! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
 //! of [`manifest::load`](crate::manifest::load()).
 
+use crate::analysis::{Analysis, Analyst};
 use crate::cel::{Cache, CacheStats, Json};
 use crate::context::members_of;
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::layers::{Layer, Layers};
 use crate::limits::EngineLimits;
-use crate::lint::Allowances;
+use crate::lint::{Allowances, Found};
 use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::{Catalog, load};
@@ -327,6 +328,37 @@ impl Engine {
         }
     }
 
+    /// What its policies permit, decided before anything runs: clauses that no input makes true or false, steps that no call reaches.
+    /// The findings are judged by the comments of the catalog, which is the one that the engine was made of. Nothing is taken
+    /// out of the engine: to guard agents whose authors must know, refuse manifests with findings that are
+    /// [refused](Diagnostic::is_refused).
+    ///
+    /// # Cost
+    /// Bounded for each path and each list of steps; of an agent with a hundred clauses, milliseconds.
+    #[must_use]
+    pub fn analyse(&self, catalog: &Catalog) -> Analysis {
+        let loaded = self.loaded();
+        let mut analyst = Analyst::default();
+        for resolved in catalog.agents() {
+            let agent = &resolved.agent;
+            if let Ok(policy) = loaded.policy(&agent.namespace.text, &agent.name.text) {
+                analyst.policy(&policy);
+                resolved.policies.iter().for_each(|applied| analyst.document(&applied.policy));
+            }
+        }
+        let mut analysis = analyst.end();
+        let mut allowances = catalog.allowances().clone();
+        allowances.judge(&mut analysis.findings);
+        let judged: Vec<&Diagnostic> = catalog.refused().iter().chain(&analysis.findings).collect();
+        let problems = allowances.problems(Found::ByAnalysis, &judged, |source| {
+            !judged.iter().any(|finding| finding.is_error() && finding.place.source.same(source))
+                && loaded.is_whole()
+                && catalog.is_in_use(source)
+        });
+        analysis.findings.extend(problems);
+        analysis
+    }
+
     fn loaded(&self) -> Arc<Loaded> {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -458,7 +490,7 @@ fn problems_of_comments(
     findings: &[Diagnostic],
 ) -> Vec<Diagnostic> {
     let judged: Vec<&Diagnostic> = catalog.refused().iter().chain(findings).collect();
-    allowances.problems(&judged, |source| {
+    allowances.problems(Found::ByLoading, &judged, |source| {
         let faulty = |finding: &&Diagnostic| finding.is_error() && finding.place.source.same(source);
         !judged.iter().any(faulty) && catalog.is_in_use(source)
     })

@@ -93,6 +93,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod analysis;
 mod amount;
 pub mod context;
 pub mod copies;

@@ -15,6 +15,7 @@
 #[cfg(feature = "server")]
 mod agent_contexts;
 mod agent_loop;
+mod analysis;
 mod architecture;
 mod attacks;
 mod before_first;

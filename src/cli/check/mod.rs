@@ -1,5 +1,6 @@
 //! `celador check`: every problem of the manifests, with its place.
 
+mod analysis;
 mod cost;
 mod reads;
 
@@ -17,7 +18,8 @@ use std::path::PathBuf;
 ///
 /// Reads files and folders together, as one namespace: an agent is checked against the tools that it names. Every
 /// expression is compiled in its scope, so a misspelt field or an `output` in a `before` step is found here, not by a
-/// rule that never fires.
+/// rule that never fires. Then its clauses are decided: one that no input makes true or false is found, and a step that no call
+/// reaches.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -25,6 +27,7 @@ Examples:
   celador check agent.yaml tools/ --strict
   celador check policies/support-desk --cost
   celador check policies/support-desk --reads
+  celador check policies/support-desk --analysis
   celador check policies --format json | jq 'select(.severity == \"error\")'
 
 A warning that may lose a rule is refused, here as by `serve`, `run` and `test` (docs/findings.md).
@@ -45,6 +48,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     cost: bool,
 
+    /// Also say how many clauses could be decided, and list those of which something is unknown
+    #[arg(long)]
+    analysis: bool,
+
     /// Also list of which calls the decision on each function reads: it waits for those that are still open
     #[arg(long)]
     reads: bool,
@@ -59,6 +66,8 @@ impl Arguments {
         let (engine, compiled) = Engine::from_catalog(&catalog, limits);
         findings.extend(read);
         findings.extend(compiled);
+        let mut analysis = engine.analyse(&catalog);
+        findings.append(&mut analysis.findings);
         in_order(&mut findings);
         for finding in &findings {
             screen.diagnostic(finding)?;
@@ -71,6 +80,9 @@ impl Arguments {
         }
         if self.reads {
             reads::list(&policies, screen)?;
+        }
+        if self.analysis {
+            analysis::list(&analysis, screen)?;
         }
         let files = files_with_manifests(&catalog, &findings);
         let errors = findings.iter().filter(|finding| finding.is_error()).count();

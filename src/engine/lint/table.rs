@@ -26,6 +26,15 @@ impl Class {
     }
 }
 
+/// What finds a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Found {
+    /// Whoever loads the manifests.
+    ByLoading,
+    /// Whoever asks for the [analysis](crate::analysis) of what they permit, as `check` does.
+    ByAnalysis,
+}
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Warning {
@@ -33,16 +42,28 @@ pub struct Warning {
     pub code: &'static str,
     /// The consequence of the warning.
     pub class: Class,
+    /// What finds it.
+    pub found: Found,
     /// One sentence: what was found, and why it has this class.
     pub about: &'static str,
 }
 
 const fn row(code: &'static str, class: Class, about: &'static str) -> Warning {
-    Warning { code, class, about }
+    Warning { code, class, found: Found::ByLoading, about }
+}
+
+/// A row of what analysis finds.
+const fn decided(code: &'static str, class: Class, about: &'static str) -> Warning {
+    Warning { code, class, found: Found::ByAnalysis, about }
 }
 
 /// Every warning about manifests, by code.
 pub const WARNINGS: &[Warning] = &[
+    decided(
+        "always_fails",
+        MayLoseARule,
+        "A part of an expression fails whatever the input is, which `||`, a condition or `on_fail: continue` hides.",
+    ),
     row(
         "always_false",
         MayLoseARule,
@@ -63,6 +84,16 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "A text for people ends where YAML sees a comment, such as the ` #5` of a number.",
     ),
+    decided(
+        "dead_step",
+        MayLoseARule,
+        "Steps ahead of a step stop every call that its condition is about, so it never runs.",
+    ),
+    decided(
+        "eaten_backslash",
+        MayLoseARule,
+        "A regular expression has lost a backslash to YAML or CEL, so it asks for a control character.",
+    ),
     row(
         "empty_keyword",
         MayLoseARule,
@@ -80,6 +111,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A word of a schema is about values of another type, so it checks nothing.",
     ),
+    decided(
+        "hidden_limit",
+        Advice,
+        "A limit is never reached, as another one is reached first.",
+    ),
     row("hidden_parameter", Advice, "Nobody can set a required parameter, so each call fails."),
     row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),
     row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),
@@ -94,12 +130,22 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "The secret of a webhook is empty, or looks like the name of a setting and is that very text.",
     ),
+    decided(
+        "looks_like_pattern",
+        MayLoseARule,
+        "A text that looks like a regular expression is looked for as it is, so it is hardly ever found.",
+    ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
     row(
         "model_transform_misfit",
         MayLoseARule,
         "A transform around calls of the model makes neither a request nor an answer, so it rewrites nothing.",
+    ),
+    decided(
+        "moot_step",
+        Advice,
+        "A step stops nothing that the steps ahead of it in its document let by.",
     ),
     row(
         "mount_not_loaded",
@@ -111,6 +157,21 @@ pub const WARNINGS: &[Warning] = &[
         "never_equal",
         MayLoseARule,
         "A comparison has the same answer for every value, so it checks nothing.",
+    ),
+    decided(
+        "never_false",
+        MayLoseARule,
+        "A part of an expression is true for every input, so it checks nothing.",
+    ),
+    decided(
+        "never_passes",
+        MayLoseARule,
+        "Two steps of one list let no call by together, so every call is stopped.",
+    ),
+    decided(
+        "never_true",
+        MayLoseARule,
+        "A part of an expression is true for no input, so what it asks for never holds.",
     ),
     row(
         "no_agent_in_scope",
@@ -218,6 +279,11 @@ pub const WARNINGS: &[Warning] = &[
         "undeclared_setting",
         MayLoseARule,
         "A template of a tool names a setting that there is not, such as a secret.",
+    ),
+    decided(
+        "unheeded_review",
+        MayLoseARule,
+        "A person is asked under `on_fail: continue`, so a denial changes nothing.",
     ),
     row(
         "unknown_field",

@@ -118,7 +118,7 @@ pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub(crate) use model_call::{ModelAnswer, ModelRequest};
 pub use model_schema::{answer_schema, request_schema};
-pub(crate) use of_agents::of_all_agents;
+pub(crate) use of_agents::{OfPolicyStep, of_all_agents};
 pub use origin::Origin;
 pub use panel::{ReviewPanel, ReviewSeats};
 pub use parameter::{Missing, Parameter, ParameterSource};

@@ -1,0 +1,106 @@
+//! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
+
+use super::verdict::Claim;
+use crate::diagnostic::Diagnostic;
+use crate::source::Place;
+
+/// The most clauses that a message repeats.
+const MAX_REASONS: usize = 3;
+
+/// A part that is never true, never false, or always fails, because of these clauses.
+pub(super) fn verdict(place: Place, claim: Claim, reasons: &[&str], part: &str) -> Diagnostic {
+    let because = because(reasons, part);
+    match claim {
+        Claim::NeverTrue => {
+            let finding = Diagnostic::warning("never_true", format!("no input makes this true{because}"), place);
+            match reasons {
+                [_, _, ..] if part.contains("&&") => finding.help("did you mean `||`, or another constant?"),
+                _ => finding.help("write what is meant, or `false` to say never"),
+            }
+        }
+        Claim::NeverFalse => {
+            let message = format!("this is true whenever it has a value{because}");
+            let finding = Diagnostic::warning("never_false", message, place);
+            match reasons {
+                [_, _, ..] if part.contains("||") => finding.help("did you mean `&&`, or another constant?"),
+                _ => finding.help("it checks nothing: write what is meant, or take it out"),
+            }
+        }
+        Claim::AlwaysFails => {
+            Diagnostic::warning("always_fails", format!("this fails whatever the input is{because}"), place)
+                .help("compare values of one type, such as a number with a number")
+        }
+    }
+}
+
+/// The clauses that it takes, if they are not the part itself.
+fn because(reasons: &[&str], part: &str) -> String {
+    let shown: Vec<String> =
+        reasons.iter().filter(|reason| **reason != part).take(MAX_REASONS).map(|it| one_line(it)).collect();
+    match shown.as_slice() {
+        [] => String::new(),
+        [one] => format!(", because of {one}"),
+        [all @ .., last] => {
+            let more = if reasons.len() > MAX_REASONS { " and others" } else { "" };
+            format!(", because of {} and {last} together{more}", all.join(", "))
+        }
+    }
+}
+
+/// A text of an author in one line, in quotes.
+fn one_line(text: &str) -> String {
+    format!("`{}`", text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A step that no call reaches, or whose condition no call that reaches it fulfils.
+pub(super) fn dead_step(place: Place, because: &[Place]) -> Diagnostic {
+    let message = "no call gets here with this condition true: steps ahead of it stop all of them";
+    let finding = Diagnostic::warning("dead_step", message, place);
+    related(finding, because, "what it lets by does not fulfil the condition")
+        .help("put the step ahead of those that stop the calls, or take it out")
+}
+
+/// A step that lets by nothing that those before it let by.
+pub(super) fn never_passes(place: Place, because: &[Place]) -> Diagnostic {
+    let message = "no call passes both this step and those ahead of it";
+    related(Diagnostic::warning("never_passes", message, place), because, "what it lets by is stopped below")
+        .help("write `assert: \"false\"` to stop every call, or change a constant")
+}
+
+/// A step that stops nothing which those before it let by.
+pub(super) fn moot_step(place: Place, because: &[Place]) -> Diagnostic {
+    let message = "this step stops nothing: steps ahead of it stop all that it would stop";
+    related(Diagnostic::warning("moot_step", message, place), because, "this is stricter")
+        .help("take one of the two out, or change a constant")
+}
+
+fn related(finding: Diagnostic, places: &[Place], text: &str) -> Diagnostic {
+    places.iter().fold(finding, |finding, place| finding.related(place.clone(), text))
+}
+
+/// `assert: review(…)` under `on_fail: continue`
+pub(super) fn unheeded_review(place: Place) -> Diagnostic {
+    let message = "a person is asked, and a denial changes nothing, as the step continues on failure";
+    Diagnostic::warning("unheeded_review", message, place)
+        .help("take `on_fail: continue` out, so that a denial stops the call")
+}
+
+/// `text.contains('^rm.*')`
+pub(super) fn looks_like_pattern(place: Place, function: &str) -> Diagnostic {
+    let message = format!("`{function}` takes a text as it is, and this looks like a regular expression");
+    Diagnostic::warning("looks_like_pattern", message, place)
+        .help("use `matches` for a regular expression")
+}
+
+/// `text.matches('\bdelete\b')`, whose `\b` is a backspace
+pub(super) fn eaten_backslash(place: Place) -> Diagnostic {
+    let message = "the regular expression asks for a control character, where a backslash was meant to stay";
+    Diagnostic::warning("eaten_backslash", message, place)
+        .help("write `r'\\b'` without double quotes around the expression in YAML: there and in CEL, `\\b` is a backspace")
+}
+
+/// `max_turns_per_message: 20` under `max_turns: 10`
+pub(super) fn hidden_limit(place: Place, hidden: &str, by: &str) -> Diagnostic {
+    Diagnostic::warning("hidden_limit", format!("`{hidden}` is never reached: `{by}` is reached first"), place)
+        .help("lower it, or take it out")
+}
