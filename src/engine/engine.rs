@@ -343,7 +343,7 @@ impl Engine {
             let agent = &resolved.agent;
             if let Ok(policy) = loaded.policy(&agent.namespace.text, &agent.name.text) {
                 analyst.policy(&policy);
-                resolved.policies.iter().for_each(|applied| analyst.document(&applied.policy));
+                analyst.documents(resolved);
             }
         }
         let mut analysis = analyst.end();

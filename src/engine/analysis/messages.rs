@@ -99,6 +99,20 @@ pub(super) fn eaten_backslash(place: Place) -> Diagnostic {
         .help("write `r'\\b'` without double quotes around the expression in YAML: there and in CEL, `\\b` is a backspace")
 }
 
+/// `assert: input.amount > 0 # && input.amount < 5`
+pub(super) fn cut_expression(rest: Place) -> Diagnostic {
+    let message = "YAML takes this for a comment, so the expression ends ahead of it";
+    Diagnostic::warning("cut_expression", message, rest)
+        .help("put the expression in quotes, or write it below `|-`; take the text out if it is a remark")
+}
+
+/// `{type: number, default: many}`
+pub(super) fn default_misfit(place: Place) -> Diagnostic {
+    let message = "the default is not what its own schema allows";
+    Diagnostic::warning("default_misfit", message, place)
+        .help("write a default that fits: steps see it in the place of a value that nobody gives")
+}
+
 /// `max_turns_per_message: 20` under `max_turns: 10`
 pub(super) fn hidden_limit(place: Place, hidden: &str, by: &str) -> Diagnostic {
     Diagnostic::warning("hidden_limit", format!("`{hidden}` is never reached: `{by}` is reached first"), place)

@@ -5,13 +5,15 @@
 
 use super::messages;
 use super::subject::{asks_host, function};
-use crate::cel::{Checked, Expr, ExprKind, Literal};
+use crate::cel::{Checked, Expr, ExprKind, Json, Literal};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::agent::TaskLimits;
+use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::OnFail;
-use crate::policy::{Expression, Step, StepAction};
+use crate::policy::{Expression, Shape, Step, StepAction};
+use crate::source::{Place, Span};
 
 /// A step whose failure changes nothing, and which asks a person.
 pub(super) fn of_step(step: &Step) -> Option<Diagnostic> {
@@ -27,6 +29,9 @@ pub(super) fn of_step(step: &Step) -> Option<Diagnostic> {
 /// Texts that look like regular expressions and are none, and regular expressions that have lost a backslash.
 pub(super) fn of_expression(expression: &Expression, checked: &Checked) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
+    if let Some(rest) = cut_off(expression.place()) {
+        findings.push(messages::cut_expression(rest).path(expression.origin().path));
+    }
     look(checked, &checked.expr, &mut |name, constant, text| {
         let place = || expression.place_of(constant.span);
         let path = expression.origin().path;
@@ -40,6 +45,38 @@ pub(super) fn of_expression(expression: &Expression, checked: &Checked) -> Vec<D
             _ => {}
         }
     });
+    findings
+}
+
+/// The comment behind an expression that goes on where the expression ends: YAML has cut it off. A remark of an author begins with no
+/// operator.
+fn cut_off(place: &Place) -> Option<Place> {
+    const OPERATORS: [&str; 9] = ["&&", "||", "==", "!=", "<", ">", "+ ", "? ", "in ["];
+    let end = place.span.range().end;
+    let behind = place.source.text().get(end..)?.lines().next()?;
+    let comment = behind.trim_start().strip_prefix('#').filter(|_| behind.starts_with([' ', '\t']))?;
+    let rest = comment.trim_start();
+    if !OPERATORS.iter().any(|operator| rest.starts_with(operator)) {
+        return None;
+    }
+    let start = end.checked_add(behind.len())?.checked_sub(behind.trim_start().len())?;
+    let whole = end.checked_add(behind.trim_end().len())?;
+    Some(Place::new(&place.source, Span::new(start, whole)))
+}
+
+/// Defaults that their own schemas refuse. Null is none: it says that nothing stands in for the value (PAR-04).
+pub(super) fn of_parameters(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
+    let functions = resolved.capabilities.iter().flat_map(|entry| &entry.functions);
+    let declared = functions.flat_map(|function| &function.parameters).filter_map(|it| it.declared.as_ref());
+    let mut findings = Vec::new();
+    for property in declared {
+        let Some(default) = property.schema.default.as_ref().filter(|default| !default.is_null()) else { continue };
+        let Some(node) = property.schema.node.get("default") else { continue };
+        if Shape::of(&property.schema).check(&Json::from(default).value()).is_err() {
+            let finding = messages::default_misfit(node.place.clone());
+            findings.push(finding.path(format!("{}.default", property.path)));
+        }
+    }
     findings
 }
 

@@ -34,7 +34,7 @@ mod text;
 mod verdict;
 
 use crate::diagnostic::Diagnostic;
-use crate::manifest::policy::DeclaredPolicy;
+use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::{Expression, OfPolicyStep, Policy, Step, StepAction, of_all_agents};
 use crate::source::{Place, Span};
 use cells::Trial;
@@ -131,9 +131,11 @@ impl Analyst {
         }
     }
 
-    /// Looks at a policy document, as it is written.
-    pub(crate) fn document(&mut self, policy: &DeclaredPolicy) {
-        self.findings.extend(misuse::of_limits(policy));
+    /// Looks at the documents of an agent as they are written: the limits of policies, and the defaults of parameters.
+    pub(crate) fn documents(&mut self, resolved: &ResolvedAgent) {
+        self.findings.extend(misuse::of_parameters(resolved));
+        let policies = resolved.policies.iter();
+        self.findings.extend(policies.flat_map(|applied| misuse::of_limits(&applied.policy)));
     }
 
     fn expression(&mut self, expression: &Expression, trial: &mut Trial, findings: &mut Vec<Diagnostic>) {

@@ -79,6 +79,11 @@ pub const WARNINGS: &[Warning] = &[
     ),
     row("bare_word", Advice, "A word without quotes is bound as text, which is mostly meant."),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
+    decided(
+        "cut_expression",
+        MayLoseARule,
+        "An expression ends where YAML sees a comment that goes on with an operator.",
+    ),
     row(
         "cut_text",
         Advice,
@@ -88,6 +93,11 @@ pub const WARNINGS: &[Warning] = &[
         "dead_step",
         MayLoseARule,
         "Steps ahead of a step stop every call that its condition is about, so it never runs.",
+    ),
+    decided(
+        "default_misfit",
+        MayLoseARule,
+        "A default is not what its own schema allows, so steps see a value that no call can give.",
     ),
     decided(
         "eaten_backslash",
