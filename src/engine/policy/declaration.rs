@@ -79,7 +79,7 @@ pub(super) fn declare(resolved: &ResolvedAgent, functions: &[Declaration<'_>]) -
         let name = |of: &str| format!("{of} of {}", function.key);
         FunctionDecl {
             key: function.key.as_str().into(),
-            input: Parameters::input_type(&name("input"), &[parameters], InputOf::Record),
+            input: Parameters::input_type(&name("input"), &[parameters], InputOf::Attempt),
             output: OutputSchema::ty(&name("output"), std::iter::once(output.as_ref())),
             delegation: function.action.is_none(),
         }

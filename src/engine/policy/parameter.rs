@@ -71,11 +71,6 @@ impl Parameter {
         }
     }
 
-    /// Whether every call that meets a step has it: the model gives it, or a default stands in, and neither can fail.
-    pub(super) fn is_sure(&self) -> bool {
-        self.source != ParameterSource::Binding && !matches!(self.missing, Missing::LeftOut)
-    }
-
     /// What its values are beyond their type. A default that does not fit is one of them.
     pub(super) fn domain(&self) -> Option<Arc<Domain>> {
         let mut domain = self.shape.domain();

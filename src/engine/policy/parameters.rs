@@ -239,8 +239,8 @@ impl Parameters {
         self.list.iter().any(|parameter| *parameter.name == *name)
     }
 
-    /// The type of `input` where these functions share it. Only a tool can be sure of every field. Middleware also sees calls
-    /// that a binding leaves incomplete, and what failed is on record as it came; there `has` is a fair question.
+    /// The type of `input` where these functions share it. Only a tool can be sure of every field: middleware also sees
+    /// calls that a binding leaves incomplete, and `has` in it is a fair question.
     #[must_use]
     pub fn input_type(name: &str, functions: &[&Self], of: InputOf) -> Type {
         let events_alone = of == InputOf::AttemptOrEvent && functions.is_empty();
@@ -248,15 +248,8 @@ impl Parameters {
             return Type::map(Type::String, Type::Dyn);
         }
         let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
-        let everywhere = |name: &str| {
-            let is_sure = |function: &&Self| {
-                let mut own = function.list.iter().filter(|parameter| *parameter.name == *name);
-                own.any(Parameter::is_sure)
-            };
-            of == InputOf::Attempt && functions.iter().all(is_sure)
-        };
         let mut add = |name: Arc<str>, ty: Type, domain: Option<Arc<Domain>>| {
-            let required = of == InputOf::FormedCall || everywhere(&name);
+            let required = of == InputOf::FormedCall;
             let new = Field { required, domain: domain.clone(), ..Field::required(ty.clone()) };
             let field = fields.entry(name).or_insert(new);
             if field.ty != ty {
@@ -282,10 +275,8 @@ impl Parameters {
 pub enum InputOf {
     /// By the tool itself, alone: all of it is there.
     FormedCall,
-    /// By middleware. What the model must give is there, as a call that lacks it meets no step; what a binding gives may be missing.
+    /// By middleware and off the record: a call that could not be formed keeps the arguments that there were (REC-07).
     Attempt,
-    /// Off the record: a call that could not be formed keeps the arguments that there were (REC-07).
-    Record,
     /// By middleware that events run too: then it is `{message: text}` (EVT-12).
     AttemptOrEvent,
 }
