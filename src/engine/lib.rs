@@ -93,8 +93,8 @@
 
 #![forbid(unsafe_code)]
 
-pub mod analysis;
 mod amount;
+pub mod analysis;
 pub mod context;
 pub mod copies;
 pub mod counter;

@@ -25,7 +25,8 @@ fn shop() -> String {
 
 /// What loading finds, and what analysis does, of manifests that are read whatever warnings they have.
 fn analysed(texts: &[(&str, &str)]) -> (Vec<Diagnostic>, Analysis) {
-    let file = |(name, text): &(&str, &str)| File { source: Source::new(*name, *text), origin: FileOrigin::Named };
+    let file =
+        |(name, text): &(&str, &str)| File { source: Source::new(*name, *text), origin: FileOrigin::Named };
     let files: Vec<File> = texts.iter().map(file).collect();
     let (catalog, mut found) = Catalog::parse(&files, &EngineLimits::default());
     let (engine, compiled) = Engine::lenient_from_catalog(&catalog, EngineLimits::default());
@@ -81,7 +82,9 @@ fn folders() -> Vec<PathBuf> {
     all.extend(below("policies/library"));
     all.push(root().join("examples/first-policy"));
     for source in below("tests/data/rules") {
-        all.extend(fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()));
+        all.extend(
+            fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()),
+        );
     }
     all
 }
@@ -97,7 +100,9 @@ fn nothing_that_ships_is_accused() {
         let (engine, _) = Engine::from_catalog(&catalog, limits);
         let analysis = engine.analyse(&catalog);
         assert_eq!(analysis.contradicted, 0, "{}", folder.display());
-        for finding in analysis.findings.iter().filter(|finding| !matches!(finding.standing, Standing::Allowed(_))) {
+        for finding in
+            analysis.findings.iter().filter(|finding| !matches!(finding.standing, Standing::Allowed(_)))
+        {
             wrong += &format!("{}\n", finding.render(false));
         }
         clauses += analysis.decided + analysis.unknown.len();
@@ -130,13 +135,22 @@ impl Dice {
             0..=2 => format!("input.amount {order} {number}"),
             3 => format!("input.count {order} {number}"),
             4 => "input.urgent".to_owned(),
-            5 => format!("input.currency {} '{}'", self.one(&["==", "!="]), self.one(&["EUR", "USD", "GBP", "X"])),
-            6 => format!("input.order.{}('{text}')", self.one(&["startsWith", "endsWith", "contains", "matches"])),
+            5 => format!(
+                "input.currency {} '{}'",
+                self.one(&["==", "!="]),
+                self.one(&["EUR", "USD", "GBP", "X"])
+            ),
+            6 => format!(
+                "input.order.{}('{text}')",
+                self.one(&["startsWith", "endsWith", "contains", "matches"])
+            ),
             7 => format!("input.order {} '{text}'", self.one(&["==", "!=", "<", ">="])),
             8 => format!("input.amount in [{number}, 10, '{text}']"),
             9 => format!("c.cap.orders_refund.count_successful {order} {number}"),
             10 => format!("size(input.order) {order} {number}"),
-            _ => format!("has(input.address.city) {} input.address.city == '{text}'", self.one(&["&&", "||"])),
+            _ => {
+                format!("has(input.address.city) {} input.address.city == '{text}'", self.one(&["&&", "||"]))
+            }
         }
     }
 
@@ -168,7 +182,17 @@ impl Dice {
     }
 
     fn arguments(&mut self) -> Value {
-        let number = [json!(0), json!(5), json!(10), json!(10.5), json!(100), json!(-1), json!(5.0), json!(7), json!(1e300)];
+        let number = [
+            json!(0),
+            json!(5),
+            json!(10),
+            json!(10.5),
+            json!(100),
+            json!(-1),
+            json!(5.0),
+            json!(7),
+            json!(1e300),
+        ];
         let text = ["", "a", "ab", "b", "a.b", "ba", "abc", "zz", "aXb"];
         let whole = [json!(0), json!(5), json!(5.0), json!(10), json!(-1), json!(100), json!(99)];
         let mut arguments = json!({
@@ -184,7 +208,9 @@ impl Dice {
 }
 
 fn policy(name: &str, steps: &str) -> String {
-    format!("---\nkind: celador/v1/policy\nnamespace: shop\nname: {name}\ncapabilities:\n  orders_refund:\n    before:\n{steps}")
+    format!(
+        "---\nkind: celador/v1/policy\nnamespace: shop\nname: {name}\ncapabilities:\n  orders_refund:\n    before:\n{steps}"
+    )
 }
 
 /// An engine with the shop and a policy, whatever warnings it has.
@@ -195,12 +221,19 @@ fn engine(text: &str) -> Engine {
 }
 
 /// Runs an operation in each way, and says what a claim about it makes of it: whether the run says otherwise.
-fn is_contradicted(finding: &Diagnostic, whole: &Engine, part: &Engine, arguments: &Value, calls: usize) -> bool {
+fn is_contradicted(
+    finding: &Diagnostic,
+    whole: &Engine,
+    part: &Engine,
+    arguments: &Value,
+    calls: usize,
+) -> bool {
     let judge = |engine: &Engine| {
         let mut task = begin(engine);
         let mut last = None;
         for _ in 0..=calls {
-            let outcome = task.before(&Call::new("orders_refund", arguments.clone().into()), NOW).unwrap().outcome();
+            let outcome =
+                task.before(&Call::new("orders_refund", arguments.clone().into()), NOW).unwrap().outcome();
             if let Outcome::Allowed(allowed) = &outcome {
                 let call = allowed.call.clone();
                 task.after(&call, celador::CallResult::successful(json!({}).into()), NOW).unwrap();
@@ -222,7 +255,8 @@ fn is_contradicted(finding: &Diagnostic, whole: &Engine, part: &Engine, argument
         }
         code => {
             let decision = judge(whole);
-            let step: usize = finding.path.split("before[").nth(1).unwrap().split(']').next().unwrap().parse().unwrap();
+            let step: usize =
+                finding.path.split("before[").nth(1).unwrap().split(']').next().unwrap().parse().unwrap();
             let ran = decision.trace.iter().find(|entry| entry.step.to_string() == format!("before[{step}]"));
             match code {
                 "dead_step" => ran.is_some(),
@@ -272,7 +306,10 @@ fn no_run_contradicts_an_accusation() {
 #[test]
 fn a_comment_allows_what_analysis_finds() {
     let steps = |comment: &str| {
-        policy("allowed", &format!("      # {comment}\n      - assert: input.amount > 0 || input.amount <= 1000\n"))
+        policy(
+            "allowed",
+            &format!("      # {comment}\n      - assert: input.amount > 0 || input.amount <= 1000\n"),
+        )
     };
     let codes = |comment: &str| {
         let (_, analysis) = analysed(&[("shop.yaml", &shop()), ("policy.yaml", &steps(comment))]);
@@ -293,5 +330,9 @@ fn many_clauses_about_one_path_are_decided() {
     let text = policy("many", &format!("      - assert: \"{assert}\"\n"));
     let (_, analysis) = analysed(&[("shop.yaml", &shop()), ("policy.yaml", &text)]);
     assert_eq!(analysis.findings.iter().map(|it| it.code).collect::<Vec<_>>(), ["never_true"]);
-    assert!(analysis.findings[0].message.contains("`input.amount != 59`"), "{}", analysis.findings[0].message);
+    assert!(
+        analysis.findings[0].message.contains("`input.amount != 59`"),
+        "{}",
+        analysis.findings[0].message
+    );
 }

@@ -43,7 +43,9 @@ impl Cell {
     /// Whether fields can be read from it.
     pub(super) fn has_fields(&self) -> bool {
         match self {
-            Self::Value(sample) => matches!(sample, Sample::Map | Sample::EmptyMap | Sample::List | Sample::EmptyList),
+            Self::Value(sample) => {
+                matches!(sample, Sample::Map | Sample::EmptyMap | Sample::List | Sample::EmptyList)
+            }
             Self::Absent | Self::Failed => false,
             Self::Other => true,
         }
@@ -76,10 +78,7 @@ impl Trial {
         let mut cells = kinds(subject, clauses, texts);
         cells.extend(missing(subject));
         if cells.len() > MAX_CELLS {
-            return Cells {
-                answers: vec![vec![Answer::Free]; clauses.len()],
-                cells: vec![Cell::Other],
-            };
+            return Cells { answers: vec![vec![Answer::Free]; clauses.len()], cells: vec![Cell::Other] };
         }
         let mut answers = Vec::new();
         for clause in clauses {

@@ -136,12 +136,10 @@ impl Reader<'_, '_> {
     fn kind(&mut self, expr: &Expr, at_root: bool) -> NodeKind {
         match &expr.kind {
             ExprKind::Literal(Literal::Bool(value)) => NodeKind::Constant(*value),
-            ExprKind::Has { operand, field } => {
-                match Subject::of_field(self.checked, operand, field) {
-                    Some(subject) => self.clause(expr, subject, Form::Has, |_| {}),
-                    None => self.open(expr),
-                }
-            }
+            ExprKind::Has { operand, field } => match Subject::of_field(self.checked, operand, field) {
+                Some(subject) => self.clause(expr, subject, Form::Has, |_| {}),
+                None => self.open(expr),
+            },
             ExprKind::Call { target, args, .. } => {
                 let name = function(self.checked, expr).map_or("", |(name, _)| name);
                 let operands: Vec<&Expr> = target.as_deref().into_iter().chain(args).collect();
@@ -211,7 +209,14 @@ impl Reader<'_, '_> {
         let subject = self.questions.subject(subject);
         let mut asked = expr.clone();
         substitute(&mut asked);
-        self.questions.clauses.push(Clause { subject, form, span: expr.span, id: expr.id, asked, is_open: false });
+        self.questions.clauses.push(Clause {
+            subject,
+            form,
+            span: expr.span,
+            id: expr.id,
+            asked,
+            is_open: false,
+        });
         NodeKind::Clause(self.questions.clauses.len().saturating_sub(1))
     }
 
@@ -250,7 +255,9 @@ impl Reader<'_, '_> {
             let constants: Option<Vec<Sample>> =
                 elements.iter().map(|it| constant(&it.value).filter(|_| !it.optional)).collect();
             let subject = Subject::of(self.checked, item);
-            let (Some(constants), Some(subject)) = (constants, subject) else { return self.truth(expr, false) };
+            let (Some(constants), Some(subject)) = (constants, subject) else {
+                return self.truth(expr, false);
+            };
             return self.clause(expr, subject, Form::Constants(constants), |asked| {
                 operand_becomes_variable(asked, 0);
             });
@@ -283,7 +290,9 @@ pub(super) fn constant(expr: &Expr) -> Option<Sample> {
     match &expr.kind {
         ExprKind::Literal(literal) => Sample::of_literal(literal),
         ExprKind::Call { function, target: None, args } if function.text == "-_" => match args.as_slice() {
-            [Expr { kind: ExprKind::Literal(Literal::Int(value)), .. }] => value.checked_neg().map(Sample::Int),
+            [Expr { kind: ExprKind::Literal(Literal::Int(value)), .. }] => {
+                value.checked_neg().map(Sample::Int)
+            }
             [Expr { kind: ExprKind::Literal(Literal::Double(value)), .. }] => Some(Sample::Double(-value)),
             _ => None,
         },
@@ -324,4 +333,3 @@ impl Node {
         self.parts().iter().for_each(|part| part.clauses(found));
     }
 }
-

@@ -12,7 +12,8 @@ pub(super) fn verdict(place: Place, claim: Claim, reasons: &[&str], part: &str) 
     let because = because(reasons, part);
     match claim {
         Claim::NeverTrue => {
-            let finding = Diagnostic::warning("never_true", format!("no input makes this true{because}"), place);
+            let finding =
+                Diagnostic::warning("never_true", format!("no input makes this true{because}"), place);
             match reasons {
                 [_, _, ..] if part.contains("&&") => finding.help("did you mean `||`, or another constant?"),
                 _ => finding.help("write what is meant, or `false` to say never"),
@@ -88,8 +89,7 @@ pub(super) fn unheeded_review(place: Place) -> Diagnostic {
 /// `text.contains('^rm.*')`
 pub(super) fn looks_like_pattern(place: Place, function: &str) -> Diagnostic {
     let message = format!("`{function}` takes a text as it is, and this looks like a regular expression");
-    Diagnostic::warning("looks_like_pattern", message, place)
-        .help("use `matches` for a regular expression")
+    Diagnostic::warning("looks_like_pattern", message, place).help("use `matches` for a regular expression")
 }
 
 /// `text.matches('\bdelete\b')`, whose `\b` is a backspace
@@ -115,6 +115,10 @@ pub(super) fn default_misfit(place: Place) -> Diagnostic {
 
 /// `max_turns_per_message: 20` under `max_turns: 10`
 pub(super) fn hidden_limit(place: Place, hidden: &str, by: &str) -> Diagnostic {
-    Diagnostic::warning("hidden_limit", format!("`{hidden}` is never reached: `{by}` is reached first"), place)
-        .help("lower it, or take it out")
+    Diagnostic::warning(
+        "hidden_limit",
+        format!("`{hidden}` is never reached: `{by}` is reached first"),
+        place,
+    )
+    .help("lower it, or take it out")
 }

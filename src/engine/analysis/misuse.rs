@@ -70,7 +70,9 @@ pub(super) fn of_parameters(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
     let declared = functions.flat_map(|function| &function.parameters).filter_map(|it| it.declared.as_ref());
     let mut findings = Vec::new();
     for property in declared {
-        let Some(default) = property.schema.default.as_ref().filter(|default| !default.is_null()) else { continue };
+        let Some(default) = property.schema.default.as_ref().filter(|default| !default.is_null()) else {
+            continue;
+        };
         let Some(node) = property.schema.node.get("default") else { continue };
         if Shape::of(&property.schema).check(&Json::from(default).value()).is_err() {
             let finding = messages::default_misfit(node.place.clone());
@@ -83,7 +85,8 @@ pub(super) fn of_parameters(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
 /// Hands over the constant part of each question about a text.
 fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'static str, &'e Expr, &'e str)) {
     if let ExprKind::Call { args, .. } = &expr.kind
-        && let Some((name @ ("contains" | "startsWith" | "endsWith" | "matches"), _)) = function(checked, expr)
+        && let Some((name @ ("contains" | "startsWith" | "endsWith" | "matches"), _)) =
+            function(checked, expr)
         && let Some(constant @ Expr { kind: ExprKind::Literal(Literal::String(text)), .. }) = args.last()
     {
         found(name, constant, text);
@@ -100,7 +103,8 @@ fn is_eaten(c: char) -> bool {
 fn looks_like_pattern(name: &str, text: &str) -> bool {
     const SIGNS: [&str; 8] = [".*", ".+", "\\b", "\\d", "\\s", "\\w", "[a-z", "[0-9"];
     let anchored = text.len() > 1
-        && (text.starts_with('^') || text.ends_with('$') && name != "startsWith" && text.starts_with(['^', '(']));
+        && (text.starts_with('^')
+            || text.ends_with('$') && name != "startsWith" && text.starts_with(['^', '(']));
     anchored || SIGNS.iter().any(|sign| text.contains(sign))
 }
 
@@ -109,8 +113,18 @@ pub(super) fn of_limits(policy: &DeclaredPolicy) -> Vec<Diagnostic> {
     let TaskLimits { max_turns, max_tool_calls, max_spend, stretches, .. } = &policy.limits;
     let pairs = [
         hidden(stretches.max_turns_per_message, *max_turns, "max_turns_per_message", "max_turns"),
-        hidden(stretches.max_tool_calls_per_message, *max_tool_calls, "max_tool_calls_per_message", "max_tool_calls"),
-        hidden(stretches.max_tool_calls_per_turn, *max_tool_calls, "max_tool_calls_per_turn", "max_tool_calls"),
+        hidden(
+            stretches.max_tool_calls_per_message,
+            *max_tool_calls,
+            "max_tool_calls_per_message",
+            "max_tool_calls",
+        ),
+        hidden(
+            stretches.max_tool_calls_per_turn,
+            *max_tool_calls,
+            "max_tool_calls_per_turn",
+            "max_tool_calls",
+        ),
         hidden(
             stretches.max_tool_calls_per_turn,
             stretches.max_tool_calls_per_message,

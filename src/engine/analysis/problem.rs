@@ -62,7 +62,8 @@ impl Problem {
         let places: Vec<Literal> = cells.cells.iter().map(|_| self.sat.fresh()).collect();
         self.sat.clause(places.iter().copied());
         for (clause, answers) in clauses.iter().zip(&cells.answers) {
-            let (Some(Truth { yes, no }), Some(counts)) = (self.clauses.get(*clause), self.counts.get(*clause))
+            let (Some(Truth { yes, no }), Some(counts)) =
+                (self.clauses.get(*clause), self.counts.get(*clause))
             else {
                 continue;
             };
@@ -77,9 +78,11 @@ impl Problem {
                 self.sat.clause([!*place, !counts, yes]);
                 self.sat.clause([!*place, !counts, no]);
             }
-            let open = cells.cells.iter().zip(answers).any(|(cell, answer)| {
-                *answer == Answer::Free && !matches!(cell, Cell::Other)
-            });
+            let open = cells
+                .cells
+                .iter()
+                .zip(answers)
+                .any(|(cell, answer)| *answer == Answer::Free && !matches!(cell, Cell::Other));
             if open && let Some(decided) = self.is_decided.get_mut(*clause) {
                 *decided = false;
             }
@@ -122,17 +125,11 @@ impl Problem {
             }
             NodeKind::And(operands) => {
                 let [left, right] = [self.truth(&operands[0]), self.truth(&operands[1])];
-                Truth {
-                    yes: self.sat.all(&[left.yes, right.yes]),
-                    no: self.sat.any(&[left.no, right.no]),
-                }
+                Truth { yes: self.sat.all(&[left.yes, right.yes]), no: self.sat.any(&[left.no, right.no]) }
             }
             NodeKind::Or(operands) => {
                 let [left, right] = [self.truth(&operands[0]), self.truth(&operands[1])];
-                Truth {
-                    yes: self.sat.any(&[left.yes, right.yes]),
-                    no: self.sat.all(&[left.no, right.no]),
-                }
+                Truth { yes: self.sat.any(&[left.yes, right.yes]), no: self.sat.all(&[left.no, right.no]) }
             }
             NodeKind::If(parts) => {
                 let [condition, then, other] =

@@ -165,18 +165,14 @@ fn judge(
     if before.is_empty() || own.says_never {
         return None;
     }
-    let passes = |of: &[usize]| -> Vec<Literal> {
-        of.iter().filter_map(|at| Some(asked.get(*at)?.passes)).collect()
-    };
+    let passes =
+        |of: &[usize]| -> Vec<Literal> { of.iter().filter_map(|at| Some(asked.get(*at)?.passes)).collect() };
     let mut holds_of = |of: &[usize], own: Literal| {
         let propositions: Vec<Literal> = passes(of).into_iter().chain([own]).collect();
         problem.can_hold(&propositions, clauses)
     };
-    let kinds: [(Literal, fn(Vec<usize>) -> Found); 3] = [
-        (own.condition.yes, Found::Dead),
-        (own.passes, Found::NeverPasses),
-        (own.fails, Found::Moot),
-    ];
+    let kinds: [(Literal, fn(Vec<usize>) -> Found); 3] =
+        [(own.condition.yes, Found::Dead), (own.passes, Found::NeverPasses), (own.fails, Found::Moot)];
     for (proposition, found) in kinds {
         let is_moot = proposition == own.fails;
         if is_moot && !own.judges {

@@ -90,7 +90,11 @@ impl Subject {
             return None;
         }
         let select = Expr {
-            kind: ExprKind::Select { operand: Box::new(operand.clone()), field: field.clone(), optional: false },
+            kind: ExprKind::Select {
+                operand: Box::new(operand.clone()),
+                field: field.clone(),
+                optional: false,
+            },
             ..operand.clone()
         };
         let declared = record(checked.type_of(operand.id)).and_then(|record| {

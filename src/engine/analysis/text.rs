@@ -126,7 +126,8 @@ fn walk(automata: &[Rc<Dfa>]) -> Option<Answered> {
                 }
                 after.push(state);
             }
-            let is_text = automata.last().zip(after.last()).is_some_and(|(dfa, state)| !dfa.is_dead_state(*state));
+            let is_text =
+                automata.last().zip(after.last()).is_some_and(|(dfa, state)| !dfa.is_dead_state(*state));
             if is_text && known.insert(after.clone()) {
                 if visited.len() >= MAX_STATES {
                     return None;

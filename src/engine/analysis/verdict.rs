@@ -54,7 +54,12 @@ pub(super) fn decide(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) 
 }
 
 /// Decides the predicates of macros.
-fn predicates(checked: &Checked, expr: &Expr, (trial, limits): (&mut Trial, &EvalLimits), decided: &mut Decided) {
+fn predicates(
+    checked: &Checked,
+    expr: &Expr,
+    (trial, limits): (&mut Trial, &EvalLimits),
+    decided: &mut Decided,
+) {
     if let ExprKind::Comprehension(comprehension) = &expr.kind {
         let Comprehension { kind, body, filter, .. } = &**comprehension;
         let is_predicate = matches!(
@@ -168,10 +173,11 @@ fn is_contradicted(
         builder.optional_variable(&name(*subject), Type::Dyn)
     });
     let env = LANGUAGE.iter().copied().fold(builder, EnvBuilder::library).build();
-    let program = Program::compile_rewritten(&env, &name(subjects.first().copied().unwrap_or_default()), |expr| {
-        *expr = part.clone();
-        substitute(expr, questions, &clauses);
-    });
+    let program =
+        Program::compile_rewritten(&env, &name(subjects.first().copied().unwrap_or_default()), |expr| {
+            *expr = part.clone();
+            substitute(expr, questions, &clauses);
+        });
     let Ok(program) = program else { return false };
     let mut choice = vec![0_usize; subjects.len()];
     for _ in 0..MAX_RUNS {
@@ -229,9 +235,10 @@ fn is_contradicted(
 
 fn shares_beginnings(questions: &Questions, subjects: &[usize]) -> bool {
     let of = |subject: &usize| questions.subjects.get(*subject);
-    subjects.iter().filter_map(of).any(|subject| {
-        subjects.iter().filter_map(of).any(|other| other.beginnings.contains(&subject.key))
-    })
+    subjects
+        .iter()
+        .filter_map(of)
+        .any(|subject| subjects.iter().filter_map(of).any(|other| other.beginnings.contains(&subject.key)))
 }
 
 /// Puts variables in the place of the subjects of clauses.
