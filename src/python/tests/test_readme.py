@@ -1,4 +1,4 @@
-"""The README of the package: its programs run, and print what it says."""
+"""The READMEs of the package and of the project: their programs run, and print what they say."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from typing import Any
 
 import pytest
 
-README = Path(__file__).resolve().parents[1] / "README.md"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-def test_the_programs_print_what_it_says(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("page", "least"), [("README.md", 1), ("src/python/README.md", 7)])
+def test_the_programs_print_what_it_says(page: str, least: int, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(root)
     Path("/tmp/celador-readme.db").unlink(missing_ok=True)
     names: dict[str, Any] = {"__name__": "readme"}
-    printed, programs = "", 0
-    for language, text in BLOCK.findall(README.read_text("utf-8")):
+    printed: str | None = None
+    programs = 0
+    for language, text in BLOCK.findall((root / page).read_text("utf-8")):
         if language == "python":
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
-                exec(compile(text, str(README), "exec", dont_inherit=True), names)
+                exec(compile(text, page, "exec", dont_inherit=True), names)
             printed, programs = out.getvalue(), programs + 1
-        elif language == "text":
+        elif language == "text" and printed is not None:
             assert printed == text
-            printed = ""
-    assert programs >= 7
+            printed = None
+    assert programs >= least
