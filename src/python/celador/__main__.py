@@ -2,4 +2,6 @@
 
 from celador._command import main
 
-main()
+# a tool that only imports the modules of the package runs nothing
+if __name__ == "__main__":
+    main()

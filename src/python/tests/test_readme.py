@@ -14,14 +14,16 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.mark.parametrize(("page", "least"), [("README.md", 1), ("src/python/README.md", 7)])
-def test_the_programs_print_what_it_says(page: str, least: int, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_programs_print_what_it_says(
+    page: str, least: int, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(root)
-    Path("/tmp/celador-readme.db").unlink(missing_ok=True)
     names: dict[str, Any] = {"__name__": "readme"}
     printed: str | None = None
     programs = 0
     for language, text in BLOCK.findall((root / page).read_text("utf-8")):
         if language == "python":
+            text = text.replace("/tmp/celador-readme.db", str(tmp_path / "celador.db"))
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 exec(compile(text, page, "exec", dont_inherit=True), names)
