@@ -124,7 +124,7 @@ fn against_store(screen: &mut Screen, store: &str, folders: &[PathBuf]) -> Resul
         "" => std::env::var("CELADOR_STORE").unwrap_or_default(),
         store => store.to_owned(),
     };
-    let location = Location::parse(store.strip_prefix("file:").unwrap_or(&store));
+    let location = Location::parse(&store);
     // opening would make one
     if matches!(&location, Location::File(path) if !path.is_file()) {
         return Err(Failure::Unusable(messages::no_store(&store)));

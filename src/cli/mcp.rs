@@ -283,8 +283,7 @@ impl Arguments {
             settings.texts.push(File { source, origin: FileOrigin::Named });
         }
         let store = self.store.clone().or_else(|| from_environment("CELADOR_STORE"));
-        let location = store
-            .map_or(Location::Memory, |store| Location::parse(store.strip_prefix("file:").unwrap_or(&store)));
+        let location = store.map_or(Location::Memory, |store| Location::parse(&store));
         let database = Database::open(&location, &settings.limits.store).map_err(ServeError::from)?;
         let clock = system_clock()?;
         let log =

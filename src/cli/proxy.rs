@@ -201,8 +201,7 @@ impl Arguments {
         self.changes.apply(|name, value| limits.set(name, value))?;
         let settings = Settings { limits, observe: self.observe, ..Settings::new(self.policies.clone()) };
         let store = self.store.clone().or_else(|| from_environment("CELADOR_STORE"));
-        let location = store
-            .map_or(Location::Memory, |store| Location::parse(store.strip_prefix("file:").unwrap_or(&store)));
+        let location = store.map_or(Location::Memory, |store| Location::parse(&store));
         Ok(self.open(settings, &location))
     }
 

@@ -233,7 +233,7 @@ impl Arguments {
         };
         let settings = self.settings()?;
         let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
-            Some(store) => Location::parse(store.strip_prefix("file:").unwrap_or(&store)),
+            Some(store) => Location::parse(&store),
             None => Location::File(self.data.join("celador.db")),
         };
         if let Location::File(path) = &location {

@@ -174,7 +174,7 @@ impl Arguments {
         limits.max_request_ms = limits.max_request_ms.max(waits_ms);
         let own = || std::env::var("CELADOR_STORE").ok().filter(|store| !store.is_empty());
         let location = match self.store.clone().or_else(own) {
-            Some(store) => Location::parse(store.strip_prefix("file:").unwrap_or(&store)),
+            Some(store) => Location::parse(&store),
             None => Location::File(self.data.join("celador.db")),
         };
         if let Location::File(path) = &location {

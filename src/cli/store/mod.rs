@@ -46,7 +46,7 @@ impl Arguments {
 /// The store that an argument or the environment names, which has to be there: opening would make one.
 pub(super) fn location(said: Option<String>) -> Result<Location, Failure> {
     let store = said.or_else(|| std::env::var("CELADOR_STORE").ok()).unwrap_or_default();
-    let location = Location::parse(store.strip_prefix("file:").unwrap_or(&store));
+    let location = Location::parse(&store);
     if matches!(&location, Location::File(path) if !path.is_file()) {
         return Err(Failure::Unusable(messages::no_store(&store)));
     }

@@ -38,9 +38,12 @@ pub enum Location {
 
 impl Location {
     /// Reads a setting: `memory`, a connection string that begins with `postgres://` or `postgresql://`, or the path
-    /// of a file.
+    /// of a file, with `file:` ahead of it or without.
     #[must_use]
     pub fn parse(text: &str) -> Self {
+        if let Some(path) = text.strip_prefix("file:") {
+            return Self::File(path.into());
+        }
         if text == "memory" {
             return Self::Memory;
         }
