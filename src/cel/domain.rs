@@ -15,6 +15,33 @@ pub struct Domain {
     pub max_size: Option<u64>,
     /// The domain of the elements of a list.
     pub items: Option<Arc<Domain>>,
+    /// Which numbers they are, of a field whose values are numbers and whose type leaves that open.
+    pub numbers: Option<Numbers>,
+    /// Whether null may stand in the place of a value of the type.
+    pub or_null: bool,
+}
+
+/// Numbers as schemas tell them apart: JSON writes one number as an int or as a double.
+///
+/// ```
+/// use celador_cel::{Domain, Field, Numbers, RecordType, Storage, Type};
+/// use std::sync::Arc;
+///
+/// // an amount is `dyn` to the checker, as it may be 5 or 5.5; that it is a number, its domain says
+/// let domain = Domain { numbers: Some(Numbers::All), ..Domain::default() }.known();
+/// let amount = Field { domain, ..Field::required(Type::Dyn) };
+/// let fields = [(Arc::from("amount"), amount)].into_iter().collect();
+/// let order = RecordType { name: "order".into(), fields, aliases: Vec::new(), storage: Storage::Closed };
+/// assert_eq!(order.fields["amount"].domain.as_ref().and_then(|domain| domain.numbers), Some(Numbers::All));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Numbers {
+    /// Any int and any finite double.
+    All,
+    /// Ints, and doubles without a fraction.
+    Whole,
+    /// Ints from 0 upwards: what is counted.
+    Counts,
 }
 
 /// A constant of a schema that an expression may be compared with.

@@ -66,7 +66,7 @@ mod value;
 
 pub use cache::{Cache, CacheStats, Compiled};
 pub use check::{Assumptions, Checked, CostEstimate, Reference, check};
-pub use domain::{Constant, Domain};
+pub use domain::{Constant, Domain, Numbers};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
 pub use eval::{Activation, EvalError, HostFunctions, Interruption, Remembered, Stop};
 pub use fault::{ErrorCode, Fault};

@@ -250,7 +250,7 @@ impl Manifests {
         let set = digest.map(|digest| stored.manifests(digest)).transpose()?.flatten();
         let Some(set) = set else { return Ok(Err(messages::manifests_not_kept().to_owned())) };
         let (catalog, _) = Catalog::parse(&set.files()?, &limits);
-        let (engine, _) = Engine::from_catalog(&catalog, limits);
+        let (engine, _) = Engine::kept_from_catalog(&catalog, limits);
         Ok(Ok(Self { engine: Arc::new(engine), set: Arc::new(set) }))
     }
 

@@ -4,12 +4,13 @@
 //! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
 //! of [`manifest::load`](crate::manifest::load()).
 
+use crate::analysis::{Analysis, Analyst};
 use crate::cel::{Cache, CacheStats, Json};
 use crate::context::members_of;
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::layers::{Layer, Layers};
 use crate::limits::EngineLimits;
-use crate::lint::Allowances;
+use crate::lint::{Allowances, Found};
 use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::mode::Mode;
@@ -119,6 +120,7 @@ struct Loaded {
     triggers: HashMap<(String, String), Option<Arc<Trigger>>>,
     /// The names of the claims that any policy names.
     claims: HashSet<Arc<str>>,
+    analysis: Arc<Analysis>,
 }
 
 impl Loaded {
@@ -227,14 +229,31 @@ impl Engine {
         Self::through((Door::Lenient, Mode::Enforce), catalog, limits)
     }
 
+    /// The same for manifests that a store keeps for its tasks, which were let in before: their clauses are not decided anew, as a task goes on also if a
+    /// later release would find more in them.
+    #[must_use]
+    pub fn kept_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
+        Self::asking(Asked::Loading, (Door::Strict, Mode::Enforce), catalog, limits)
+    }
+
     /// The same by door and mode.
     pub(crate) fn through(
         (door, mode): (Door, Mode),
         catalog: &Catalog,
         limits: EngineLimits,
     ) -> (Self, Vec<Diagnostic>) {
+        let asked = if door == Door::Strict { Asked::Analysis } else { Asked::Loading };
+        Self::asking(asked, (door, mode), catalog, limits)
+    }
+
+    fn asking(
+        asked: Asked,
+        (door, mode): (Door, Mode),
+        catalog: &Catalog,
+        limits: EngineLimits,
+    ) -> (Self, Vec<Diagnostic>) {
         let cache = Arc::new(Cache::new(&limits.eval));
-        let (loaded, findings) = compile((door, mode), catalog, &limits, &cache);
+        let (loaded, findings) = compile((door, mode), asked, catalog, (&limits, &cache));
         (
             Self {
                 loaded: RwLock::new(Arc::new(loaded)),
@@ -255,7 +274,9 @@ impl Engine {
     /// # Errors
     /// The problems of the new set; the old set stays in use.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let (loaded, findings) = compile((self.door, self.mode), catalog, &self.limits, &self.cache);
+        let asked = if self.door == Door::Strict { Asked::Analysis } else { Asked::Loading };
+        let of = (&self.limits, &*self.cache);
+        let (loaded, findings) = compile((self.door, self.mode), asked, catalog, of);
         if !loaded.is_whole() {
             return Err(findings);
         }
@@ -266,9 +287,11 @@ impl Engine {
 
     /// An engine with the agents and triggers of another catalog, which shares the cache, the bounds and the switches of this
     /// one, judges manifests as this one does, and observes if this one does. So tasks of several sets run side by side. Also what compiling found.
+    /// Clauses are not decided anew: a set that tasks began under goes on, also if a later release would find more in it.
     #[must_use]
     pub fn beside(&self, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
-        let (loaded, findings) = compile((self.door, self.mode), catalog, &self.limits, &self.cache);
+        let of = (&self.limits, &*self.cache);
+        let (loaded, findings) = compile((self.door, self.mode), Asked::Loading, catalog, of);
         let loaded = RwLock::new(Arc::new(loaded));
         let (cache, switches) = (self.cache.clone(), self.switches.clone());
         let warnings = Vec::new();
@@ -373,6 +396,42 @@ impl Engine {
         }
     }
 
+    /// How much of what its policies permit was decided when they were compiled. What was found is among the findings of loading, which
+    /// [`Engine::from_catalog`] gives. Nothing was asked of an engine of [`Engine::lenient_from_catalog`], [`Engine::kept_from_catalog`] or [`Engine::beside`].
+    ///
+    /// ```
+    /// use celador::Engine;
+    ///
+    /// let manifests = r#"
+    /// kind: commonagents.info/v1beta2/tool
+    /// namespace: shop
+    /// name: refund
+    /// description: Pays money back.
+    /// actions:
+    ///   - name: pay
+    ///     description: Pays.
+    ///     parameters: {properties: {amount: {type: number}}}
+    ///     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+    /// ---
+    /// kind: commonagents.info/v1beta2/agent
+    /// namespace: shop
+    /// name: clerk
+    /// description: Answers customers.
+    /// prompt: You are a careful clerk.
+    /// capabilities:
+    ///   refund:
+    ///     before:
+    ///       - assert: input.amount > 0 && input.amount <= 1000
+    /// "#;
+    /// let engine = Engine::parse("shop.yaml", manifests)?;
+    /// assert_eq!((engine.analysis().decided, engine.analysis().unknown.len()), (2, 0));
+    /// # Ok::<(), celador::OpenError>(())
+    /// ```
+    #[must_use]
+    pub fn analysis(&self) -> Arc<Analysis> {
+        self.loaded().analysis.clone()
+    }
+
     fn loaded(&self) -> Arc<Loaded> {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -455,11 +514,20 @@ impl Engine {
     }
 }
 
+/// What is asked of manifests on their way in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// Whether they can be compiled.
+    Loading,
+    /// And what they permit.
+    Analysis,
+}
+
 fn compile(
     (door, mode): (Door, Mode),
+    asked: Asked,
     catalog: &Catalog,
-    limits: &EngineLimits,
-    cache: &Cache,
+    (limits, cache): (&EngineLimits, &Cache),
 ) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
@@ -499,24 +567,46 @@ fn compile(
             check_inputs(&resolved.document.launch, agent, &mut findings);
         }
     }
+    if asked == Asked::Analysis {
+        let (analysis, found) = analyse(&loaded, catalog);
+        loaded.analysis = Arc::new(analysis);
+        findings.extend(found);
+    }
     let mut allowances = catalog.allowances().clone();
     allowances.judge(&mut findings);
     if door == Door::Strict {
-        findings.extend(problems_of_comments(&allowances, catalog, &findings));
+        // of steps that stop nothing, some things are never found
+        let all = asked == Asked::Analysis && mode == Mode::Enforce;
+        findings.extend(problems_of_comments(&allowances, catalog, &findings, all));
         shut(&mut loaded, catalog, &findings);
     }
     (loaded, findings)
 }
 
+/// What the policies permit.
+fn analyse(loaded: &Loaded, catalog: &Catalog) -> (Analysis, Vec<Diagnostic>) {
+    let mut analyst = Analyst::default();
+    for resolved in catalog.agents() {
+        let agent = &resolved.agent;
+        if let Ok(policy) = loaded.policy(&agent.namespace.text, &agent.name.text) {
+            analyst.policy(&policy);
+            analyst.documents(resolved);
+        }
+    }
+    analyst.end()
+}
+
 /// What is wrong with comments that allow findings. Where a file has an error or is not compiled, a finding that is allowed
-/// may not have been made yet, so nothing is said of that.
+/// may not have been made yet, so nothing is said of that. Neither is it of comments about what was not asked for, unless `all` was.
 fn problems_of_comments(
     allowances: &Allowances,
     catalog: &Catalog,
     findings: &[Diagnostic],
+    all: bool,
 ) -> Vec<Diagnostic> {
+    let found: &[Found] = if all { &[Found::ByLoading, Found::ByAnalysis] } else { &[Found::ByLoading] };
     let judged: Vec<&Diagnostic> = catalog.refused().iter().chain(findings).collect();
-    allowances.problems(&judged, |source| {
+    allowances.problems(found, &judged, |source| {
         let faulty = |finding: &&Diagnostic| finding.is_error() && finding.place.source.same(source);
         !judged.iter().any(faulty) && catalog.is_in_use(source)
     })

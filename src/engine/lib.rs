@@ -94,6 +94,7 @@
 #![forbid(unsafe_code)]
 
 mod amount;
+pub mod analysis;
 pub mod context;
 pub mod copies;
 pub mod counter;

@@ -3,7 +3,7 @@
 
 use celador::diagnostic::Standing;
 use celador::limits::EngineLimits;
-use celador::lint::{Class, WARNINGS, class};
+use celador::lint::{Class, Found, WARNINGS, class};
 use celador::manifest::{Catalog, load};
 use celador::{Diagnostic, Engine, OpenError};
 use std::collections::BTreeSet;
@@ -317,6 +317,11 @@ specification has it, and has one of two classes:
   `Engine::open` refuse manifests with such a warning, and `check` exits with 3.
 - **Advice.** Worth a look. Nothing follows, unless `check --strict` asks.
 
+Findings that are marked with ◆ are decided: each expression is taken apart into clauses, the values of each path are divided
+into those that all clauses answer alike, the evaluator itself answers for one of each, and a solver looks for inputs that fulfil
+them together. A finding holds of every input that the enforced schemas let through. What is not understood may be anything, so
+silence proves nothing. `check --analysis` says how many clauses were decided, and lists the others.
+
 Where an author means what a warning finds, a comment allows it, with a reason:
 
 ```yaml
@@ -342,7 +347,8 @@ fn page() -> String {
     for (class, title) in [(Class::MayLoseARule, "May lose a rule"), (Class::Advice, "Advice")] {
         write!(page, "\n## {title}\n\n| code | what is found |\n|---|---|\n").unwrap();
         for warning in WARNINGS.iter().filter(|warning| warning.class == class) {
-            writeln!(page, "| <a id=\"{0}\"></a>`{0}` | {1} |", warning.code, warning.about).unwrap();
+            let mark = if warning.found == Found::ByAnalysis { " ◆" } else { "" };
+            writeln!(page, "| <a id=\"{0}\"></a>`{0}`{mark} | {1} |", warning.code, warning.about).unwrap();
         }
     }
     page

@@ -15,6 +15,8 @@
 #[cfg(feature = "server")]
 mod agent_contexts;
 mod agent_loop;
+mod analysis;
+mod analysis_z3;
 mod architecture;
 mod attacks;
 mod before_first;

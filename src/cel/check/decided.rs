@@ -172,7 +172,7 @@ impl<'c> Walk<'c> {
             ComprehensionKind::Filter | ComprehensionKind::SortBy if is_list => range,
             ComprehensionKind::Map => {
                 let max_size = range.and_then(|range| range.max_size);
-                Domain { allowed: None, max_size, items: body }.known()
+                Domain { max_size, items: body, ..Domain::default() }.known()
             }
             _ => None,
         }

@@ -132,8 +132,9 @@ impl Checked {
         self.types.get(id.0 as usize).unwrap_or(&Type::Dyn)
     }
 
-    /// What an expression of the tree is beyond its type.
-    fn domain_of(&self, id: ExprId) -> Option<&Domain> {
+    /// What an expression of the tree is beyond its type, where it is a path to a field of which more is known.
+    #[must_use]
+    pub fn domain_of(&self, id: ExprId) -> Option<&Domain> {
         self.domains.get(id.0 as usize)?.as_deref()
     }
 

@@ -1,5 +1,6 @@
 //! `celador check`: every problem of the manifests, with its place.
 
+mod analysis;
 mod cost;
 mod reads;
 
@@ -18,7 +19,8 @@ use std::path::PathBuf;
 ///
 /// Reads files and folders together, as one namespace: an agent is checked against the tools that it names. Every
 /// expression is compiled in its scope, so a misspelt field or an `output` in a `before` step is found here, not by a
-/// rule that never fires.
+/// rule that never fires. Then its clauses are decided: one that no input makes true or false is found, and a step that no call
+/// reaches.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
@@ -26,6 +28,7 @@ Examples:
   celador check agent.yaml tools/ --strict
   celador check policies/support-desk --cost
   celador check policies/support-desk --reads
+  celador check policies/support-desk --analysis
   celador check policies --report sarif=celador.sarif --report github
   celador check policies --format json | jq 'select(.severity == \"error\")'
 
@@ -46,6 +49,10 @@ pub(crate) struct Arguments {
     /// Also list what each expression costs, the dearest first
     #[arg(long)]
     cost: bool,
+
+    /// Also say how many clauses could be decided, and list those of which something is unknown
+    #[arg(long)]
+    analysis: bool,
 
     /// Also list of which calls the decision on each function reads: it waits for those that are still open
     #[arg(long)]
@@ -76,6 +83,9 @@ impl Arguments {
         }
         if self.reads {
             reads::list(&policies, screen)?;
+        }
+        if self.analysis {
+            analysis::list(&engine.analysis(), screen)?;
         }
         let names = files_with_manifests(&catalog, &findings);
         let files = names.len();

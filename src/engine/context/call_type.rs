@@ -31,12 +31,14 @@ pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]
     };
     let functions = functions.and_then(|keys| texts(&mut keys.iter().cloned()));
     let statuses = texts(&mut [SUCCESSFUL, ERRORED, RESTRICTED, OPEN].into_iter().map(Arc::from));
+    // an open call has none yet, and some never get one
+    let or_null = || Domain { or_null: true, ..Domain::default() }.known();
     let types = [
-        (Type::Int, None, "its number in the order of the history, from 1; null while it is open"),
-        (Type::String, None, "when it came to its end, UTC; null while it is open"),
+        (Type::Int, or_null(), "its number in the order of the history, from 1; null while it is open"),
+        (Type::String, or_null(), "when it came to its end, UTC; null while it is open"),
         (Type::String, functions, "the function"),
         (input, None, "the resolved arguments"),
-        (output, None, "the result; null if there is none, or none yet"),
+        (output, or_null(), "the result; null if there is none, or none yet"),
         (Type::String, statuses, "`successful`, `errored`, `restricted`, or `open` while it is"),
         (Type::Bool, None, "whether its result is awaited"),
         (

@@ -14,7 +14,7 @@ use super::messages;
 use super::part::Part;
 use super::schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 use super::task_secrets::TaskSecrets;
-use crate::cel::{At, Field, RecordType, Storage, Type};
+use crate::cel::{At, Constant, Domain, Field, Numbers, RecordType, Storage, Type};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -233,7 +233,6 @@ fn keys(declared: &SchemaDecl) -> Result<IndexMap<Arc<str>, ()>, SchemaError> {
 impl Shapes {
     /// The fields stand in the order in which `live` reads them; a test reads every one under its name.
     fn new(declared: &SchemaDecl, keys: &IndexMap<Arc<str>, ()>) -> Self {
-        let texts = || Type::list(Type::String);
         let agent = RecordType::live(
             "context.agent",
             [
@@ -250,12 +249,13 @@ impl Shapes {
             ],
         );
         let user = user_with(&plain_user, declared.claims.as_ref());
-        let tokens = RecordType::live(
+        let count = |name: &str, doc: &str| (Arc::from(name), required(Type::Int, doc));
+        let tokens = live(
             "context.llm.tokens",
             [
-                ("prompt", Type::Int, "prompt tokens of all model turns so far"),
-                ("completion", Type::Int, "completion tokens of all model turns so far"),
-                ("total", Type::Int, "their sum"),
+                count("prompt", "prompt tokens of all model turns so far"),
+                count("completion", "completion tokens of all model turns so far"),
+                count("total", "their sum"),
             ],
         );
         let doc = "what all model turns so far have cost, in the host's unit".to_owned();
@@ -269,19 +269,21 @@ impl Shapes {
                 ("spend".into(), spend),
             ],
         );
-        let history = RecordType::live(
+        let turns = texts_of(["input", "llm", "capability"].map(Arc::from));
+        let history = live(
             "context._history",
             [
-                ("turns", texts(), "`input`, `llm` or `capability` for each turn, in order"),
-                ("turn_count", Type::Int, "the number of turns"),
+                ("turns".into(), turns("`input`, `llm` or `capability` for each turn, in order")),
+                count("turn_count", "the number of turns"),
             ],
         );
-        let meta = RecordType::live(
+        let invocations = texts_of(declared.functions.iter().map(|function| function.key.clone()));
+        let meta = live(
             "context.capabilities._meta",
             [
-                ("invocations", texts(), "the function of each invocation, in order"),
-                ("count", Type::Int, "the number of invocations"),
-                ("delegation_count", Type::Int, "the invocations of sub-agents among them"),
+                ("invocations".into(), invocations("the function of each invocation, in order")),
+                count("count", "the number of invocations"),
+                count("delegation_count", "the invocations of sub-agents among them"),
             ],
         );
         let records = Records::default().all(declared);
@@ -478,7 +480,19 @@ fn review() -> Arc<RecordType> {
 }
 
 fn required(ty: Type, doc: &str) -> Field {
-    Field { doc: doc.to_owned(), ..Field::required(ty) }
+    // the context has no other ints than counts
+    let domain = (ty == Type::Int).then(|| Domain { numbers: Some(Numbers::Counts), ..Domain::default() });
+    Field { doc: doc.to_owned(), domain: domain.and_then(Domain::known), ..Field::required(ty) }
+}
+
+/// A list of texts, each of them one of these.
+fn texts_of(texts: impl IntoIterator<Item = Arc<str>>) -> impl FnOnce(&str) -> Field {
+    let texts = texts.into_iter().map(Constant::Text).collect();
+    move |doc| {
+        let items = Domain { allowed: Some(texts), ..Domain::default() }.known();
+        let domain = Domain { items, ..Domain::default() }.known();
+        Field { domain, ..required(Type::list(Type::String), doc) }
+    }
 }
 
 fn optional(ty: Type, doc: &str) -> Field {

@@ -6,7 +6,7 @@
 //! comments of their file.
 
 use super::messages;
-use super::table::{Class, WARNINGS, class, warning};
+use super::table::{Class, Found, WARNINGS, class, warning};
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::source::{Place, Source, Span};
 use std::collections::HashMap;
@@ -132,16 +132,24 @@ impl Allowances {
     }
 
     /// The problems of the comments themselves: those that cannot be read, and, where `is_judged` says that all
-    /// findings of a file have been judged, those that allowed nothing. `judged` are these findings.
+    /// findings of a file have been judged, those that allowed nothing. `judged` are these findings, which were `found` in one of these ways.
     #[must_use]
-    pub fn problems(&self, judged: &[&Diagnostic], is_judged: impl Fn(&Source) -> bool) -> Vec<Diagnostic> {
+    pub fn problems(
+        &self,
+        found: &[Found],
+        judged: &[&Diagnostic],
+        is_judged: impl Fn(&Source) -> bool,
+    ) -> Vec<Diagnostic> {
         let mut problems = Vec::new();
         for file in &self.files {
             problems.extend(file.refused.iter().cloned());
             if !is_judged(&file.source) {
                 continue;
             }
-            for allowance in file.allowances.iter().filter(|allowance| !allowance.used) {
+            let is_about = |allowance: &&Allowance| {
+                warning(allowance.code).is_some_and(|warning| found.contains(&warning.found))
+            };
+            for allowance in file.allowances.iter().filter(|it| !it.used).filter(is_about) {
                 let elsewhere = judged.iter().find(|finding| {
                     finding.code == allowance.code
                         && finding.place.source.same(&file.source)

@@ -14,4 +14,4 @@ mod messages;
 mod table;
 
 pub use allow::{Allowances, Comment, Comments};
-pub use table::{Class, WARNINGS, Warning, class, warning};
+pub use table::{Class, Found, WARNINGS, Warning, class, warning};

@@ -26,6 +26,15 @@ impl Class {
     }
 }
 
+/// What finds a warning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Found {
+    /// Reading and compiling.
+    ByLoading,
+    /// The [analysis](crate::analysis) of what they permit, where they are opened to be used.
+    ByAnalysis,
+}
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Warning {
@@ -33,20 +42,37 @@ pub struct Warning {
     pub code: &'static str,
     /// The consequence of the warning.
     pub class: Class,
+    /// What finds it.
+    pub found: Found,
     /// One sentence: what was found, and why it has this class.
     pub about: &'static str,
 }
 
 const fn row(code: &'static str, class: Class, about: &'static str) -> Warning {
-    Warning { code, class, about }
+    Warning { code, class, found: Found::ByLoading, about }
+}
+
+/// A row of what analysis finds.
+const fn decided(code: &'static str, class: Class, about: &'static str) -> Warning {
+    Warning { code, class, found: Found::ByAnalysis, about }
 }
 
 /// Every warning about manifests, by code.
 pub const WARNINGS: &[Warning] = &[
+    decided(
+        "always_fails",
+        MayLoseARule,
+        "A part of an expression fails whatever the input is, which `||`, a condition or `on_fail: continue` hides.",
+    ),
     row(
         "always_false",
         MayLoseARule,
         "A part of an expression is never true, so what it asks for never holds.",
+    ),
+    decided(
+        "always_given",
+        MayLoseARule,
+        "`has` is asked of an argument that every call has, so it checks nothing.",
     ),
     row("always_true", MayLoseARule, "A part of an expression is never false, so it checks nothing."),
     row("ambiguous_invoke", MayLoseARule, "A step invokes one of several tools, so it calls none of them."),
@@ -58,10 +84,35 @@ pub const WARNINGS: &[Warning] = &[
     ),
     row("bare_word", Advice, "A word without quotes is bound as text, which is mostly meant."),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
+    decided(
+        "contrary_claims",
+        MayLoseARule,
+        "Two policies say of one claim that it is of different types, so no task begins for a user who has it.",
+    ),
+    decided(
+        "cut_expression",
+        MayLoseARule,
+        "An expression ends where YAML sees a comment that goes on with an operator.",
+    ),
     row(
         "cut_text",
         Advice,
         "A text for people ends where YAML sees a comment, such as the ` #5` of a number.",
+    ),
+    decided(
+        "dead_step",
+        MayLoseARule,
+        "Steps ahead of a step stop every call that its condition is about, so it never runs.",
+    ),
+    decided(
+        "default_misfit",
+        MayLoseARule,
+        "A default is not what its own schema allows, so steps see a value that no call can give.",
+    ),
+    decided(
+        "eaten_backslash",
+        MayLoseARule,
+        "A regular expression has lost a backslash to YAML or CEL, so it asks for a control character.",
     ),
     row(
         "empty_keyword",
@@ -80,6 +131,7 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A word of a schema is about values of another type, so it checks nothing.",
     ),
+    decided("hidden_limit", Advice, "A limit is never reached, as another one is reached first."),
     row("hidden_parameter", Advice, "Nobody can set a required parameter, so each call fails."),
     row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),
     row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),
@@ -94,13 +146,24 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "The secret of a webhook is empty, or looks like the name of a setting and is that very text.",
     ),
+    decided(
+        "looks_like_pattern",
+        MayLoseARule,
+        "A text that looks like a regular expression is looked for as it is, so it is hardly ever found.",
+    ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
+    decided(
+        "mixed_numbers",
+        MayLoseARule,
+        "An operation fails for some numbers, as a number is an int or a double and it does not mix them.",
+    ),
     row(
         "model_transform_misfit",
         MayLoseARule,
         "A transform around calls of the model makes neither a request nor an answer, so it rewrites nothing.",
     ),
+    decided("moot_step", Advice, "A step stops nothing that the steps ahead of it in its document let by."),
     row(
         "mount_not_loaded",
         Advice,
@@ -111,6 +174,21 @@ pub const WARNINGS: &[Warning] = &[
         "never_equal",
         MayLoseARule,
         "A comparison has the same answer for every value, so it checks nothing.",
+    ),
+    decided(
+        "never_false",
+        MayLoseARule,
+        "A part of an expression is true for every input, so it checks nothing.",
+    ),
+    decided(
+        "never_passes",
+        MayLoseARule,
+        "Two steps of one list let no call by together, so every call is stopped.",
+    ),
+    decided(
+        "never_true",
+        MayLoseARule,
+        "A part of an expression is true for no input, so what it asks for never holds.",
     ),
     row(
         "no_agent_in_scope",
@@ -123,6 +201,7 @@ pub const WARNINGS: &[Warning] = &[
         "An operation does not take these types, so the expression fails there.",
     ),
     row("no_mount", Advice, "A template of a tool names a mount that the agent lacks, so each call fails."),
+    decided("no_reviewer", MayLoseARule, "A review is addressed to nobody, so it fails each time."),
     row("no_tools_listed", Advice, "A document of tools lists none, so no agent gets a tool of it."),
     row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
     row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
@@ -172,6 +251,11 @@ pub const WARNINGS: &[Warning] = &[
         "A step of a policy sets an argument to a value that its schema refuses, so the step fails.",
     ),
     row(
+        "set_not_by_all",
+        Advice,
+        "A step of a policy sets an argument that some of the selected functions lack, so their calls fail there.",
+    ),
+    row(
         "set_undeclared",
         MayLoseARule,
         "A step of a policy sets an argument that no selected function has, so the step fails.",
@@ -203,6 +287,11 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "A transform makes of a result what the `output` of its action does not allow; the model gets it all the same.",
     ),
+    decided(
+        "truth_of_value",
+        MayLoseARule,
+        "An assert or a condition is a text, a list or a map, which is true unless it is empty.",
+    ),
     row("unbound_child_parameter", Advice, "Nothing binds what a sub-agent requires, so each call fails."),
     row(
         "undeclared_input",
@@ -218,6 +307,11 @@ pub const WARNINGS: &[Warning] = &[
         "undeclared_setting",
         MayLoseARule,
         "A template of a tool names a setting that there is not, such as a secret.",
+    ),
+    decided(
+        "unheeded_review",
+        MayLoseARule,
+        "A person is asked under `on_fail: continue`, so a denial changes nothing.",
     ),
     row(
         "unknown_field",

@@ -10,9 +10,42 @@ use super::shape::Shape;
 use crate::cel::{Field, Json, Part, RecordType, Storage, Type};
 use crate::context::members_of;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::node::{Entry, Node};
 use crate::manifest::policy::DeclaredPolicy;
+use crate::source::Place;
 use indexmap::IndexMap;
 use std::sync::Arc;
+
+/// A claim as one policy declares it.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaimOf {
+    pub(crate) name: String,
+    pub(crate) policy: String,
+    pub(crate) place: Place,
+    shape: Shape,
+}
+
+/// Pairs of declarations of one claim, of different policies of an agent, of whose types no value is both.
+pub(crate) fn contrary_claims(resolved: &ResolvedAgent) -> Vec<[ClaimOf; 2]> {
+    let of_policy = |policy: &DeclaredPolicy| -> Vec<ClaimOf> {
+        let schema = policy.claims.as_deref().and_then(|claims| claims.node.get("properties"));
+        let claims = schema.and_then(Node::as_mapping).into_iter().flatten();
+        let claim = |entry: &Entry| ClaimOf {
+            name: entry.key.text.to_string(),
+            policy: policy.full_name(),
+            place: entry.value.place.clone(),
+            shape: Shape::of_node(&entry.value),
+        };
+        claims.map(claim).collect()
+    };
+    let all: Vec<ClaimOf> = resolved.policies.iter().flat_map(|applied| of_policy(&applied.policy)).collect();
+    let mut pairs = Vec::new();
+    for (at, other) in all.iter().enumerate() {
+        let contrary = |one: &&ClaimOf| one.name == other.name && one.shape.is_contrary(&other.shape);
+        pairs.extend(all.iter().take(at).find(contrary).map(|one| [one.clone(), other.clone()]));
+    }
+    pairs
+}
 
 /// What the policies of an agent say of the claims of its users.
 #[derive(Clone, Debug, Default)]

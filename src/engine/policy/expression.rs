@@ -315,12 +315,12 @@ impl Expression {
     }
 
     /// The same with the type of each part.
-    pub(super) fn checked(&self) -> Option<Checked> {
+    pub(crate) fn checked(&self) -> Option<Checked> {
         check(self.program.expr().clone(), self.scope.env()).0
     }
 
     /// Where a part of the expression stands in its file.
-    pub(super) fn place_of(&self, part: Span) -> Place {
+    pub(crate) fn place_of(&self, part: Span) -> Place {
         self.text.locate(part)
     }
 
@@ -330,8 +330,13 @@ impl Expression {
         &self.text.text
     }
 
+    /// Whether a parameter of its policy has a part in it, so that whoever gave the parameter its value has decided what follows.
+    pub(crate) fn is_given(&self) -> bool {
+        self.is_given
+    }
+
     /// The characters of its text.
-    pub(super) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &Place {
         &self.text.place
     }
 

@@ -23,7 +23,7 @@ impl Policy {
     }
 
     /// The steps of the policy: around calls and events, then those of guardrails, then those of policy documents.
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+    pub(crate) fn steps(&self) -> impl Iterator<Item = &Step> {
         let capabilities = self.capabilities.iter();
         let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
         let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();

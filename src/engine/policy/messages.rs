@@ -493,6 +493,18 @@ pub(super) fn set_undeclared<'d>(
     }
 }
 
+/// `"*": [{set: {tenant: "'acme'"}}]`, where some functions have no such parameter
+pub(super) fn set_not_by_all(place: Place, name: &str, first: &str, others: usize) -> Diagnostic {
+    let which = match others {
+        0 => format!("`{first}` fails here, as it has"),
+        1 => format!("`{first}` and of another function fails here, as they have"),
+        _ => format!("`{first}` and of {others} other functions fails here, as they have"),
+    };
+    let message = format!("each call of {which} no parameter `{name}`");
+    Diagnostic::warning("set_not_by_all", message, place)
+        .help("choose a key that selects the functions which have it, or give the step a condition")
+}
+
 pub(super) fn set_misfit(place: Place, name: &str) -> Diagnostic {
     let message = format!("what this expression gives does not fit the parameter `{name}`");
     Diagnostic::warning("set_misfit", message, place).label("every call fails here")

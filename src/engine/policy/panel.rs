@@ -86,6 +86,12 @@ impl ReviewPanel {
         Ok(panel)
     }
 
+    /// Whether a text can be the name of a reviewer: an id, an e-mail address, or `group:` and a name.
+    pub(crate) fn is_name(text: &str) -> bool {
+        let text = text.strip_prefix(GROUP).unwrap_or(text);
+        !text.trim().is_empty() && !text.contains(char::is_control)
+    }
+
     /// How many people have to approve.
     #[must_use]
     pub fn people(&self) -> usize {
@@ -174,11 +180,7 @@ impl ReviewSeats {
 }
 
 fn name(name: JsonRef<'_>) -> Result<String, String> {
-    let sound = |text: &&str| {
-        let text = text.strip_prefix(GROUP).unwrap_or(text);
-        !text.trim().is_empty() && !text.contains(char::is_control)
-    };
-    let text = name.as_str().filter(sound);
+    let text = name.as_str().filter(|text| ReviewPanel::is_name(text));
     text.map(str::to_owned)
         .ok_or_else(|| "a reviewer is a text: an id, an e-mail address, or `group:` and a name".to_owned())
 }

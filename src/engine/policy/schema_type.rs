@@ -4,7 +4,7 @@
 //! the shape.
 
 use super::shape::{Others, Shape};
-use crate::cel::{Constant, Domain, Field, RecordType, Storage, Type, Value};
+use crate::cel::{Constant, Domain, Field, Numbers, RecordType, Storage, Type, Value};
 use crate::manifest::schema::SchemaKind;
 use std::sync::Arc;
 
@@ -78,6 +78,17 @@ impl Shape {
             allowed: self.constants().map(Into::into),
             max_size: self.max_size.or(fields),
             items: self.items.as_ref().and_then(|items| items.domain().known()),
+            numbers: self.numbers(),
+            or_null: false,
+        }
+    }
+
+    /// Which numbers fit, if nothing else does.
+    fn numbers(&self) -> Option<Numbers> {
+        match self.kind.filter(|_| !self.nullable)? {
+            SchemaKind::Number => Some(Numbers::All),
+            SchemaKind::Integer => Some(Numbers::Whole),
+            SchemaKind::String | SchemaKind::Boolean | SchemaKind::Array | SchemaKind::Object => None,
         }
     }
 

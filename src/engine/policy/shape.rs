@@ -109,6 +109,13 @@ impl Shape {
         self.nullable
     }
 
+    /// Whether no value has both types. An integer is a number.
+    pub(super) fn is_contrary(&self, other: &Self) -> bool {
+        let of_number = |kind: SchemaKind| matches!(kind, SchemaKind::Integer | SchemaKind::Number);
+        let (Some(one), Some(two)) = (self.kind, other.kind) else { return false };
+        one != two && !(of_number(one) && of_number(two)) && !(self.nullable && other.nullable)
+    }
+
     /// Whether it says something of texts beyond that a value is one.
     #[must_use]
     pub(super) fn restricts_texts(&self) -> bool {

@@ -180,7 +180,7 @@ impl Step {
     }
 
     /// Where it is written.
-    pub(super) fn place(&self) -> &Place {
+    pub(crate) fn place(&self) -> &Place {
         &self.place
     }
 

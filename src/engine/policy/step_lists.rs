@@ -280,8 +280,9 @@ impl Compiler<'_> {
     }
 
     /// Says so if a step sets what cannot be set: an argument that these functions do not have, or that the agent binds, or to a value
-    /// that cannot fit. A function that lacks an argument which others have is no mistake: its calls fail at the step.
-    fn check_set(&mut self, functions: &[usize], values: &[ComputedValue]) {
+    /// that cannot fit. The calls of a function that lacks an argument which others have fail at the step, which is told unless the step has a
+    /// condition, by which its author may have thought of that.
+    fn check_set(&mut self, functions: &[usize], step: &Step, values: &[ComputedValue]) {
         let declared: Vec<&Declaration<'_>> =
             functions.iter().filter_map(|&at| self.functions.get(at)).collect();
         let is_open = declared.iter().any(|declaration| declaration.parameters.is_open());
@@ -305,6 +306,16 @@ impl Compiler<'_> {
                 && !is_open
             {
                 self.texts.findings.push(messages::set_misfit(place, name).path(&path));
+            } else if step.condition.is_none() {
+                let lacks = |declaration: &&&Declaration<'_>| {
+                    let parameters = &declaration.parameters;
+                    !parameters.is_open() && !parameters.iter().any(|parameter| parameter.name == *name)
+                };
+                let lacking: Vec<&str> = declared.iter().filter(lacks).map(|it| &*it.function.key).collect();
+                if let [first, others @ ..] = lacking.as_slice() {
+                    let finding = messages::set_not_by_all(place, name, first, others.len());
+                    self.texts.findings.push(finding.path(&path));
+                }
             }
         }
         for &at in functions {
@@ -421,8 +432,8 @@ impl Compiler<'_> {
         }
         let expressions = compiled.iter().flat_map(Step::expressions);
         self.texts.findings.extend(expressions.flat_map(bad_reviews));
-        if let Some(values) = compiled.as_ref().and_then(Step::sets) {
-            self.check_set(callers, values);
+        if let Some((step, values)) = compiled.as_ref().and_then(|step| Some((step, step.sets()?))) {
+            self.check_set(callers, step, values);
         }
         if let (Some(step), DeclaredAction::Effect(effect)) = (&compiled, &written.action) {
             self.check_effect(callers, step, effect, &written.path);

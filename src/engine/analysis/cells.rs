@@ -1,0 +1,323 @@
+//! The values of a subject, divided into cells in which all of its clauses have one answer.
+//!
+//! In: a subject and its clauses. Out: cells, and for each clause what the evaluator itself answers for the sample of each cell. What
+//! is argued here is only that the cells are complete: between constants next to each other no comparison changes, a text is
+//! answered as the automata say, and a list or a map is asked no more than whether it is empty. Where that is not so, the
+//! answer is left free.
+
+use super::formula::{Clause, Form, SECOND, VARIABLE};
+use super::number::{doubles, ints, is_exact, moments};
+use super::sample::Sample;
+use super::subject::{Pair, Presence, Subject};
+use super::text::{Automata, Question};
+use crate::cel::{Activation, Env, EnvBuilder, ExprKind, LANGUAGE, Numbers, Program, Type, Value};
+use crate::limits::EvalLimits;
+use std::cmp::Ordering;
+use std::collections::HashSet;
+
+/// The most cells of one subject.
+const MAX_CELLS: usize = 4_096;
+
+/// What a clause answers in a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Answer {
+    True,
+    False,
+    Fails,
+    /// One of these, it is not known which.
+    Free,
+}
+
+/// Some values of a subject.
+#[derive(Clone, Debug)]
+pub(super) enum Cell {
+    Value(Sample),
+    /// How two paths stand to each other.
+    Two(Ordering),
+    /// The field is not there.
+    Absent,
+    /// It cannot be read, and `has` of it fails, too.
+    Failed,
+    /// Anything else.
+    Other,
+}
+
+impl Cell {
+    /// Whether fields can be read from it.
+    pub(super) fn has_fields(&self) -> bool {
+        match self {
+            Self::Value(sample) => {
+                matches!(sample, Sample::Map | Sample::EmptyMap | Sample::List | Sample::EmptyList)
+            }
+            Self::Absent | Self::Failed | Self::Two(_) => false,
+            Self::Other => true,
+        }
+    }
+}
+
+/// Two numbers that stand so to each other.
+pub(super) fn two(order: Ordering) -> [Value<'static>; 2] {
+    let (one, two) = match order {
+        Ordering::Less => (0, 1),
+        Ordering::Equal => (0, 0),
+        Ordering::Greater => (1, 0),
+    };
+    [Value::Int(one), Value::Int(two)]
+}
+
+/// The cells of a subject, and the answers of its clauses, clause by clause in the order of the cells.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Cells {
+    pub(super) cells: Vec<Cell>,
+    pub(super) answers: Vec<Vec<Answer>>,
+}
+
+/// What runs clauses on samples.
+pub(super) struct Trial {
+    env: Env,
+    pub(super) automata: Automata,
+}
+
+impl Trial {
+    pub(super) fn new(limits: EvalLimits) -> Self {
+        let builder = Env::builder().limits(limits).optional_variable(VARIABLE, Type::Dyn);
+        let builder = builder.optional_variable(SECOND, Type::Dyn);
+        let env = LANGUAGE.iter().copied().fold(builder, EnvBuilder::library).build();
+        Self { env, automata: Automata::default() }
+    }
+
+    /// Divides a subject as its clauses ask.
+    pub(super) fn cells(&mut self, subject: &Subject, clauses: &[&Clause]) -> Cells {
+        let (texts, answered) = self.texts(subject, clauses);
+        let mut cells = kinds(subject, clauses, texts);
+        cells.extend(missing(subject));
+        if cells.len() > MAX_CELLS {
+            return Cells { answers: vec![vec![Answer::Free]; clauses.len()], cells: vec![Cell::Other] };
+        }
+        let mut answers = Vec::new();
+        for clause in clauses {
+            let program = Program::compile_rewritten(&self.env, VARIABLE, |expr| {
+                expr.kind = clause.asked.kind.clone();
+            })
+            .ok();
+            let answer = |cell: &Cell| self.answer(clause, program.as_ref(), cell, (&answered, subject.pair));
+            answers.push(cells.iter().map(answer).collect::<Vec<_>>());
+        }
+        once(Cells { cells, answers })
+    }
+
+    /// Texts for each combination of answers to the questions about them, and which questions these were.
+    fn texts(&mut self, subject: &Subject, clauses: &[&Clause]) -> (Vec<String>, Vec<Question>) {
+        if !may_be_text(&subject.ty) {
+            return (Vec::new(), Vec::new());
+        }
+        let mut questions = vec![Question::Is(String::new())];
+        for clause in clauses {
+            match &clause.form {
+                Form::Text(question) => questions.push(question.clone()),
+                Form::Constants(constants) => questions.extend(constants.iter().filter_map(|constant| {
+                    let Sample::Text(text) = constant else { return None };
+                    Some(Question::Is(text.to_string()))
+                })),
+                Form::Truth { .. }
+                | Form::Has
+                | Form::Arithmetic(_)
+                | Form::Itself
+                | Form::Two { .. }
+                | Form::Holds => {}
+            }
+        }
+        let mut known = HashSet::new();
+        questions.retain(|question| known.insert(question.clone()) && self.automata.is_decided(question));
+        let mut tries = vec![questions.clone()];
+        let is_plain = |question: &&Question| !matches!(question, Question::Matches(_));
+        tries.push(questions.iter().filter(is_plain).cloned().collect());
+        for questions in tries {
+            if let Some(answered) = self.automata.answers(&questions.iter().collect::<Vec<_>>()) {
+                return (answered.into_iter().map(|(text, _)| text).collect(), questions);
+            }
+        }
+        (vec![String::new(), "x".to_owned()], vec![Question::Is(String::new())])
+    }
+
+    /// Of two numbers every comparison is answered by their order, of any two values only whether they are equal.
+    fn answer_of_two(
+        &self,
+        clause: &Clause,
+        program: Option<&Program>,
+        order: Ordering,
+        pair: Option<Pair>,
+    ) -> Answer {
+        let is_decided = match clause.form {
+            Form::Two { of_order } => !of_order || pair == Some(Pair::Numbers),
+            _ => false,
+        };
+        let Some(program) = program.filter(|_| is_decided) else { return Answer::Free };
+        let [one, two] = two(order);
+        let activation = Activation::new(&self.env).with(&self.env, VARIABLE, one);
+        answered(program.run(&activation.with(&self.env, SECOND, two), None).ok())
+    }
+
+    fn answer(
+        &self,
+        clause: &Clause,
+        program: Option<&Program>,
+        cell: &Cell,
+        (asked, pair): (&[Question], Option<Pair>),
+    ) -> Answer {
+        let sample = match cell {
+            Cell::Other => return Answer::Free,
+            Cell::Two(order) => return self.answer_of_two(clause, program, *order, pair),
+            Cell::Failed => return Answer::Fails,
+            Cell::Absent if matches!(clause.form, Form::Has) => return Answer::False,
+            Cell::Absent => return Answer::Fails,
+            Cell::Value(_) if matches!(clause.form, Form::Has) => return Answer::True,
+            Cell::Value(sample) => sample,
+        };
+        if !is_decided(clause, sample, asked) {
+            return Answer::Free;
+        }
+        let Some(program) = program else { return Answer::Free };
+        let activation = Activation::new(&self.env).with(&self.env, VARIABLE, sample.value());
+        match &clause.form {
+            Form::Truth { at_root: true } => match program.holds(&activation, None) {
+                Ok(true) => Answer::True,
+                Ok(false) => Answer::False,
+                Err(_) => Answer::Fails,
+            },
+            _ => answered(program.run(&activation, None).ok()),
+        }
+    }
+}
+
+fn answered(value: Option<Value<'_>>) -> Answer {
+    match value {
+        Some(Value::Bool(true)) => Answer::True,
+        Some(Value::Bool(false)) => Answer::False,
+        _ => Answer::Fails,
+    }
+}
+
+/// Whether all values of the cell are answered as its sample is.
+fn is_decided(clause: &Clause, sample: &Sample, answered: &[Question]) -> bool {
+    let is_asked = |question: &Question| answered.contains(question);
+    match (&clause.form, sample) {
+        (Form::Has, _) | (Form::Truth { .. }, _) => true,
+        (Form::Text(question), Sample::Text(_)) => is_asked(question),
+        // no function of texts takes anything else
+        (Form::Text(_), _) => true,
+        (Form::Constants(constants), Sample::Text(_)) => {
+            let is_equality = matches!(&clause.asked.kind, ExprKind::Call { function, .. }
+                if matches!(function.text.as_str(), "_==_" | "_!=_" | "@in"));
+            constants.iter().all(|constant| match constant {
+                Sample::Text(text) => is_equality && is_asked(&Question::Is(text.to_string())),
+                _ => true,
+            })
+        }
+        (Form::Constants(constants), sample) if sample.is_number() => constants.iter().all(is_exact),
+        // a constant is neither a list nor a map
+        (Form::Constants(_), _) => true,
+        // what is no number fails, as the constants are numbers
+        (Form::Arithmetic(_), _) => true,
+        // a text that is a time compares as one; a list equals itself, unless it holds no number
+        (Form::Itself, Sample::List | Sample::Map) => false,
+        (Form::Itself, _) => true,
+        // how two paths stand to each other is no value of one
+        (Form::Two { .. }, _) => false,
+        (Form::Holds, Sample::List | Sample::Map) => false,
+        (Form::Holds, _) => true,
+    }
+}
+
+fn may_be_text(ty: &Type) -> bool {
+    matches!(ty, Type::String | Type::Dyn)
+}
+
+/// The values that a subject may have, by kind.
+fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>) -> Vec<Cell> {
+    if subject.has_no_size {
+        return Vec::new();
+    }
+    if subject.pair.is_some() {
+        return [Ordering::Less, Ordering::Equal, Ordering::Greater].map(Cell::Two).to_vec();
+    }
+    let mut constants: Vec<&Sample> = Vec::new();
+    for clause in clauses {
+        if let Form::Constants(those) | Form::Arithmetic(those) = &clause.form {
+            constants.extend(those.iter().filter(|constant| is_exact(constant)));
+        }
+    }
+    let domain = subject.domain.as_deref();
+    if let Some(allowed) = domain.and_then(|domain| domain.allowed.as_ref()) {
+        return allowed.iter().flat_map(Sample::of_constant).map(Cell::Value).collect();
+    }
+    let numbers = domain.and_then(|domain| domain.numbers);
+    let or_null = domain.is_some_and(|domain| domain.or_null);
+    let bools = || [true, false].map(Sample::Bool);
+    let texts = || texts.iter().map(|text| Sample::Text(text.as_str().into()));
+    let computed = subject.is_computed;
+    let mut samples: Vec<Sample> = if or_null { vec![Sample::Null] } else { Vec::new() };
+    match &subject.ty {
+        Type::Null => samples.push(Sample::Null),
+        Type::Bool => samples.extend(bools()),
+        Type::Int => samples.extend(ints(&constants, subject.ints)),
+        Type::Double => samples.extend(doubles(&constants, Numbers::All, true)),
+        Type::String => samples.extend(texts()),
+        Type::List(_) | Type::Singleton(_) => samples.extend([Sample::EmptyList, Sample::List]),
+        Type::Map(_) => samples.extend([Sample::EmptyMap, Sample::Map]),
+        // null goes with a record, and a call that failed gives what it likes
+        Type::Record(_) => {
+            let record = [Sample::Null, Sample::EmptyMap, Sample::Map].map(Cell::Value);
+            return record.into_iter().chain([Cell::Other]).collect();
+        }
+        Type::Dyn => match numbers {
+            Some(numbers) => {
+                samples.extend(ints(&constants, subject.ints));
+                samples.extend(doubles(&constants, numbers, computed));
+            }
+            None => {
+                samples.push(Sample::Null);
+                samples.extend(bools());
+                samples.extend(ints(&constants, subject.ints));
+                samples.extend(doubles(&constants, Numbers::All, computed));
+                samples.extend(texts());
+                samples.extend([Sample::EmptyList, Sample::List, Sample::EmptyMap, Sample::Map]);
+                if computed || subject.is_foreign {
+                    return samples.into_iter().map(Cell::Value).chain([Cell::Other]).collect();
+                }
+            }
+        },
+        Type::Timestamp | Type::Duration => match moments(&constants) {
+            found if found.is_empty() => return vec![Cell::Other],
+            found => samples.extend(found),
+        },
+        Type::UInt | Type::Bytes | Type::Optional(_) | Type::TypeOf(_) | Type::Opaque(_) | Type::Param(_) => {
+            return vec![Cell::Other];
+        }
+    }
+    samples.into_iter().map(Cell::Value).collect()
+}
+
+/// The ways in which there is no value.
+fn missing(subject: &Subject) -> Vec<Cell> {
+    match subject.presence {
+        Presence::Sure => Vec::new(),
+        Presence::MayLack => vec![Cell::Absent],
+        Presence::MayFail => vec![Cell::Absent, Cell::Failed],
+        Presence::Computed => vec![Cell::Failed],
+    }
+}
+
+/// One cell for each way in which all clauses are answered, and from which fields can be read.
+fn once(all: Cells) -> Cells {
+    let mut known = HashSet::new();
+    let mut kept = Cells { cells: Vec::new(), answers: vec![Vec::new(); all.answers.len()] };
+    for (at, cell) in all.cells.into_iter().enumerate() {
+        let row: Vec<Answer> = all.answers.iter().filter_map(|answers| answers.get(at).copied()).collect();
+        if known.insert((row.clone(), cell.has_fields(), matches!(cell, Cell::Failed))) {
+            kept.cells.push(cell);
+            kept.answers.iter_mut().zip(row).for_each(|(answers, answer)| answers.push(answer));
+        }
+    }
+    kept
+}

@@ -1,0 +1,357 @@
+//! An expression as what it asks: clauses about subjects, put together by `&&`, `||`, `!` and `? :`.
+//!
+//! In: a checked expression. Out: a tree of [`Node`]s over the [`Clause`]s that a [`Questions`] collects, so that clauses of several
+//! expressions meet at the same subjects. What is no known form of a question is a clause about itself, whose answer may be
+//! anything. Linear in the expression.
+
+use super::linear::linear;
+use super::sample::{Sample, constant};
+use super::subject::{BETWEEN, Subject, function, is_path};
+use super::text::Question;
+use crate::cel::{Checked, Expr, ExprId, ExprKind, Literal};
+use crate::source::Span;
+
+/// A part of an expression that says yes or no.
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) span: Span,
+    pub(super) id: ExprId,
+    pub(super) kind: NodeKind,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum NodeKind {
+    Constant(bool),
+    /// A clause, by its position.
+    Clause(usize),
+    Not(Box<Node>),
+    And(Box<[Node; 2]>),
+    Or(Box<[Node; 2]>),
+    If(Box<[Node; 3]>),
+}
+
+/// What a clause asks of its subject.
+#[derive(Clone, Debug)]
+pub(super) enum Form {
+    /// Whether it is true. At the root of an expression anything has a truth (`CEL-14`), inside only a bool has.
+    Truth { at_root: bool },
+    /// `has`
+    Has,
+    /// A comparison with a constant, or membership in a list of constants.
+    Constants(Vec<Sample>),
+    /// A question about a text.
+    Text(Question),
+    /// A comparison of what arithmetic with constants makes of it: the numbers at which the answer may change.
+    Arithmetic(Vec<Sample>),
+    /// A comparison with itself.
+    Itself,
+    /// A comparison of two paths: whether it asks for order, which only numbers are sure to have.
+    Two { of_order: bool },
+    /// `'a' in p`: whether something is an element or key of it.
+    Holds,
+}
+
+/// What a step changes of what later steps read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Changes {
+    Nothing,
+    AllButInput,
+    All,
+}
+
+/// One question about one subject.
+#[derive(Clone, Debug)]
+pub(super) struct Clause {
+    pub(super) subject: usize,
+    pub(super) form: Form,
+    pub(super) span: Span,
+    /// Its number in the tree of its expression.
+    pub(super) id: ExprId,
+    /// The clause with [`VARIABLE`] in the place of the subject.
+    pub(super) asked: Expr,
+    /// Whether its answer may be anything, as nothing is known of what it asks.
+    pub(super) is_open: bool,
+}
+
+/// The clauses that are looked at together. What has more is left undecided.
+pub(super) const MAX_CLAUSES: usize = 512;
+
+/// The name of the subject in what is run.
+pub(super) const VARIABLE: &str = "it";
+/// The name of the second of two paths that are compared.
+pub(super) const SECOND: &str = "that";
+
+/// All questions about all subjects, of the expressions that are looked at together.
+#[derive(Default)]
+pub(super) struct Questions {
+    pub(super) subjects: Vec<Subject>,
+    pub(super) clauses: Vec<Clause>,
+    /// How often a step has changed what later ones read: what may have changed has another name.
+    state: usize,
+    /// The same of the arguments of the call.
+    input_state: usize,
+}
+
+impl Questions {
+    /// What an expression asks.
+    pub(super) fn read(&mut self, checked: &Checked) -> Node {
+        Reader { checked, questions: self }.node(&checked.expr, true)
+    }
+
+    /// The same of a part of one, which is no root of an assert.
+    pub(super) fn read_part(&mut self, checked: &Checked, part: &Expr) -> Node {
+        Reader { checked, questions: self }.node(part, false)
+    }
+
+    /// A step that changes something has been passed.
+    pub(super) fn pass(&mut self, changes: Changes) {
+        let (other, input) = match changes {
+            Changes::Nothing => (0, 0),
+            Changes::AllButInput => (1, 0),
+            Changes::All => (1, 1),
+        };
+        self.state = self.state.saturating_add(other);
+        self.input_state = self.input_state.saturating_add(input);
+    }
+
+    fn subject(&mut self, mut subject: Subject) -> usize {
+        let is_input = |key: &str| key == "input" || key.starts_with("input.");
+        let is_input = subject.key.split(BETWEEN).all(is_input);
+        let state = if is_input { self.input_state } else { self.state };
+        if state > 0 {
+            for key in [&mut subject.key].into_iter().chain(&mut subject.beginnings) {
+                *key = format!("{key}@{state}");
+            }
+        }
+        match self.subjects.iter().position(|known| known.key == subject.key) {
+            Some(known) => known,
+            None => {
+                self.subjects.push(subject);
+                self.subjects.len().saturating_sub(1)
+            }
+        }
+    }
+}
+
+struct Reader<'c, 'q> {
+    checked: &'c Checked,
+    questions: &'q mut Questions,
+}
+
+impl Reader<'_, '_> {
+    fn node(&mut self, expr: &Expr, at_root: bool) -> Node {
+        let kind = self.kind(expr, at_root);
+        Node { span: expr.span, id: expr.id, kind }
+    }
+
+    fn kind(&mut self, expr: &Expr, at_root: bool) -> NodeKind {
+        match &expr.kind {
+            ExprKind::Literal(Literal::Bool(value)) => NodeKind::Constant(*value),
+            ExprKind::Has { operand, field } => match Subject::of_field(self.checked, operand, field) {
+                Some(subject) => self.clause(expr, subject, Form::Has, |_| {}),
+                None => self.open(expr),
+            },
+            ExprKind::Call { target, args, .. } => {
+                let name = function(self.checked, expr).map_or("", |(name, _)| name);
+                let operands: Vec<&Expr> = target.as_deref().into_iter().chain(args).collect();
+                match (name, operands.as_slice()) {
+                    ("_&&_", [left, right]) => {
+                        NodeKind::And(Box::new([self.node(left, false), self.node(right, false)]))
+                    }
+                    ("_||_", [left, right]) => {
+                        NodeKind::Or(Box::new([self.node(left, false), self.node(right, false)]))
+                    }
+                    ("!_", [operand]) => NodeKind::Not(Box::new(self.node(operand, false))),
+                    ("_?_:_", [condition, yes, no]) => NodeKind::If(Box::new([
+                        self.node(condition, false),
+                        self.node(yes, at_root),
+                        self.node(no, at_root),
+                    ])),
+                    ("_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_", [left, right]) => {
+                        self.comparison(expr, name, left, right)
+                    }
+                    ("@in", [item, of]) => self.membership(expr, item, of),
+                    ("startsWith" | "endsWith" | "contains" | "matches", [text, part]) => {
+                        self.of_text(expr, name, text, part)
+                    }
+                    _ => self.truth(expr, at_root),
+                }
+            }
+            _ => self.truth(expr, at_root),
+        }
+    }
+
+    /// A question whose answer may be anything.
+    fn open(&mut self, expr: &Expr) -> NodeKind {
+        self.questions.clauses.push(Clause {
+            subject: usize::MAX,
+            form: Form::Truth { at_root: false },
+            span: expr.span,
+            id: expr.id,
+            asked: expr.clone(),
+            is_open: true,
+        });
+        NodeKind::Clause(self.questions.clauses.len().saturating_sub(1))
+    }
+
+    fn truth(&mut self, expr: &Expr, at_root: bool) -> NodeKind {
+        let form = Form::Truth { at_root };
+        match Subject::of(self.checked, expr) {
+            Some(subject) => {
+                let is_open = subject.is_computed;
+                let kind = self.clause(expr, subject, form, |asked| become_variable(asked, VARIABLE));
+                if is_open && let Some(clause) = self.questions.clauses.last_mut() {
+                    clause.is_open = true;
+                }
+                kind
+            }
+            None => self.open(expr),
+        }
+    }
+
+    /// A clause in which `substitute` puts the variable in the place of the subject.
+    fn clause(
+        &mut self,
+        expr: &Expr,
+        subject: Subject,
+        form: Form,
+        substitute: impl FnOnce(&mut Expr),
+    ) -> NodeKind {
+        let subject = self.questions.subject(subject);
+        let mut asked = expr.clone();
+        substitute(&mut asked);
+        self.questions.clauses.push(Clause {
+            subject,
+            form,
+            span: expr.span,
+            id: expr.id,
+            asked,
+            is_open: false,
+        });
+        NodeKind::Clause(self.questions.clauses.len().saturating_sub(1))
+    }
+
+    fn comparison(&mut self, expr: &Expr, name: &str, left: &Expr, right: &Expr) -> NodeKind {
+        let (subject, constant, at) = match (constant(left), constant(right)) {
+            (None, Some(constant)) => (left, constant, 0),
+            (Some(constant), None) => (right, constant, 1),
+            (None, None) => return self.of_two(expr, name, left, right),
+            (Some(_), Some(_)) => return self.open(expr),
+        };
+        if let Some((path, points)) = linear(self.checked, subject, &constant)
+            && let Some(subject) = Subject::of(self.checked, path)
+        {
+            let path = path.id;
+            return self
+                .clause(expr, subject, Form::Arithmetic(points), |asked| path_becomes_variable(asked, path));
+        }
+        let Some(subject) = Subject::of(self.checked, subject) else { return self.open(expr) };
+        let form = match (name, &constant) {
+            ("_==_" | "_!=_", Sample::Text(text)) => Form::Text(Question::Is(text.to_string())),
+            _ => Form::Constants(vec![constant]),
+        };
+        self.clause(expr, subject, form, |asked| operand_becomes_variable(asked, at, VARIABLE))
+    }
+
+    /// Two things compared: they may be one, or two paths, of which one is less, the other, or none.
+    fn of_two(&mut self, expr: &Expr, name: &str, left: &Expr, right: &Expr) -> NodeKind {
+        let subjects = (Subject::of(self.checked, left), Subject::of(self.checked, right));
+        let (Some(one), Some(two)) = subjects else { return self.open(expr) };
+        if one.key == two.key {
+            return self.clause(expr, one, Form::Itself, |asked| {
+                operand_becomes_variable(asked, 0, VARIABLE);
+                operand_becomes_variable(asked, 1, VARIABLE);
+            });
+        }
+        if one.is_computed || two.is_computed {
+            return self.truth(expr, false);
+        }
+        let swapped = two.key < one.key;
+        let form = Form::Two { of_order: !matches!(name, "_==_" | "_!=_") };
+        let pair = if swapped { Subject::pair(&two, &one) } else { Subject::pair(&one, &two) };
+        self.clause(expr, pair, form, |asked| {
+            operand_becomes_variable(asked, usize::from(swapped), VARIABLE);
+            operand_becomes_variable(asked, usize::from(!swapped), SECOND);
+        })
+    }
+
+    fn membership(&mut self, expr: &Expr, item: &Expr, of: &Expr) -> NodeKind {
+        if let ExprKind::List(elements) = &of.kind
+            && constant(item).is_none()
+        {
+            let constants: Option<Vec<Sample>> =
+                elements.iter().map(|it| constant(&it.value).filter(|_| !it.optional)).collect();
+            let subject = Subject::of(self.checked, item);
+            let (Some(constants), Some(subject)) = (constants, subject) else {
+                return self.truth(expr, false);
+            };
+            return self.clause(expr, subject, Form::Constants(constants), |asked| {
+                operand_becomes_variable(asked, 0, VARIABLE);
+            });
+        }
+        if constant(item).is_some()
+            && is_path(self.checked, of)
+            && let Some(subject) = Subject::of(self.checked, of)
+        {
+            return self
+                .clause(expr, subject, Form::Holds, |asked| operand_becomes_variable(asked, 1, VARIABLE));
+        }
+        self.truth(expr, false)
+    }
+
+    fn of_text(&mut self, expr: &Expr, name: &str, text: &Expr, part: &Expr) -> NodeKind {
+        let Some(Sample::Text(part)) = constant(part) else { return self.truth(expr, false) };
+        let Some(subject) = Subject::of(self.checked, text) else { return self.open(expr) };
+        let part = part.to_string();
+        let question = match name {
+            "startsWith" => Question::Starts(part),
+            "endsWith" => Question::Ends(part),
+            "contains" => Question::Contains(part),
+            _ => Question::Matches(part),
+        };
+        self.clause(expr, subject, Form::Text(question), |asked| operand_becomes_variable(asked, 0, VARIABLE))
+    }
+}
+
+fn become_variable(expr: &mut Expr, name: &str) {
+    expr.kind = ExprKind::Ident { name: name.to_owned(), absolute: false };
+    expr.in_place_of = None;
+}
+
+/// Puts the variable in the place of the part of this number.
+fn path_becomes_variable(asked: &mut Expr, path: ExprId) {
+    if asked.id == path {
+        become_variable(asked, VARIABLE);
+    } else {
+        asked.for_each_part_mut(&mut |part| path_becomes_variable(part, path));
+    }
+}
+
+/// Puts a variable in the place of an operand, the receiver first.
+fn operand_becomes_variable(call: &mut Expr, at: usize, name: &str) {
+    let ExprKind::Call { target, args, .. } = &mut call.kind else { return };
+    let mut operands = target.as_deref_mut().into_iter().chain(args);
+    if let Some(operand) = operands.nth(at) {
+        become_variable(operand, name);
+    }
+}
+
+impl Node {
+    /// Its parts.
+    pub(super) fn parts(&self) -> &[Node] {
+        match &self.kind {
+            NodeKind::Constant(_) | NodeKind::Clause(_) => &[],
+            NodeKind::Not(operand) => std::slice::from_ref(operand),
+            NodeKind::And(operands) | NodeKind::Or(operands) => &**operands,
+            NodeKind::If(parts) => &**parts,
+        }
+    }
+
+    /// The clauses in it.
+    pub(super) fn clauses(&self, found: &mut Vec<usize>) {
+        if let NodeKind::Clause(clause) = self.kind {
+            found.push(clause);
+        }
+        self.parts().iter().for_each(|part| part.clauses(found));
+    }
+}

@@ -1,0 +1,178 @@
+//! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
+
+use super::verdict::Claim;
+use crate::diagnostic::Diagnostic;
+use crate::source::Place;
+
+/// The most clauses that a message repeats.
+const MAX_REASONS: usize = 3;
+
+/// A part that is never true, never false, or always fails, because of these clauses.
+pub(super) fn verdict(place: Place, claim: Claim, reasons: &[&str], part: &str) -> Diagnostic {
+    let because = because(reasons, part);
+    match claim {
+        Claim::NeverTrue => {
+            let finding =
+                Diagnostic::warning("never_true", format!("no input makes this true{because}"), place);
+            match reasons {
+                [_, _, ..] if part.contains("&&") => finding.help("did you mean `||`, or another constant?"),
+                _ => match number_in_quotes(part) {
+                    Some(number) => {
+                        finding.help(format!("a number is no text: write `{number}` without quotes"))
+                    }
+                    None => finding.help("write what is meant, or `false` to say never"),
+                },
+            }
+        }
+        Claim::NeverFalse => {
+            let message = format!("this is true whenever it has a value{because}");
+            let finding = Diagnostic::warning("never_false", message, place);
+            match reasons {
+                [_, _, ..] if part.contains("||") => finding.help("did you mean `&&`, or another constant?"),
+                _ => finding.help("it checks nothing: write what is meant, or take it out"),
+            }
+        }
+        Claim::AlwaysFails => {
+            let message = format!("this fails whatever the input is{because}");
+            let finding = Diagnostic::warning("always_fails", message, place);
+            match number_in_quotes(part) {
+                Some(number) => finding.help(format!("a number is no text: write `{number}` without quotes")),
+                None => finding.help("compare values of one type, such as a number with a number"),
+            }
+        }
+    }
+}
+
+/// The number that a clause has as a text.
+fn number_in_quotes(part: &str) -> Option<&str> {
+    part.split(['\'', '"']).skip(1).step_by(2).find(|text| text.parse::<f64>().is_ok())
+}
+
+/// The clauses that it takes, if they are not the part itself.
+fn because(reasons: &[&str], part: &str) -> String {
+    let shown: Vec<String> =
+        reasons.iter().filter(|reason| **reason != part).take(MAX_REASONS).map(|it| one_line(it)).collect();
+    match shown.as_slice() {
+        [] => String::new(),
+        [one] => format!(", because of {one}"),
+        [all @ .., last] => {
+            let more = if reasons.len() > MAX_REASONS { " and others" } else { "" };
+            format!(", because of {} and {last} together{more}", all.join(", "))
+        }
+    }
+}
+
+/// A text of an author in one line, in quotes.
+fn one_line(text: &str) -> String {
+    format!("`{}`", text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// A step that no call reaches, or whose condition no call that reaches it fulfils.
+pub(super) fn dead_step(place: Place, because: &[Place]) -> Diagnostic {
+    let message = "no call gets here with this condition true: steps ahead of it stop all of them";
+    let finding = Diagnostic::warning("dead_step", message, place);
+    related(finding, because, "what it lets by does not fulfil the condition")
+        .help("put the step ahead of those that stop the calls, or take it out")
+}
+
+/// A step that lets by nothing that those before it let by.
+pub(super) fn never_passes(place: Place, because: &[Place]) -> Diagnostic {
+    let message = "no call passes both this step and those ahead of it";
+    related(Diagnostic::warning("never_passes", message, place), because, "what it lets by is stopped below")
+        .help("write `assert: \"false\"` to stop every call, or change a constant")
+}
+
+/// A step that stops nothing which those before it let by.
+pub(super) fn moot_step(place: Place, because: &[Place]) -> Diagnostic {
+    let message = "this step stops nothing: steps ahead of it stop all that it would stop";
+    related(Diagnostic::warning("moot_step", message, place), because, "this is stricter")
+        .help("take one of the two out, or change a constant")
+}
+
+fn related(finding: Diagnostic, places: &[Place], text: &str) -> Diagnostic {
+    places.iter().fold(finding, |finding, place| finding.related(place.clone(), text))
+}
+
+/// `assert: review(…)` under `on_fail: continue`
+pub(super) fn unheeded_review(place: Place) -> Diagnostic {
+    let message = "a person is asked, and a denial changes nothing, as the step continues on failure";
+    Diagnostic::warning("unheeded_review", message, place)
+        .help("take `on_fail: continue` out, so that a denial stops the call")
+}
+
+/// `assert: input.order`
+pub(super) fn truth_of_value(place: Place, kind: &str, empty: &str) -> Diagnostic {
+    let message = format!("a {kind} is true here unless it is empty, so this asks for nothing else");
+    Diagnostic::warning("truth_of_value", message, place)
+        .help(format!("compare it with what is meant, such as `!= {empty}`"))
+}
+
+/// `has(input.order)` of a required parameter
+pub(super) fn always_given(place: Place, name: &str) -> Diagnostic {
+    let message = format!("every call has the argument `{name}`, so this is always true");
+    Diagnostic::warning("always_given", message, place)
+        .help(format!("ask for what it is, such as `input.{name} != ''`, or take this out"))
+}
+
+/// `review('')`
+pub(super) fn no_reviewer(place: Place) -> Diagnostic {
+    let message = "nobody has this name, so the review fails each time";
+    Diagnostic::warning("no_reviewer", message, place).help("name a user, by id or by e-mail address")
+}
+
+/// `input.amount * 2 <= 100`, where the amount may be 10.5
+pub(super) fn mixed_numbers(place: Place, name: &str) -> Diagnostic {
+    let sign = name.trim_matches('_');
+    let message = format!(
+        "this fails for some numbers: one is an int, such as 10, or a double, such as 10.5, and `{sign}` does not mix them"
+    );
+    Diagnostic::warning("mixed_numbers", message, place)
+        .help("write `double(…)` around each number, and constants with a point, such as `2.0`")
+}
+
+/// `claims: {properties: {roles: {type: string}}}`, where another policy says that it is a list
+pub(super) fn contrary_claims(place: Place, claim: &str, policy: &str, first: Place) -> Diagnostic {
+    let message = format!(
+        "no value of `{claim}` is what this and the policy `{policy}` say, so no task begins for who has it"
+    );
+    Diagnostic::warning("contrary_claims", message, place)
+        .related(first, "the claim is of another type here")
+        .help("give the claim one type in both policies")
+}
+
+/// `text.contains('^rm.*')`
+pub(super) fn looks_like_pattern(place: Place, function: &str) -> Diagnostic {
+    let message = format!("`{function}` takes a text as it is, and this looks like a regular expression");
+    Diagnostic::warning("looks_like_pattern", message, place).help("use `matches` for a regular expression")
+}
+
+/// `text.matches('\bdelete\b')`, whose `\b` is a backspace
+pub(super) fn eaten_backslash(place: Place) -> Diagnostic {
+    let message = "the regular expression asks for a control character, where a backslash was meant to stay";
+    Diagnostic::warning("eaten_backslash", message, place)
+        .help("write `r'\\b'` without double quotes around the expression in YAML: there and in CEL, `\\b` is a backspace")
+}
+
+/// `assert: input.amount > 0 # && input.amount < 5`
+pub(super) fn cut_expression(rest: Place) -> Diagnostic {
+    let message = "YAML takes this for a comment, so the expression ends ahead of it";
+    Diagnostic::warning("cut_expression", message, rest)
+        .help("put the expression in quotes, or write it below `|-`; take the text out if it is a remark")
+}
+
+/// `{type: number, default: many}`
+pub(super) fn default_misfit(place: Place) -> Diagnostic {
+    let message = "the default is not what its own schema allows";
+    Diagnostic::warning("default_misfit", message, place)
+        .help("write a default that fits: steps see it in the place of a value that nobody gives")
+}
+
+/// `max_turns_per_message: 20` under `max_turns: 10`
+pub(super) fn hidden_limit(place: Place, hidden: &str, by: &str) -> Diagnostic {
+    Diagnostic::warning(
+        "hidden_limit",
+        format!("`{hidden}` is never reached: `{by}` is reached first"),
+        place,
+    )
+    .help("lower it, or take it out")
+}

@@ -1,0 +1,248 @@
+//! Constants and steps that say something else than their author meant.
+//!
+//! In: steps, expressions and limits. Out: findings. Nothing here is guessed of values: each finding names what stands in the text,
+//! and what it does. Linear in the texts.
+
+use super::arithmetic::mixed_numbers;
+use super::messages;
+use super::subject::{asks_host, function, is_root};
+use crate::cel::{Checked, Expr, ExprKind, Json, Literal, Type};
+use crate::context::Root;
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::manifest::agent::TaskLimits;
+use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::mode::Mode;
+use crate::manifest::policy::DeclaredPolicy;
+use crate::manifest::step::OnFail;
+use crate::policy::{
+    AgentFunction, ClaimOf, Expression, Missing, ParameterSource, ReviewPanel, Shape, Step, StepAction,
+    contrary_claims,
+};
+use crate::source::{Place, Span};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A step whose failure changes nothing, and which asks a person; asserts and conditions that are no questions.
+pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    let assert = match &step.action {
+        StepAction::Assert(assert) => Some(assert),
+        _ => None,
+    };
+    for expression in step.condition.iter().chain(assert) {
+        let Some(checked) = expression.checked() else { continue };
+        if expression.program().constant().is_none() {
+            findings.extend(truths(expression, &checked, &checked.expr));
+        }
+    }
+    let stops = step.on_fail != OnFail::Continue || step.mode != Mode::Enforce;
+    if let Some(assert) = assert.filter(|_| !stops)
+        && assert.checked().is_some_and(|checked| asks_host(&checked, &checked.expr))
+    {
+        findings.push(messages::unheeded_review(assert.place().clone()).path(assert.origin().path));
+    }
+    findings
+}
+
+/// Values that are judged by their truth, and of which it says hardly anything: any text that is not empty is true.
+fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagnostic> {
+    if let ("_?_:_", ExprKind::Call { args, .. }) =
+        (function(checked, expr).map_or("", |it| it.0), &expr.kind)
+        && let [_, yes, no] = args.as_slice()
+    {
+        return [yes, no].into_iter().flat_map(|branch| truths(expression, checked, branch)).collect();
+    }
+    let (kind, empty) = match checked.type_of(expr.id) {
+        Type::String => ("text", "''"),
+        Type::List(_) => ("list", "[]"),
+        Type::Map(_) => ("map", "{}"),
+        _ => return Vec::new(),
+    };
+    let place = expression.place_of(expr.span);
+    vec![messages::truth_of_value(place, kind, empty).path(expression.origin().path)]
+}
+
+/// Texts that look like regular expressions and are none, regular expressions that have lost a backslash, reviewers who are nobody, and
+/// arithmetic that fails for some numbers.
+pub(super) fn of_expression(
+    expression: &Expression,
+    checked: &Checked,
+    numbers: &HashSet<Arc<str>>,
+    limits: &EvalLimits,
+) -> Vec<Diagnostic> {
+    let mut findings = Vec::new();
+    if let Some(rest) = cut_off(expression.place()) {
+        findings.push(messages::cut_expression(rest).path(expression.origin().path));
+    }
+    look(checked, &checked.expr, &mut |name, constant, text| {
+        let place = || expression.place_of(constant.span);
+        let path = expression.origin().path;
+        match name {
+            "review" if !ReviewPanel::is_name(text) => {
+                findings.push(messages::no_reviewer(place()).path(path));
+            }
+            "review" => {}
+            _ if text.chars().any(is_eaten) => {
+                findings.push(messages::eaten_backslash(place()).path(path));
+            }
+            "contains" | "startsWith" | "endsWith" if looks_like_pattern(name, text) => {
+                findings.push(messages::looks_like_pattern(place(), name).path(path));
+            }
+            _ => {}
+        }
+    });
+    findings.extend(mixed_numbers(expression, checked, numbers, limits));
+    findings
+}
+
+/// Questions whether an argument is there which every call has: the model must give it, or a default stands in for it. Only those that decide
+/// something: an `&&` that is careful costs nothing. `called` is the function that the step names.
+pub(super) fn of_presence(
+    expression: &Expression,
+    checked: &Checked,
+    called: &AgentFunction,
+) -> Vec<Diagnostic> {
+    let is_given = |name: &str| {
+        let mut own = called.parameters.iter().filter(|parameter| *parameter.name == *name);
+        own.any(|it| it.source == ParameterSource::Model && it.missing != Missing::LeftOut)
+    };
+    let mut found = Vec::new();
+    presences(checked, &checked.expr, true, &mut |part, name| {
+        let is_written =
+            expression.source().get(part.span.range()).is_some_and(|text| text.starts_with("has"));
+        if is_written && is_given(name) {
+            let place = expression.place_of(part.span);
+            found.push(messages::always_given(place, name).path(expression.origin().path));
+        }
+    });
+    found
+}
+
+/// Hands over each `has(input.x)` that alone makes the expression true or false.
+fn presences<'e>(checked: &Checked, expr: &'e Expr, decides: bool, found: &mut dyn FnMut(&'e Expr, &'e str)) {
+    match &expr.kind {
+        ExprKind::Has { operand, field } if decides && is_root(checked, operand, Root::Input) => {
+            found(expr, &field.text);
+        }
+        ExprKind::Call { target: None, args, .. } => {
+            let decides = match function(checked, expr).map_or("", |(name, _)| name) {
+                "_||_" => true,
+                "!_" => decides,
+                _ => false,
+            };
+            args.iter().for_each(|arg| presences(checked, arg, decides, found));
+        }
+        _ => {}
+    }
+}
+
+/// The comment behind an expression that goes on where the expression ends: YAML has cut it off. A remark of an author begins with no
+/// operator.
+fn cut_off(place: &Place) -> Option<Place> {
+    const OPERATORS: [&str; 9] = ["&&", "||", "==", "!=", "<", ">", "+ ", "? ", "in ["];
+    let end = place.span.range().end;
+    let behind = place.source.text().get(end..)?.lines().next()?;
+    let comment = behind.trim_start().strip_prefix('#').filter(|_| behind.starts_with([' ', '\t']))?;
+    let rest = comment.trim_start();
+    if !OPERATORS.iter().any(|operator| rest.starts_with(operator)) {
+        return None;
+    }
+    let start = end.checked_add(behind.len())?.checked_sub(behind.trim_start().len())?;
+    let whole = end.checked_add(behind.trim_end().len())?;
+    Some(Place::new(&place.source, Span::new(start, whole)))
+}
+
+/// Defaults that their own schemas refuse. Null is none: it says that nothing stands in for the value (PAR-04).
+pub(super) fn of_parameters(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
+    let functions = resolved.capabilities.iter().flat_map(|entry| &entry.functions);
+    let declared = functions.flat_map(|function| &function.parameters).filter_map(|it| it.declared.as_ref());
+    let mut findings = Vec::new();
+    for property in declared {
+        let Some(default) = property.schema.default.as_ref().filter(|default| !default.is_null()) else {
+            continue;
+        };
+        let Some(node) = property.schema.node.get("default") else { continue };
+        if Shape::of(&property.schema).check(&Json::from(default).value()).is_err() {
+            let finding = messages::default_misfit(node.place.clone());
+            findings.push(finding.path(format!("{}.default", property.path)));
+        }
+    }
+    findings
+}
+
+/// Hands over the constant part of each question about a text, and the name of each reviewer.
+fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'static str, &'e Expr, &'e str)) {
+    if let ExprKind::Call { args, .. } = &expr.kind
+        && let Some((name @ ("contains" | "startsWith" | "endsWith" | "matches" | "review"), _)) =
+            function(checked, expr)
+        && let Some(constant @ Expr { kind: ExprKind::Literal(Literal::String(text)), .. }) = args.last()
+    {
+        found(name, constant, text);
+    }
+    expr.for_each_part(&mut |part| look(checked, part, found));
+}
+
+/// The control characters that `\a`, `\b`, `\f` and `\v` stand for. Nobody looks for one of them in what people write.
+fn is_eaten(c: char) -> bool {
+    matches!(c, '\u{7}' | '\u{8}' | '\u{b}' | '\u{c}')
+}
+
+/// Signs that regular expressions have, and other texts hardly: a sign that holds the place of any, a class, an anchor.
+fn looks_like_pattern(name: &str, text: &str) -> bool {
+    const SIGNS: [&str; 8] = [".*", ".+", "\\b", "\\d", "\\s", "\\w", "[a-z", "[0-9"];
+    let anchored = text.len() > 1
+        && (text.starts_with('^')
+            || text.ends_with('$') && name != "startsWith" && text.starts_with(['^', '(']));
+    anchored || SIGNS.iter().any(|sign| text.contains(sign))
+}
+
+/// Claims that two policies of an agent declare so that no value is what both say.
+pub(super) fn of_claims(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
+    let told = |[one, other]: [ClaimOf; 2]| {
+        messages::contrary_claims(other.place, &other.name, &one.policy, one.place)
+            .path(format!("claims.properties.{}", other.name))
+    };
+    contrary_claims(resolved).into_iter().map(told).collect()
+}
+
+/// Limits of a stretch of a task that the whole task reaches first.
+pub(super) fn of_limits(policy: &DeclaredPolicy) -> Vec<Diagnostic> {
+    let TaskLimits { max_turns, max_tool_calls, max_spend, stretches, .. } = &policy.limits;
+    let pairs = [
+        hidden(stretches.max_turns_per_message, *max_turns, "max_turns_per_message", "max_turns"),
+        hidden(
+            stretches.max_tool_calls_per_message,
+            *max_tool_calls,
+            "max_tool_calls_per_message",
+            "max_tool_calls",
+        ),
+        hidden(
+            stretches.max_tool_calls_per_turn,
+            *max_tool_calls,
+            "max_tool_calls_per_turn",
+            "max_tool_calls",
+        ),
+        hidden(
+            stretches.max_tool_calls_per_turn,
+            stretches.max_tool_calls_per_message,
+            "max_tool_calls_per_turn",
+            "max_tool_calls_per_message",
+        ),
+        hidden(stretches.max_spend_per_message, *max_spend, "max_spend_per_message", "max_spend"),
+    ];
+    let told = |(hidden, by): (&str, &str)| {
+        messages::hidden_limit(policy.name.place.clone(), hidden, by).path(format!("limits.{hidden}"))
+    };
+    pairs.into_iter().flatten().map(told).collect()
+}
+
+/// The names of two limits, if the first is never reached before the second.
+fn hidden<T: Ord + Copy>(
+    of_stretch: Option<T>,
+    of_all: Option<T>,
+    name: &'static str,
+    by: &'static str,
+) -> Option<(&'static str, &'static str)> {
+    (of_stretch? >= of_all?).then_some((name, by))
+}

@@ -1,0 +1,256 @@
+//! What manifests and policies permit, decided before anything runs.
+//!
+//! In: compiled policies. Out: findings about clauses that no input makes true or false, about steps that no call
+//! reaches or that those before them make moot, and an [`Analysis`], which says how much could be decided at all. An expression is taken apart into clauses
+//! about paths; the values of each path are divided into few cells in which all clauses have one answer; the evaluator itself answers
+//! them for one value of each cell, and a SAT solver looks for cells that go together. What is not understood may be anything. So a
+//! finding says what holds of every input, within the schemas that the runtime enforces, and silence says nothing.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `subject` | what a clause asks about, and the values that are left to it |
+//! | `formula` | an expression as clauses, put together |
+//! | `sample`, `number`, `linear`, `text` | values that stand for many |
+//! | `cells` | the values of a subject, divided by the answers of its clauses |
+//! | `sat`, `problem` | what is asked, as propositions |
+//! | `verdict` | what is decided of one expression |
+//! | `steps` | what is decided of a list of steps |
+//! | `arithmetic` | operations that take some numbers and fail on others |
+//! | `misuse` | constants that say something else than their author meant |
+//! | `messages` | what is said of it |
+//!
+//! Every bound counts work and no time, so the same manifests have the same findings on every machine.
+
+mod arithmetic;
+mod cells;
+mod formula;
+mod linear;
+mod messages;
+mod misuse;
+mod number;
+mod problem;
+mod sample;
+mod sat;
+mod steps;
+mod subject;
+mod text;
+mod verdict;
+
+use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
+use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::step::Hook;
+use crate::policy::{AgentFunction, Expression, OfPolicyStep, Policy, Step, StepAction, of_all_agents};
+use crate::source::{Place, Span};
+use cells::Trial;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use verdict::{Verdict, decide};
+
+/// How much was decided of the policies of some agents.
+///
+/// ```
+/// use celador::manifest::Catalog;
+/// use celador::manifest::load::{File, FileOrigin};
+/// use celador::source::Source;
+/// use celador::{Engine, EngineLimits};
+///
+/// let manifests = r#"
+/// kind: commonagents.info/v1beta2/tool
+/// namespace: shop
+/// name: refund
+/// description: Pays money back.
+/// actions:
+///   - name: pay
+///     description: Pays.
+///     parameters: {properties: {amount: {type: number}}}
+///     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+/// ---
+/// kind: commonagents.info/v1beta2/agent
+/// namespace: shop
+/// name: clerk
+/// description: Answers customers.
+/// prompt: You are a careful clerk.
+/// capabilities:
+///   refund:
+///     before:
+///       - assert: input.amount > 0 || input.amount <= 1000
+/// "#;
+/// let file = File { source: Source::new("shop.yaml", manifests), origin: FileOrigin::Named };
+/// let (catalog, _) = Catalog::parse(&[file], &EngineLimits::default());
+/// let (engine, found) = Engine::from_catalog(&catalog, EngineLimits::default());
+///
+/// // what was found is refused as any finding is that may lose a rule
+/// assert_eq!(found.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["never_false"]);
+/// assert!(found[0].is_refused() && !engine.is_whole());
+/// let analysis = engine.analysis();
+/// assert_eq!((analysis.decided, analysis.unknown.len(), analysis.contradicted), (2, 0, 0));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// The clauses of asserts, conditions and filters whose answers are known for every input. A clause that several functions or
+    /// agents share counts once.
+    pub decided: usize,
+    /// The places of the clauses of which something is not known.
+    pub unknown: Vec<Place>,
+    /// Claims that a run has contradicted, which nobody is told: faults of this analysis.
+    pub contradicted: usize,
+}
+
+/// What is found while policies are looked at, one after the other.
+#[derive(Default)]
+pub(crate) struct Analyst {
+    findings: Vec<Diagnostic>,
+    of_policies: Vec<OfPolicyStep>,
+    /// By file and characters: whether a clause is decided, wherever it stands.
+    clauses: BTreeMap<(String, u32, u32), (Place, bool)>,
+    contradicted: usize,
+    /// The arguments that are numbers, of the policy that is looked at.
+    numbers: HashSet<Arc<str>>,
+}
+
+impl Analyst {
+    /// Looks at the policy of an agent.
+    pub(crate) fn policy(&mut self, policy: &Policy) {
+        self.numbers = arithmetic::numbers(policy);
+        let mut trial = Trial::new(tried(&policy.limits().eval));
+        let mut lists = steps::lists(policy, &mut trial);
+        let called = called(policy);
+        for step in policy.steps() {
+            let mut findings = lists.remove(&std::ptr::from_ref(step)).unwrap_or_default();
+            findings.extend(misuse::of_step(step));
+            let called =
+                called.get(&std::ptr::from_ref(step)).copied().filter(|function| names(step, function));
+            let assert = match &step.action {
+                StepAction::Assert(assert) => Some(assert),
+                _ => None,
+            };
+            for expression in step.condition.iter().chain(assert) {
+                self.expression(expression, &mut trial, &mut findings);
+                if let Some((called, checked)) = called.zip(expression.checked()) {
+                    findings.extend(misuse::of_presence(expression, &checked, called));
+                }
+            }
+            if step.name.is_some() {
+                self.of_policies.push(OfPolicyStep { place: step.place().clone(), findings });
+            } else {
+                self.findings.extend(findings);
+            }
+        }
+        for filter in policy.events().iter().filter_map(|event| event.filter()) {
+            let mut findings = Vec::new();
+            self.expression(filter.expression(), &mut trial, &mut findings);
+            self.findings.extend(findings);
+        }
+    }
+
+    /// Looks at the documents of an agent as they are written: the limits of policies, and the defaults of parameters.
+    pub(crate) fn documents(&mut self, resolved: &ResolvedAgent) {
+        self.findings.extend(misuse::of_parameters(resolved));
+        self.findings.extend(misuse::of_claims(resolved));
+        let policies = resolved.policies.iter();
+        self.findings.extend(policies.flat_map(|applied| misuse::of_limits(&applied.policy)));
+    }
+
+    fn expression(&mut self, expression: &Expression, trial: &mut Trial, findings: &mut Vec<Diagnostic>) {
+        let Some(checked) = expression.checked() else { return };
+        let decided = decide(&checked, trial, &tried(expression.limits()));
+        self.contradicted = self.contradicted.saturating_add(decided.contradicted);
+        for (span, is_decided) in &decided.clauses {
+            let place = expression.place_of(*span);
+            let key = (place.source.name().to_owned(), place.span.start, place.span.end);
+            let (_, known) = self.clauses.entry(key).or_insert((place, true));
+            *known &= is_decided;
+        }
+        findings.extend(misuse::of_expression(
+            expression,
+            &checked,
+            &self.numbers,
+            &tried(expression.limits()),
+        ));
+        // what the value of a parameter decides, whoever gave the value has decided; what is constant is found when it is loaded
+        if expression.is_given() || expression.program().constant().is_some() {
+            return;
+        }
+        for verdict in &decided.verdicts {
+            if !is_known(expression, verdict.span) {
+                findings.push(told(expression, verdict));
+            }
+        }
+    }
+
+    /// All that was found, each thing once, and how much was decided.
+    pub(crate) fn end(self) -> (Analysis, Vec<Diagnostic>) {
+        let mut findings = self.findings;
+        findings.extend(of_all_agents(self.of_policies));
+        let mut known = HashSet::new();
+        findings.retain(|finding| {
+            let Place { source, span } = &finding.place;
+            known.insert((source.name().to_owned(), *span, finding.code))
+        });
+        let (decided, unknown): (Vec<_>, Vec<_>) =
+            self.clauses.into_values().partition(|(_, is_decided)| *is_decided);
+        let analysis = Analysis {
+            decided: decided.len(),
+            unknown: unknown.into_iter().map(|(place, _)| place).collect(),
+            contradicted: self.contradicted,
+        };
+        (analysis, findings)
+    }
+}
+
+/// The least cost that a sample may have: what a guard may cost is no matter of what it asks.
+const TRYING_COST: u64 = 100_000;
+
+/// The bounds under which samples are tried: those of the host, but for a budget that is too small for anything.
+fn tried(limits: &EvalLimits) -> EvalLimits {
+    EvalLimits { max_cost: limits.max_cost.max(TRYING_COST), ..*limits }
+}
+
+/// Whether the checker has said something about the part, or about something in it, already.
+fn is_known(expression: &Expression, part: Span) -> bool {
+    let issues = expression.program().issues().iter();
+    issues.map(|issue| issue.span).any(|span| span.start < part.end && part.start < span.end)
+}
+
+fn told(expression: &Expression, verdict: &Verdict) -> Diagnostic {
+    let text = |span: &Span| expression.source().get(span.range()).unwrap_or_default();
+    let reasons: Vec<&str> = verdict.reasons.iter().map(text).collect();
+    let place = expression.place_of(verdict.span);
+    messages::verdict(place, verdict.claim, &reasons, text(&verdict.span)).path(expression.origin().path)
+}
+
+/// The function whose calls each step is about, of steps that are about those of one. Of an event's input nothing is known.
+fn called(policy: &Policy) -> HashMap<*const Step, &AgentFunction> {
+    let mut called: HashMap<*const Step, Vec<&AgentFunction>> = HashMap::new();
+    for (position, function) in policy.functions().iter().enumerate() {
+        for hook in [Hook::BeforeFirst, Hook::Before] {
+            let steps = policy.steps_of_call(hook, position);
+            for step in steps.iter().filter(|step| step.is_for(&function.name)) {
+                called.entry(std::ptr::from_ref(step)).or_default().push(function);
+            }
+        }
+    }
+    for event in policy.events() {
+        for step in policy
+            .steps_of_event(Hook::Before, event.capability)
+            .iter()
+            .filter(|step| step.is_for(&event.key))
+        {
+            called.remove(&std::ptr::from_ref(step));
+        }
+    }
+    called.retain(|_, functions| functions.len() == 1);
+    called.into_iter().filter_map(|(step, functions)| Some((step, *functions.first()?))).collect()
+}
+
+/// Whether a step says which function it is about: that of a manifest, or one under the function's own key. What a pattern selects today, it may
+/// not be all that it will.
+fn names(step: &Step, function: &AgentFunction) -> bool {
+    step.name.is_none() || step.origin().path.starts_with(&format!("capabilities.{}.", function.key))
+}
+
+/// The step's own document: the policy that it is of, or none for the manifest.
+fn document(step: &Step) -> Option<&str> {
+    step.name.as_deref().map(|step| &*step.name)
+}

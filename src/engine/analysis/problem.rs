@@ -1,0 +1,183 @@
+//! What is asked, as clauses for the solver.
+//!
+//! In: the questions of some expressions, and the cells of their subjects. Out: a [`Problem`], in which each subject lies in one of its
+//! cells and each part of an expression is true, false or fails, as the evaluator has it: `&&` is false if one side is, whatever the
+//! other does, and `||` is its dual. So if there is no assignment in which a part is true, no input makes it true. Linear in the
+//! answers.
+
+use super::cells::{Answer, Cell, Cells, Trial};
+use super::formula::{Clause, Node, NodeKind, Questions};
+use super::sat::{Literal, Sat};
+use std::collections::HashMap;
+
+/// Whether a part is true and whether it is false; it fails if it is neither.
+#[derive(Clone, Copy)]
+pub(super) struct Truth {
+    pub(super) yes: Literal,
+    pub(super) no: Literal,
+}
+
+/// Questions, ready to be put.
+pub(super) struct Problem {
+    pub(super) sat: Sat,
+    /// By clause.
+    clauses: Vec<Truth>,
+    /// By clause: whether its answers count. One that is not taken into account may be answered in any way.
+    pub(super) counts: Vec<Literal>,
+    /// By subject.
+    pub(super) cells: Vec<Cells>,
+    /// By clause: whether every answer is known.
+    pub(super) is_decided: Vec<bool>,
+    always: Literal,
+    /// By the address of the part.
+    truths: HashMap<*const Node, Truth>,
+}
+
+impl Problem {
+    pub(super) fn new(questions: &Questions, trial: &mut Trial) -> Self {
+        let mut sat = Sat::new();
+        let always = sat.fresh();
+        sat.clause([always]);
+        let mut truth = || Truth { yes: sat.fresh(), no: sat.fresh() };
+        let clauses: Vec<Truth> = questions.clauses.iter().map(|_| truth()).collect();
+        let counts: Vec<Literal> = questions.clauses.iter().map(|_| sat.fresh()).collect();
+        for Truth { yes, no } in &clauses {
+            sat.clause([!*yes, !*no]);
+        }
+        let is_decided = questions.clauses.iter().map(|clause| !clause.is_open).collect();
+        let (cells, truths) = (Vec::new(), HashMap::new());
+        let mut problem = Self { sat, clauses, counts, cells, is_decided, always, truths };
+        let mut places: Vec<Vec<Literal>> = Vec::new();
+        for (at, subject) in questions.subjects.iter().enumerate() {
+            let own = |(_, clause): &(usize, &Clause)| clause.subject == at;
+            let own: Vec<(usize, &Clause)> = questions.clauses.iter().enumerate().filter(own).collect();
+            let asked: Vec<&Clause> = own.iter().map(|(_, clause)| *clause).collect();
+            let cells = trial.cells(subject, &asked);
+            let positions: Vec<usize> = own.iter().map(|(position, _)| *position).collect();
+            places.push(problem.place(&cells, &positions));
+            problem.cells.push(cells);
+        }
+        problem.beginnings(questions, &places);
+        problem
+    }
+
+    /// A subject lies in one of its cells, and its clauses are answered as there.
+    fn place(&mut self, cells: &Cells, clauses: &[usize]) -> Vec<Literal> {
+        let places: Vec<Literal> = cells.cells.iter().map(|_| self.sat.fresh()).collect();
+        self.sat.clause(places.iter().copied());
+        for (clause, answers) in clauses.iter().zip(&cells.answers) {
+            let (Some(Truth { yes, no }), Some(counts)) =
+                (self.clauses.get(*clause), self.counts.get(*clause))
+            else {
+                continue;
+            };
+            let (yes, no, counts) = (*yes, *no, *counts);
+            for (place, answer) in places.iter().zip(answers) {
+                let (yes, no) = match answer {
+                    Answer::True => (yes, !no),
+                    Answer::False => (!yes, no),
+                    Answer::Fails => (!yes, !no),
+                    Answer::Free => continue,
+                };
+                self.sat.clause([!*place, !counts, yes]);
+                self.sat.clause([!*place, !counts, no]);
+            }
+            let open = cells
+                .cells
+                .iter()
+                .zip(answers)
+                .any(|(cell, answer)| *answer == Answer::Free && !matches!(cell, Cell::Other));
+            if open && let Some(decided) = self.is_decided.get_mut(*clause) {
+                *decided = false;
+            }
+        }
+        places
+    }
+
+    /// What begins with a path that has no fields cannot be read.
+    fn beginnings(&mut self, questions: &Questions, places: &[Vec<Literal>]) {
+        for (at, subject) in questions.subjects.iter().enumerate() {
+            for (before, known) in questions.subjects.iter().enumerate() {
+                if !subject.beginnings.contains(&known.key) {
+                    continue;
+                }
+                let (Some(own), Some(those)) = (self.cells.get(at), self.cells.get(before)) else { continue };
+                let failed = own.cells.iter().position(|cell| matches!(cell, Cell::Failed));
+                let failed = failed.and_then(|failed| places.get(at)?.get(failed).copied());
+                let bare = those.cells.iter().enumerate().filter(|(_, cell)| !cell.has_fields());
+                let bare: Vec<Literal> =
+                    bare.filter_map(|(cell, _)| places.get(before)?.get(cell).copied()).collect();
+                for place in bare {
+                    self.sat.clause([!place].into_iter().chain(failed));
+                }
+            }
+        }
+    }
+
+    /// The truth of a part, which lives as long as this does. Each is put together once.
+    pub(super) fn truth(&mut self, node: &Node) -> Truth {
+        let at = std::ptr::from_ref(node);
+        if let Some(known) = self.truths.get(&at) {
+            return *known;
+        }
+        let truth = self.put_together(node);
+        self.truths.insert(at, truth);
+        truth
+    }
+
+    fn put_together(&mut self, node: &Node) -> Truth {
+        match &node.kind {
+            NodeKind::Constant(true) => Truth { yes: self.always, no: !self.always },
+            NodeKind::Constant(false) => Truth { yes: !self.always, no: self.always },
+            NodeKind::Clause(clause) => match self.clauses.get(*clause) {
+                Some(truth) => *truth,
+                None => Truth { yes: self.sat.fresh(), no: self.sat.fresh() },
+            },
+            NodeKind::Not(operand) => {
+                let Truth { yes, no } = self.truth(operand);
+                Truth { yes: no, no: yes }
+            }
+            NodeKind::And(operands) => {
+                let [left, right] = operands.each_ref().map(|operand| self.truth(operand));
+                Truth { yes: self.sat.all(&[left.yes, right.yes]), no: self.sat.any(&[left.no, right.no]) }
+            }
+            NodeKind::Or(operands) => {
+                let [left, right] = operands.each_ref().map(|operand| self.truth(operand));
+                Truth { yes: self.sat.any(&[left.yes, right.yes]), no: self.sat.all(&[left.no, right.no]) }
+            }
+            NodeKind::If(parts) => {
+                let [condition, then, other] = parts.each_ref().map(|part| self.truth(part));
+                let mut either = |one: Literal, two: Literal| {
+                    let one = self.sat.all(&[condition.yes, one]);
+                    let two = self.sat.all(&[condition.no, two]);
+                    self.sat.any(&[one, two])
+                };
+                Truth { yes: either(then.yes, other.yes), no: either(then.no, other.no) }
+            }
+        }
+    }
+
+    /// What holds always.
+    pub(super) fn always(&self) -> Literal {
+        self.always
+    }
+
+    /// Whether a proposition can hold, if the answers of these clauses count and all others may be any.
+    pub(super) fn can_hold(&mut self, proposition: &[Literal], clauses: &[usize]) -> Option<bool> {
+        let counts = clauses.iter().filter_map(|clause| self.counts.get(*clause)).copied();
+        let assumed: Vec<Literal> = proposition.iter().copied().chain(counts).collect();
+        self.sat.can_hold(&assumed)
+    }
+
+    /// Of clauses because of which a proposition cannot hold, those that it takes: without any one of them it could.
+    pub(super) fn reasons(&mut self, proposition: &[Literal], clauses: &[usize]) -> Vec<usize> {
+        let mut kept = clauses.to_vec();
+        for clause in clauses {
+            let without: Vec<usize> = kept.iter().copied().filter(|kept| kept != clause).collect();
+            if self.can_hold(proposition, &without) == Some(false) {
+                kept = without;
+            }
+        }
+        kept
+    }
+}

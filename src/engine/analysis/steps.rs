@@ -1,0 +1,262 @@
+//! What is decided of a list of steps: which no call reaches, and which stop nothing that those before them let by.
+//!
+//! In: the steps of one document around the calls of each function, or on messages. Out: findings by step. A call goes on behind a
+//! step if its condition is false, or its assert is true; what a step changes is unknown behind it. Steps of different documents
+//! are not held against each other: a policy may say again what a manifest says, and is meant to. Each list is put to the solver
+//! once, whatever number of functions share it.
+
+use super::cells::Trial;
+use super::document;
+use super::formula::{Changes, MAX_CLAUSES, Node, NodeKind, Questions};
+use super::messages;
+use super::problem::{Problem, Truth};
+use super::sat::Literal;
+use super::subject::asks_host;
+use crate::diagnostic::Diagnostic;
+use crate::manifest::mode::Mode;
+use crate::manifest::step::{Hook, OnFail};
+use crate::policy::{Effect, Expression, Policy, Step, StepAction};
+use crate::source::Place;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+/// What was found about a step in one list.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Found {
+    Dead(Vec<usize>),
+    NeverPasses(Vec<usize>),
+    Moot(Vec<usize>),
+}
+
+/// The steps of one list and one document, by the addresses of the steps.
+type List<'p> = Vec<&'p Step>;
+
+/// What is found about the lists of a policy, by step.
+pub(super) fn lists(policy: &Policy, trial: &mut Trial) -> HashMap<*const Step, Vec<Diagnostic>> {
+    let mut lists: HashSet<Vec<*const Step>> = HashSet::new();
+    let mut ordered: Vec<List<'_>> = Vec::new();
+    for list in all_lists(policy) {
+        for own in by_document(list) {
+            let addresses = own.iter().map(|step| std::ptr::from_ref(*step)).collect();
+            if lists.insert(addresses) {
+                ordered.push(own);
+            }
+        }
+    }
+    // a step is told of what holds in each list that it stands in
+    let mut stands_in: HashMap<*const Step, usize> = HashMap::new();
+    let mut found: HashMap<(*const Step, &'static str), (usize, Diagnostic)> = HashMap::new();
+    for list in &ordered {
+        for step in list {
+            let count = stands_in.entry(std::ptr::from_ref(*step)).or_default();
+            *count = count.saturating_add(1);
+        }
+        for (step, finding) in decide(list, trial) {
+            let (count, _) = found.entry((step, finding.code)).or_insert((0, finding));
+            *count = count.saturating_add(1);
+        }
+    }
+    let mut findings: HashMap<*const Step, Vec<Diagnostic>> = HashMap::new();
+    for ((step, _), (count, finding)) in found {
+        if stands_in.get(&step) == Some(&count) {
+            findings.entry(step).or_default().push(finding);
+        }
+    }
+    findings
+}
+
+/// The lists that calls, events and messages pass.
+fn all_lists(policy: &Policy) -> Vec<List<'_>> {
+    let mut lists = Vec::new();
+    for (position, function) in policy.functions().iter().enumerate() {
+        for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
+            let steps = policy.steps_of_call(hook, position);
+            lists.push(steps.iter().filter(|step| step.is_for(&function.name)).collect());
+        }
+    }
+    for event in policy.events() {
+        for hook in [Hook::Before, Hook::After] {
+            let steps = policy.steps_of_event(hook, event.capability);
+            lists.push(steps.iter().filter(|step| step.is_for(&event.key)).collect());
+        }
+    }
+    for hook in [Hook::GuardrailBefore, Hook::GuardrailAfter] {
+        lists.push(policy.guardrails(hook).iter().collect());
+    }
+    for hook in [Hook::ModelBefore, Hook::ModelAfter] {
+        lists.push(policy.steps_of_model(hook).iter().collect());
+    }
+    lists
+}
+
+fn by_document(list: List<'_>) -> Vec<List<'_>> {
+    let mut documents: BTreeMap<Option<&str>, List<'_>> = BTreeMap::new();
+    for step in list {
+        documents.entry(document(step)).or_default().push(step);
+    }
+    documents.into_values().collect()
+}
+
+/// A step as the solver has it.
+struct Asked {
+    condition: Truth,
+    /// What holds of every call that goes on behind it.
+    passes: Literal,
+    /// What holds of every call that it stops.
+    fails: Literal,
+    /// Whether it is the word `false`, by which an author stops everything.
+    says_never: bool,
+    /// Whether some call passes it, if no other step is looked at.
+    can_pass: bool,
+    /// Whether it judges, and can be moot.
+    judges: bool,
+}
+
+/// What holds of the steps of a list.
+fn decide(list: &[&Step], trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
+    if list.len() < 2 {
+        return Vec::new();
+    }
+    let mut questions = Questions::default();
+    let mut read = Vec::new();
+    for step in list {
+        let condition = step.condition.as_ref().map(|condition| node(condition, &mut questions));
+        let action = match &step.action {
+            StepAction::Assert(assert) => Some(node(assert, &mut questions)),
+            StepAction::Transform(_)
+            | StepAction::Invoke(_)
+            | StepAction::Effect(_)
+            | StepAction::Label(_) => None,
+        };
+        if matches!((&condition, &action), (Some(None), _) | (_, Some(None))) {
+            return Vec::new();
+        }
+        read.push((condition.flatten(), action.flatten()));
+        questions.pass(changes(step));
+    }
+    if questions.clauses.len() > MAX_CLAUSES {
+        return Vec::new();
+    }
+    let mut problem = Problem::new(&questions, trial);
+    let all: Vec<usize> = (0..questions.clauses.len()).collect();
+    let mut asked: Vec<Asked> = Vec::new();
+    for (step, (condition, action)) in list.iter().zip(&read) {
+        asked.push(ask(step, (condition.as_ref(), action.as_ref()), &mut problem, &all));
+    }
+    let mut found = Vec::new();
+    for (at, (step, own)) in list.iter().zip(&asked).enumerate() {
+        let before: Vec<usize> =
+            (0..at).filter(|earlier| asked.get(*earlier).is_some_and(|earlier| earlier.can_pass)).collect();
+        let Some(verdict) = judge(own, &before, &asked, &mut problem, &all) else { continue };
+        let place = |at: &usize| list.get(*at).map(|step| place_of(step));
+        let places = |of: &[usize]| of.iter().filter_map(place).collect::<Vec<Place>>();
+        let (finding, is_last) = match &verdict {
+            Found::Dead(of) => (messages::dead_step(condition_of(step), &places(of)), false),
+            Found::NeverPasses(of) => (messages::never_passes(place_of(step), &places(of)), true),
+            Found::Moot(of) => (messages::moot_step(place_of(step), &places(of)), false),
+        };
+        found.push((std::ptr::from_ref(*step), finding.path(step.origin().path)));
+        if is_last {
+            break;
+        }
+    }
+    found
+}
+
+fn judge(
+    own: &Asked,
+    before: &[usize],
+    asked: &[Asked],
+    problem: &mut Problem,
+    clauses: &[usize],
+) -> Option<Found> {
+    if before.is_empty() || own.says_never {
+        return None;
+    }
+    let passes =
+        |of: &[usize]| -> Vec<Literal> { of.iter().filter_map(|at| Some(asked.get(*at)?.passes)).collect() };
+    let mut holds_of = |of: &[usize], own: Literal| {
+        let propositions: Vec<Literal> = passes(of).into_iter().chain([own]).collect();
+        problem.can_hold(&propositions, clauses)
+    };
+    type Says = fn(Vec<usize>) -> Found;
+    let kinds: [(Literal, Says); 3] =
+        [(own.condition.yes, Found::Dead), (own.passes, Found::NeverPasses), (own.fails, Found::Moot)];
+    for (proposition, found) in kinds {
+        let is_moot = proposition == own.fails;
+        if is_moot && !own.judges {
+            continue;
+        }
+        // what never holds by itself is no matter of the steps before
+        if holds_of(&[], proposition) != Some(true) || holds_of(before, proposition) != Some(false) {
+            continue;
+        }
+        let mut reasons = before.to_vec();
+        for at in before {
+            let without: Vec<usize> = reasons.iter().copied().filter(|kept| kept != at).collect();
+            if holds_of(&without, proposition) == Some(false) {
+                reasons = without;
+            }
+        }
+        return Some(found(reasons));
+    }
+    None
+}
+
+fn ask(
+    step: &Step,
+    (condition, action): (Option<&Node>, Option<&Node>),
+    problem: &mut Problem,
+    clauses: &[usize],
+) -> Asked {
+    let always = Truth { yes: problem.always(), no: !problem.always() };
+    let condition = condition.map_or(always, |condition| problem.truth(condition));
+    let says_never = action.is_some_and(|action| matches!(action.kind, NodeKind::Constant(false)))
+        && step.condition.is_none();
+    let judges = action.is_some();
+    let stops = step.on_fail != OnFail::Continue && step.mode == Mode::Enforce;
+    let action = match (action, &step.action) {
+        (Some(action), _) => problem.truth(action),
+        // the model has its answer, and no later step ahead of the call runs
+        (None, StepAction::Effect(Effect::Respond(_))) => Truth { yes: !always.yes, no: always.yes },
+        (None, _) => Truth { yes: always.yes, no: !always.yes },
+    };
+    let runs_and_passes = problem.sat.all(&[condition.yes, action.yes]);
+    let goes_on = problem.sat.any(&[condition.no, runs_and_passes]);
+    let passes = if stops { goes_on } else { always.yes };
+    // a step that stops everything by itself is told of there, and not once more by each step behind it
+    let can_pass = !says_never && problem.can_hold(&[passes], clauses) == Some(true);
+    Asked { condition, passes, fails: !goes_on, says_never, can_pass, judges: judges && stops }
+}
+
+/// The clauses of an expression; nothing if it does not check.
+fn node(expression: &Expression, questions: &mut Questions) -> Option<Node> {
+    Some(questions.read(&expression.checked()?))
+}
+
+/// What a step changes of what later steps read: nothing, all but the arguments, or all.
+fn changes(step: &Step) -> Changes {
+    let asks = |expression: &Expression| {
+        expression.checked().is_none_or(|checked| asks_host(&checked, &checked.expr))
+    };
+    match &step.action {
+        StepAction::Effect(Effect::Set(_)) | StepAction::Transform(_) => Changes::All,
+        StepAction::Effect(Effect::Respond(_)) | StepAction::Invoke(_) | StepAction::Label(_) => {
+            Changes::AllButInput
+        }
+        StepAction::Effect(_) => Changes::Nothing,
+        // other calls go on while a person thinks
+        StepAction::Assert(assert) if asks(assert) => Changes::AllButInput,
+        StepAction::Assert(_) => Changes::Nothing,
+    }
+}
+
+fn place_of(step: &Step) -> Place {
+    match &step.action {
+        StepAction::Assert(assert) => assert.place().clone(),
+        _ => step.place().clone(),
+    }
+}
+
+fn condition_of(step: &Step) -> Place {
+    step.condition.as_ref().map_or_else(|| place_of(step), |condition| condition.place().clone())
+}

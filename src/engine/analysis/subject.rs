@@ -1,0 +1,398 @@
+//! What a clause asks about: a path, or an expression that is taken as a whole, with the values that it can have.
+//!
+//! In: an expression of a checked tree. Out: a [`Subject`]: its name, under which all clauses that ask about the same thing meet, and the
+//! kinds of values that the checker, the schemas that the runtime enforces and the context leave it. What is not known is left
+//! open: a set of values that is too large makes an accusation less, one that is too small would make a wrong one.
+
+use super::number::Ints;
+use crate::cel::{
+    Checked, Code, ComprehensionKind, Domain, Expr, ExprId, ExprKind, Literal, Name, Numbers, RecordType,
+    Reference, Storage, Type,
+};
+use crate::context::Root;
+use std::sync::Arc;
+
+/// What a clause asks about.
+#[derive(Clone, Debug)]
+pub(super) struct Subject {
+    /// Equal for what has equal values.
+    pub(super) key: String,
+    /// The paths that it starts with, shortest first.
+    pub(super) beginnings: Vec<String>,
+    pub(super) ty: Type,
+    pub(super) domain: Option<Arc<Domain>>,
+    /// The range of an int.
+    pub(super) ints: Ints,
+    pub(super) presence: Presence,
+    /// Whether it is computed, and no path to a value that is there.
+    pub(super) is_computed: bool,
+    /// Of `size(p)`: whether `p` is a number or a truth, of which there is no size.
+    pub(super) has_no_size: bool,
+    /// Whether it may be what no JSON is, such as a time: the variable of a macro over what is computed.
+    pub(super) is_foreign: bool,
+    /// Of two paths that are compared: what they are.
+    pub(super) pair: Option<Pair>,
+}
+
+/// Two paths that are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Pair {
+    /// Two numbers, neither of which is NaN: one is less, or they are equal.
+    Numbers,
+    /// Anything: they are equal or not.
+    Values,
+}
+
+/// What stands between the names of two paths in the name of both.
+pub(super) const BETWEEN: &str = " <=> ";
+
+/// Whether there is a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Presence {
+    /// Always.
+    Sure,
+    /// The record is always there, the field may be missing.
+    MayLack,
+    /// The record may be missing, too, or be none.
+    MayFail,
+    /// It is computed, which may fail.
+    Computed,
+}
+
+/// Functions whose answers lie in a range, of points in time.
+const RANGES: [(&str, i64, i64); 9] = [
+    ("getMonth", 0, 11),
+    ("getDayOfYear", 0, 365),
+    ("getDayOfMonth", 0, 30),
+    ("getDate", 1, 31),
+    ("getDayOfWeek", 0, 6),
+    ("getHours", 0, 23),
+    ("getMinutes", 0, 59),
+    ("getSeconds", 0, 59),
+    ("getMilliseconds", 0, 999),
+];
+
+/// The roots that always have a value, and whose fields are what their types say.
+const SURE: [Root; 6] = [Root::Context, Root::Input, Root::Now, Root::Runtime, Root::Call, Root::Counters];
+
+impl Subject {
+    /// What an expression asks about, if it is one that a host does not answer anew.
+    pub(super) fn of(checked: &Checked, expr: &Expr) -> Option<Self> {
+        if asks_host(checked, expr) {
+            return None;
+        }
+        let is_path = is_path(checked, expr);
+        // a call that failed gives what it likes, whatever the schema of its result says
+        let of_result = is_path && is_of_result(checked, expr);
+        let ty = if of_result { Type::Dyn } else { checked.type_of(expr.id).clone() };
+        let presence = if is_path { presence(checked, expr) } else { Presence::Computed };
+        let mut ints = range(checked, expr);
+        let domain = checked.domain_of(expr.id).filter(|_| !of_result).cloned().map(Arc::new);
+        if domain.as_ref().is_some_and(|domain| domain.numbers == Some(Numbers::Counts)) {
+            ints = Ints::COUNTS;
+        }
+        Some(Self {
+            key: key(checked, expr),
+            beginnings: beginnings(checked, expr),
+            ty,
+            domain,
+            ints,
+            presence,
+            is_computed: !is_path,
+            has_no_size: sized(checked, expr).is_some_and(|of| is_scalar(checked, of)),
+            is_foreign: is_foreign(checked, expr),
+            pair: None,
+        })
+    }
+
+    /// Two paths as one thing, whose values are how they stand to each other.
+    pub(super) fn pair(one: &Self, two: &Self) -> Self {
+        let is_number = |of: &Self| {
+            let numbers =
+                of.domain.as_ref().is_some_and(|domain| domain.numbers.is_some() && domain.allowed.is_none());
+            numbers || matches!(of.ty, Type::Int | Type::Double)
+        };
+        let sure = one.presence == Presence::Sure && two.presence == Presence::Sure;
+        Self {
+            key: format!("{}{BETWEEN}{}", one.key, two.key),
+            beginnings: Vec::new(),
+            ty: Type::Dyn,
+            domain: None,
+            ints: Ints::ALL,
+            presence: if sure { Presence::Sure } else { Presence::MayLack },
+            is_computed: false,
+            has_no_size: false,
+            is_foreign: false,
+            pair: Some(if is_number(one) && is_number(two) { Pair::Numbers } else { Pair::Values }),
+        }
+    }
+
+    /// The field that `has` looks for.
+    pub(super) fn of_field(checked: &Checked, operand: &Expr, field: &Name) -> Option<Self> {
+        if asks_host(checked, operand) {
+            return None;
+        }
+        let select = Expr {
+            kind: ExprKind::Select {
+                operand: Box::new(operand.clone()),
+                field: field.clone(),
+                optional: false,
+            },
+            ..operand.clone()
+        };
+        let is_known = !is_of_result(checked, &select);
+        let declared = record(checked.type_of(operand.id)).filter(|_| is_known).and_then(|record| {
+            let (_, declared) = record.fields.get_index(record.slot(&field.text)?)?;
+            Some(declared)
+        });
+        Some(Self {
+            key: key(checked, &select),
+            beginnings: beginnings(checked, &select),
+            ty: declared.map_or(Type::Dyn, |declared| declared.ty.clone()),
+            domain: declared.and_then(|declared| declared.domain.clone()),
+            ints: Ints::ALL,
+            presence: presence_of_field(checked, operand, &field.text),
+            is_computed: !is_path(checked, operand),
+            has_no_size: false,
+            is_foreign: is_foreign(checked, operand),
+            pair: None,
+        })
+    }
+}
+
+/// The expression without the ways to write one thing twice: short names of roots, `a['b']` for `a.b`. A variable of a macro may have the
+/// name of a root, so it gets another one.
+fn key(checked: &Checked, expr: &Expr) -> String {
+    let mut plain = expr.clone();
+    simplify(checked, &mut plain);
+    plain.to_string()
+}
+
+fn simplify(checked: &Checked, expr: &mut Expr) {
+    if let ExprKind::Ident { name, absolute: false } = &mut expr.kind {
+        *name = match root(checked, expr.id, name) {
+            Some(root) => root.to_owned(),
+            None => format!("{name}_of_macro"),
+        };
+    }
+    if let ExprKind::Index { operand, index, optional: false } = &expr.kind
+        && let ExprKind::Literal(Literal::String(field)) = &index.kind
+    {
+        let field = Name { text: field.to_string(), span: index.span };
+        expr.kind = ExprKind::Select { operand: operand.clone(), field, optional: false };
+    }
+    if let ExprKind::Call { function, target, args } = &mut expr.kind
+        && target.is_some()
+        && args.is_empty()
+        && function.text == "size"
+    {
+        args.extend(target.take().map(|target| *target));
+    }
+    // `c.cap` and `c.capabilities` are one thing
+    if let ExprKind::Select { operand, field, .. } = &mut expr.kind
+        && field.text == "cap"
+        && is_root(checked, operand, Root::Context)
+    {
+        "capabilities".clone_into(&mut field.text);
+    }
+    expr.for_each_part_mut(&mut |part| simplify(checked, part));
+}
+
+/// The long name of the variable of the scope that a name is; nothing for the variable of a macro.
+fn root<'n>(checked: &Checked, id: ExprId, name: &'n str) -> Option<&'n str> {
+    match checked.reference(id) {
+        Some(Reference::Variable(_)) => Some(Root::long_name(name)),
+        _ => None,
+    }
+}
+
+/// Whether an expression is this variable of the scope.
+pub(super) fn is_root(checked: &Checked, expr: &Expr, wanted: Root) -> bool {
+    matches!(&expr.kind, ExprKind::Ident { name, .. } if root(checked, expr.id, name) == Some(wanted.name()))
+}
+
+fn beginnings(checked: &Checked, expr: &Expr) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut at = expr;
+    while let ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } = &at.kind {
+        found.push(key(checked, operand));
+        at = operand;
+    }
+    found.reverse();
+    found
+}
+
+fn record(ty: &Type) -> Option<&RecordType> {
+    match ty {
+        Type::Record(record) | Type::Singleton(record) => Some(record),
+        _ => None,
+    }
+}
+
+/// Whether an expression only goes to a value that is there.
+pub(super) fn is_path(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Ident { .. } => {
+            matches!(checked.reference(expr.id), Some(Reference::Variable(_) | Reference::Local(_)))
+        }
+        ExprKind::Select { .. } if matches!(checked.reference(expr.id), Some(Reference::Variable(_))) => true,
+        ExprKind::Select { operand, optional: false, .. } => is_path(checked, operand),
+        ExprKind::Index { operand, index, optional: false } => {
+            matches!(index.kind, ExprKind::Literal(Literal::String(_) | Literal::Int(_)))
+                && is_path(checked, operand)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a path leads into the result of a call.
+fn is_of_result(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        // ahead of messages and behind the model `output` is what the engine itself has put together
+        ExprKind::Ident { .. } => {
+            is_root(checked, expr, Root::Output) && !matches!(checked.type_of(expr.id), Type::Singleton(_))
+        }
+        ExprKind::Select { operand, field, .. } => {
+            matches!(field.text.as_str(), "output" | "outputs") || is_of_result(checked, operand)
+        }
+        ExprKind::Index { operand, index, .. } => {
+            matches!(&index.kind, ExprKind::Literal(Literal::String(field)) if matches!(field.as_str(), "output" | "outputs"))
+                || is_of_result(checked, operand)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a path begins with a variable of a macro, and some macro of the expression goes through what is computed, or gives a name
+/// to it.
+fn is_foreign(checked: &Checked, expr: &Expr) -> bool {
+    let mut begin = expr;
+    while let ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } = &begin.kind {
+        begin = operand;
+    }
+    matches!(checked.reference(begin.id), Some(Reference::Local(_))) && names_computed(checked, &checked.expr)
+}
+
+fn names_computed(checked: &Checked, expr: &Expr) -> bool {
+    let computes = match &expr.kind {
+        ExprKind::Comprehension(comprehension) => !is_data(checked, &comprehension.range),
+        ExprKind::Bind { value, .. } => !is_data(checked, value),
+        ExprKind::Block { .. } | ExprKind::OptMap { .. } => true,
+        _ => false,
+    };
+    let mut parts = computes;
+    expr.for_each_part(&mut |part| parts |= names_computed(checked, part));
+    parts
+}
+
+/// Whether an expression gives JSON, as far as it can be seen: a path, or elements of one.
+fn is_data(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Comprehension(comprehension) => match comprehension.kind {
+            ComprehensionKind::Filter | ComprehensionKind::SortBy => is_data(checked, &comprehension.range),
+            ComprehensionKind::Map => is_path(checked, &comprehension.body),
+            _ => false,
+        },
+        _ => is_path(checked, expr),
+    }
+}
+
+fn presence(checked: &Checked, expr: &Expr) -> Presence {
+    match &expr.kind {
+        ExprKind::Ident { name, .. } => match checked.reference(expr.id) {
+            Some(Reference::Variable(_)) if Root::long_name(name) == Root::Event.name() => Presence::MayLack,
+            _ => Presence::Sure,
+        },
+        ExprKind::Select { operand, field, .. } => presence_of_field(checked, operand, &field.text),
+        ExprKind::Index { operand, index, .. } => match &index.kind {
+            ExprKind::Literal(Literal::String(field)) => presence_of_field(checked, operand, field),
+            _ => Presence::MayFail,
+        },
+        _ => Presence::Computed,
+    }
+}
+
+fn presence_of_field(checked: &Checked, operand: &Expr, field: &str) -> Presence {
+    if !is_sure(checked, operand) {
+        return Presence::MayFail;
+    }
+    let declared = record(checked.type_of(operand.id))
+        .and_then(|record| record.fields.get_index(record.slot(field)?).map(|(_, field)| field));
+    match declared {
+        Some(declared) if declared.required => Presence::Sure,
+        _ => Presence::MayLack,
+    }
+}
+
+/// Whether an expression always has a value, and one of its type: the roots, and the structs of the context. A record of JSON may be
+/// null, whatever its type says.
+fn is_sure(checked: &Checked, expr: &Expr) -> bool {
+    let ty = checked.type_of(expr.id);
+    match &expr.kind {
+        ExprKind::Ident { name, .. } => match checked.reference(expr.id) {
+            Some(Reference::Variable(_)) => {
+                let known = matches!(ty, Type::Record(_) | Type::Map(_) | Type::Singleton(_));
+                let root = Root::long_name(name);
+                let tested = matches!(ty, Type::Singleton(_));
+                known && (tested || SURE.iter().any(|sure| sure.name() == root))
+            }
+            Some(Reference::Local(_)) => record(ty).is_some_and(|record| record.storage == Storage::Live),
+            _ => false,
+        },
+        ExprKind::Select { operand, field, optional: false } => {
+            is_sure(checked, operand)
+                && record(ty).is_some_and(|record| record.storage == Storage::Live)
+                && record(checked.type_of(operand.id)).is_some_and(|of| {
+                    of.storage == Storage::Live
+                        && of.slot(&field.text).is_some_and(|slot| {
+                            of.fields.get_index(slot).is_some_and(|(_, field)| field.required)
+                        })
+                })
+        }
+        _ => false,
+    }
+}
+
+/// Whether some part is answered by the host, who may say something else the next time.
+pub(super) fn asks_host(checked: &Checked, expr: &Expr) -> bool {
+    if let Some(Reference::Function { declaration, .. }) = checked.reference(expr.id)
+        && matches!(declaration.function.code, Code::Host)
+    {
+        return true;
+    }
+    let mut asks = false;
+    expr.for_each_part(&mut |part| asks |= asks_host(checked, part));
+    asks
+}
+
+/// The one function that a call means.
+pub(super) fn function<'c>(checked: &'c Checked, expr: &Expr) -> Option<(&'static str, &'c [&'static str])> {
+    match checked.reference(expr.id)? {
+        Reference::Function { declaration, overloads, .. } => Some((declaration.function.name, overloads)),
+        _ => None,
+    }
+}
+
+fn range(checked: &Checked, expr: &Expr) -> Ints {
+    let Some((name, overloads)) = function(checked, expr) else { return Ints::ALL };
+    if name == "size" {
+        return Ints::COUNTS;
+    }
+    let of_times = overloads.iter().all(|overload| overload.starts_with("timestamp_"));
+    match RANGES.iter().find(|(known, ..)| *known == name) {
+        Some((_, least, most)) if of_times && !overloads.is_empty() => Ints { least: *least, most: *most },
+        _ => Ints::ALL,
+    }
+}
+
+/// What `size` is asked of.
+fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
+    let ("size", _) = function(checked, expr)? else { return None };
+    let ExprKind::Call { target, args, .. } = &expr.kind else { return None };
+    target.as_deref().or_else(|| args.first())
+}
+
+fn is_scalar(checked: &Checked, expr: &Expr) -> bool {
+    let numbers = checked.domain_of(expr.id).is_some_and(|domain| domain.numbers.is_some());
+    numbers || matches!(checked.type_of(expr.id), Type::Int | Type::Double | Type::UInt | Type::Bool)
+}

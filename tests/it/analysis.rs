@@ -1,0 +1,354 @@
+//! What manifests permit, decided before anything runs: broken variants and fair rules as data, no false alarm about anything that
+//! ships, and random manifests whose accusations are tried with random operations.
+//!
+//! In `tests/data/analysis` a comment `# finds CODE` stands above what is found, and nothing else is. `CELADOR_ANALYSIS=1000` tries so
+//! many random manifests, each with as many operations.
+
+use crate::shop_fixture::{NOW, begin};
+use crate::suites::root;
+use celador::analysis::Analysis;
+use celador::diagnostic::Standing;
+use celador::limits::EngineLimits;
+use celador::lint::{Found, warning};
+use celador::manifest::load::{File, FileOrigin};
+use celador::manifest::{Catalog, load};
+use celador::source::Source;
+use celador::task::StepOutcome;
+use celador::{Call, Decision, Diagnostic, Engine, Outcome, Verdict};
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+pub fn shop() -> String {
+    fs::read_to_string(root().join("tests/data/analysis/shop.yaml")).unwrap()
+}
+
+/// What is found of manifests, and how much was decided.
+pub fn analysed(texts: &[(&str, &str)]) -> (Vec<Diagnostic>, Arc<Analysis>) {
+    let file =
+        |(name, text): &(&str, &str)| File { source: Source::new(*name, *text), origin: FileOrigin::Named };
+    let files: Vec<File> = texts.iter().map(file).collect();
+    let (catalog, mut found) = Catalog::parse(&files, &EngineLimits::default());
+    let (engine, compiled) = Engine::from_catalog(&catalog, EngineLimits::default());
+    found.extend(compiled);
+    (found, engine.analysis())
+}
+
+fn is_decided(finding: &Diagnostic) -> bool {
+    warning(finding.code).is_some_and(|warning| warning.found == Found::ByAnalysis)
+}
+
+#[test]
+fn what_is_broken_is_found_where_it_stands_and_nothing_else_is() {
+    let shop = shop();
+    let (mut files, mut broken, mut wrong) = (0, 0, String::new());
+    for entry in fs::read_dir(root().join("tests/data/analysis")).unwrap() {
+        let path = entry.unwrap().path();
+        if path.ends_with("shop.yaml") {
+            continue;
+        }
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let text = fs::read_to_string(&path).unwrap();
+        let expected: BTreeSet<(usize, &str)> = text
+            .lines()
+            .enumerate()
+            .filter_map(|(at, line)| Some((at + 2, line.trim().strip_prefix("# finds ")?)))
+            .flat_map(|(line, codes)| codes.split(", ").map(move |code| (line, code)))
+            .collect();
+        let (findings, analysis) = analysed(&[("shop.yaml", &shop), (&name, &text)]);
+        assert_eq!(analysis.contradicted, 0, "{name}");
+        let found: BTreeSet<(usize, &str)> =
+            findings.iter().map(|finding| (finding.place.position().line, finding.code)).collect();
+        let all = text.lines().collect::<Vec<_>>();
+        for (at, code) in expected.symmetric_difference(&found) {
+            let kind = if expected.contains(&(*at, code)) { "is not found" } else { "is found" };
+            wrong += &format!("{name}:{at}: {code} {kind}: {}\n", all.get(at - 1).unwrap_or(&""));
+        }
+        files += 1;
+        broken += expected.len();
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(files >= 5 && broken >= 40, "{broken} findings in {files} files");
+}
+
+/// The folders of manifests that ship, or that people wrote, those of `CELADOR_RULES` too.
+fn folders() -> Vec<PathBuf> {
+    let below = |folder: PathBuf| {
+        let mut found: Vec<PathBuf> =
+            fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        found.retain(|path| path.is_dir());
+        found.sort();
+        found
+    };
+    let mut all = below(root().join("policies"));
+    all.retain(|path| !path.ends_with("library"));
+    all.extend(below(root().join("policies/library")));
+    all.extend(
+        ["examples/first-policy", "examples/agent_loop/release", "examples/claude-code"]
+            .map(|example| root().join(example)),
+    );
+    let further = std::env::var_os("CELADOR_RULES").map(PathBuf::from);
+    for rules in [root().join("tests/data/rules")].into_iter().chain(further) {
+        all.extend(below(rules).into_iter().flat_map(below));
+    }
+    all
+}
+
+#[test]
+fn nothing_that_ships_is_accused() {
+    let limits = EngineLimits::default();
+    let (mut clauses, mut decided, mut wrong) = (0, 0, String::new());
+    let folders = folders();
+    for folder in &folders {
+        let (files, _) = load(&[folder], &limits).unwrap();
+        let (catalog, _) = Catalog::parse(&files, &limits);
+        let (engine, findings) = Engine::from_catalog(&catalog, limits);
+        let analysis = engine.analysis();
+        assert_eq!(analysis.contradicted, 0, "{}", folder.display());
+        let stands = |finding: &&Diagnostic| !matches!(finding.standing, Standing::Allowed(_));
+        for finding in findings.iter().filter(|finding| is_decided(finding)).filter(stands) {
+            wrong += &format!("{}\n", finding.render(false));
+        }
+        clauses += analysis.decided + analysis.unknown.len();
+        decided += analysis.decided;
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(folders.len() > 30, "{} folders", folders.len());
+    assert!(decided * 2 > clauses, "{decided} of {clauses} clauses were decided");
+    println!("{} folders, {clauses} clauses, {decided} decided", folders.len());
+}
+
+/// One of these texts.
+fn one(of: &'static [&'static str]) -> impl Strategy<Value = &'static str> {
+    select(of)
+}
+
+const NUMBERS: &[&str] = &["0", "5", "10", "10.5", "100", "-1", "'5'", "5u"];
+const ORDERS: &[&str] = &["<", "<=", ">", ">=", "==", "!="];
+const TEXTS: &[&str] = &["a", "ab", "b", "", "a.b", "ba"];
+
+/// A question about the call at hand, or what the task has done.
+fn clause() -> impl Strategy<Value = String> {
+    let number = || one(NUMBERS);
+    let order = || one(ORDERS);
+    let text = || one(TEXTS);
+    let asks = || one(&["startsWith", "endsWith", "contains", "matches"]);
+    prop_oneof![
+        3 => (order(), number()).prop_map(|(order, number)| format!("input.amount {order} {number}")),
+        1 => (order(), number()).prop_map(|(order, number)| format!("input.count {order} {number}")),
+        1 => (order(), number(), one(&["+", "-", "*"]), one(&["2", "3", "2.0"]))
+            .prop_map(|(order, number, sign, by)| format!("input.amount {sign} {by} {order} {number}")),
+        1 => order().prop_map(|order| format!("input.amount {order} input.count")),
+        1 => order().prop_map(|order| format!("input.count {order} input.amount")),
+        1 => Just("input.urgent".to_owned()),
+        1 => (one(&["==", "!="]), one(&["EUR", "USD", "GBP", "X"]))
+            .prop_map(|(order, text)| format!("input.currency {order} '{text}'")),
+        2 => (asks(), text()).prop_map(|(asks, text)| format!("input.order.{asks}('{text}')")),
+        1 => (one(&["==", "!=", "<", ">="]), text()).prop_map(|(order, text)| format!("input.order {order} '{text}'")),
+        1 => (number(), text()).prop_map(|(number, text)| format!("input.amount in [{number}, 10, '{text}']")),
+        1 => (order(), number())
+            .prop_map(|(order, number)| format!("c.cap.orders_refund.count_successful {order} {number}")),
+        1 => (order(), number()).prop_map(|(order, number)| format!("size(input.order) {order} {number}")),
+        1 => (one(&["&&", "||"]), text())
+            .prop_map(|(sign, text)| format!("(has(input.address.city) {sign} input.address.city == '{text}')")),
+        1 => (one(&["exists", "all"]), one(&["&&", "||"]), asks(), text(), order(), number()).prop_map(
+            |(macro_name, sign, asks, text, order, number)| {
+                format!("input.items.{macro_name}(i, i.{asks}('{text}') {sign} size(i) {order} {number})")
+            }
+        ),
+        1 => one(&["input.address.city", "input.note"]).prop_map(|path| format!("{path} == input.order")),
+    ]
+}
+
+pub fn expression() -> impl Strategy<Value = String> {
+    clause().prop_recursive(3, 8, 3, |part| {
+        prop_oneof![
+            part.clone().prop_map(|part| format!("!({part})")),
+            (part.clone(), part.clone(), part.clone())
+                .prop_map(|(condition, yes, no)| format!("({condition} ? {yes} : {no})")),
+            (part.clone(), one(&["&&", "||"]), part)
+                .prop_map(|(left, sign, right)| format!("({left} {sign} {right})")),
+        ]
+    })
+}
+
+/// Some steps ahead of a call, as they stand in a policy.
+fn steps() -> impl Strategy<Value = String> {
+    let condition = proptest::option::weighted(0.3, expression());
+    let step =
+        (expression(), condition, proptest::bool::weighted(0.15)).prop_map(|(assert, condition, goes_on)| {
+            let condition = condition.map(|condition| format!("        condition: \"{condition}\"\n"));
+            let on_fail = if goes_on { "        on_fail: continue\n" } else { "" };
+            format!("      - assert: \"{assert}\"\n{}{on_fail}", condition.unwrap_or_default())
+        });
+    proptest::collection::vec(step, 1..4).prop_map(|steps| steps.concat())
+}
+
+/// The arguments of a call.
+fn arguments() -> impl Strategy<Value = Value> {
+    let text = || one(&["", "a", "ab", "b", "a.b", "ba", "abc", "zz", "aXb"]);
+    let number = select(vec![
+        json!(0),
+        json!(5),
+        json!(10),
+        json!(10.5),
+        json!(100),
+        json!(-1),
+        json!(5.0),
+        json!(7),
+        json!(1e300),
+        json!(i64::MAX),
+        json!(4.999),
+        json!(8.5),
+    ]);
+    let whole = select(vec![json!(0), json!(5), json!(5.0), json!(10), json!(-1), json!(100), json!(99)]);
+    let currency = one(&["EUR", "USD", "GBP"]);
+    let items = proptest::collection::vec(text(), 0..3);
+    let city = proptest::option::of(text());
+    let rest = (items, city, text(), any::<bool>());
+    (text(), number, whole, currency, rest).prop_map(|(order, amount, count, currency, (items, city, note, urgent))| {
+        let address = city.map_or_else(|| json!({}), |city| json!({ "city": city }));
+        json!({
+            "order": order, "amount": amount, "count": count, "currency": currency, "urgent": urgent, "items": items,
+            "address": address, "note": note,
+        })
+    })
+}
+
+pub fn policy(name: &str, steps: &str) -> String {
+    format!(
+        "---\nkind: celador/v1/policy\nnamespace: shop\nname: {name}\ncapabilities:\n  orders_refund:\n    before:\n{steps}"
+    )
+}
+
+/// An engine with the shop and a policy, whatever warnings it has.
+fn engine(text: &str) -> Engine {
+    let file = File { source: Source::new("shop.yaml", text), origin: FileOrigin::Named };
+    let (catalog, _) = Catalog::parse(&[file], &EngineLimits::default());
+    Engine::lenient_from_catalog(&catalog, EngineLimits::default()).0
+}
+
+/// What an accusation says, as an expression that no run may make true: of a part alone, or of all steps.
+fn denial(finding: &Diagnostic) -> Option<String> {
+    let part = finding.place.source.slice(finding.place.span);
+    let denial = match finding.code {
+        "never_true" => format!("({part})"),
+        "never_false" => format!("!({part})"),
+        "always_fails" => format!("(({part}) || !({part}))"),
+        _ => return None,
+    };
+    // the variable of a macro has a value in it only
+    let is_of_macro = part.contains("(i)") || part.contains("i.");
+    let inside = part.contains("input.items");
+    Some(if is_of_macro && !inside { format!("input.items.exists(i, {denial})") } else { denial })
+}
+
+/// The decision about the last of some equal calls.
+fn judge(engine: &Engine, arguments: &Value, calls: usize) -> Decision {
+    let mut task = begin(engine);
+    for _ in 0..calls {
+        let outcome =
+            task.before(&Call::new("orders_refund", arguments.clone().into()), NOW).unwrap().outcome();
+        if let Outcome::Allowed(allowed) = &outcome {
+            let call = allowed.call.clone();
+            let _ = task.after(&call, celador::CallResult::successful(json!({}).into()), NOW).unwrap();
+        }
+    }
+    task.before(&Call::new("orders_refund", arguments.clone().into()), NOW).unwrap().outcome().into_decision()
+}
+
+/// Whether a decision of all steps is what an accusation about a step says cannot be.
+fn is_contradicted(finding: &Diagnostic, decision: &Decision) -> bool {
+    let step = finding.path.split("before[").nth(1).and_then(|rest| rest.split(']').next()).unwrap();
+    let name = format!("before[{step}]");
+    let ran = decision.trace.iter().find(|entry| entry.step.to_string() == name);
+    match finding.code {
+        // a condition that fails fails the step, which is no contradiction
+        "dead_step" => {
+            ran.is_some_and(|entry| entry.outcome == StepOutcome::Pass || decision.findings.is_empty())
+        }
+        "never_passes" => decision.verdict == Verdict::Allow,
+        "moot_step" => ran.is_some_and(|entry| entry.outcome == StepOutcome::Fail),
+        other => panic!("{other} is not tried"),
+    }
+}
+
+#[test]
+fn no_run_contradicts_an_accusation() {
+    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(60, |rounds| rounds.parse().unwrap());
+    let shop = shop();
+    let mut runner = TestRunner::deterministic();
+    let (mut accused, mut runs, mut decided) = (BTreeMap::new(), 0, 0);
+    for round in 0..rounds {
+        let steps = steps().new_tree(&mut runner).unwrap().current();
+        let text = policy("chance", &steps);
+        let (findings, analysis) = analysed(&[("shop.yaml", &shop), ("chance.yaml", &text)]);
+        assert!(!findings.iter().any(Diagnostic::is_error), "{steps}");
+        assert_eq!(analysis.contradicted, 0, "{steps}");
+        decided += analysis.decided;
+        let whole = engine(&format!("{shop}{text}"));
+        let operations = (arguments(), 0..3_usize);
+        for finding in findings.iter().filter(|finding| is_decided(finding)) {
+            *accused.entry(finding.code).or_insert(0) += 1;
+            let part = denial(finding).map(|denial| {
+                let alone = format!("      - assert: \"{denial}\"\n");
+                engine(&format!("{shop}{}", policy("part", &alone)))
+            });
+            if finding.code == "mixed_numbers" {
+                continue;
+            }
+            for _ in 0..rounds {
+                let (arguments, calls) = operations.new_tree(&mut runner).unwrap().current();
+                runs += 1;
+                let is_wrong = match &part {
+                    Some(part) => judge(part, &arguments, 0).verdict == Verdict::Allow,
+                    None => is_contradicted(finding, &judge(&whole, &arguments, calls)),
+                };
+                assert!(
+                    !is_wrong,
+                    "round {round}: {arguments} after {calls} calls\n{}\n{steps}",
+                    finding.render(false)
+                );
+            }
+        }
+    }
+    println!("{rounds} manifests, {decided} clauses decided, {runs} runs, accused: {accused:?}");
+    assert!(accused.len() >= 5 && runs > rounds * 10, "{runs} runs, accused: {accused:?}");
+}
+
+/// What a comment allows is allowed, and a comment that allows nothing is told.
+#[test]
+fn a_comment_allows_what_analysis_finds() {
+    let steps = |comment: &str| {
+        policy(
+            "allowed",
+            &format!("      # {comment}\n      - assert: input.amount > 0 || input.amount <= 1000\n"),
+        )
+    };
+    let codes = |comment: &str| {
+        let (findings, _) = analysed(&[("shop.yaml", &shop()), ("policy.yaml", &steps(comment))]);
+        findings.iter().map(|it| (it.code, it.is_refused())).collect::<Vec<_>>()
+    };
+    assert_eq!(codes("a remark"), [("never_false", true)]);
+    assert_eq!(codes("celador: allow(never_false) it stays until June"), [("never_false", false)]);
+    let stale = codes("celador: allow(never_true) it stays until June");
+    assert_eq!(stale, [("never_false", true), ("allow_stale", true)]);
+}
+
+/// A witness that many clauses are decided together, and within bounds.
+#[test]
+fn many_clauses_about_one_path_are_decided() {
+    let clause = |at: usize| format!("input.amount != {at} && !input.order.startsWith('o{at}')");
+    let all: Vec<String> = (0..60).map(clause).collect();
+    let assert = format!("{} && input.amount == 59", all.join(" && "));
+    let text = policy("many", &format!("      - assert: \"{assert}\"\n"));
+    let (findings, _) = analysed(&[("shop.yaml", &shop()), ("policy.yaml", &text)]);
+    assert_eq!(findings.iter().map(|it| it.code).collect::<Vec<_>>(), ["never_true"]);
+    assert!(findings[0].message.contains("`input.amount != 59`"), "{}", findings[0].message);
+}
