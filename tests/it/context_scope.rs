@@ -155,6 +155,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         poll: Some(Value::Int(7)),
         counters: None,
         call: None,
+        watch: None,
     };
     for which in Scope::ALL {
         let declared = scope(*which, &schema);
