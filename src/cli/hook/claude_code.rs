@@ -172,6 +172,8 @@ impl Arguments {
         // a review is waited for within one request, of which a fifth is for all else
         let waits_ms = self.how.review_wait.saturating_mul(1_250);
         limits.max_request_ms = limits.max_request_ms.max(waits_ms);
+        // an event is no time to read the whole store; what is read of it is checked where it is read
+        limits.store.max_checked_file_bytes = 0;
         let own = || std::env::var("CELADOR_STORE").ok().filter(|store| !store.is_empty());
         let location = match self.store.clone().or_else(own) {
             Some(store) => Location::parse(&store),
