@@ -8,6 +8,8 @@ mod clock;
 mod completions;
 #[cfg(feature = "store")]
 mod counters;
+#[cfg(feature = "gateway")]
+mod decisions;
 mod eval;
 mod exit;
 mod files;
@@ -38,6 +40,8 @@ mod schema;
 mod screen;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "server")]
+mod service;
 mod service_reports;
 #[cfg(feature = "store")]
 mod store;
