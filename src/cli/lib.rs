@@ -9,6 +9,8 @@ mod completions;
 #[cfg(feature = "store")]
 mod counters;
 mod coverage;
+#[cfg(feature = "gateway")]
+mod decisions;
 mod eval;
 mod exit;
 mod explain;
@@ -41,6 +43,8 @@ mod schema;
 mod screen;
 #[cfg(feature = "server")]
 mod serve;
+#[cfg(feature = "server")]
+mod service;
 mod service_reports;
 #[cfg(feature = "store")]
 mod store;

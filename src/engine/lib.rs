@@ -113,6 +113,7 @@ pub use celador_cel::{self as cel, diagnostic, source};
 
 pub use amount::{Amount, AmountError};
 pub use cel::{Json, Timestamp};
+pub use context::tool_text;
 pub use diagnostic::Diagnostic;
 pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;

@@ -284,6 +284,6 @@ impl DeclaredPolicy {
             [before_first, before, after]
         });
         let of_messages = [&mut self.guardrails_before, &mut self.guardrails_after];
-        of_calls.chain(of_messages).chain([&mut self.model_before, &mut self.model_after])
+        of_calls.chain(of_messages).chain([&mut self.model_before, &mut self.model_after, &mut self.tools])
     }
 }

@@ -20,6 +20,7 @@
 //! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
 //! | `step_text` | what a step says, with values and, in policies, expressions |
 //! | `step`, `function` | what runs, and around what |
+//! | `tool_checks` | checks of tools that tasks bring |
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `secrets` | what of a task views do not show |
 //! | `script` | what the model writes itself, refused before it runs |
@@ -94,6 +95,7 @@ mod step_lists;
 mod step_text;
 mod task_limits;
 mod template;
+mod tool_checks;
 mod tool_template;
 mod trigger;
 mod unread_variables;
@@ -370,6 +372,7 @@ impl Policy {
             | Hook::GuardrailAfter
             | Hook::ModelBefore
             | Hook::ModelAfter
+            | Hook::Tools
             | Hook::Trigger => &[],
         }
     }
