@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// Where an activation carries a variable.
 ///
@@ -70,7 +70,7 @@ pub struct Env(Arc<Inner>);
 pub struct EnvBuilder {
     variables: IndexMap<Arc<str>, Variable>,
     slots: u16,
-    functions: HashMap<Cow<'static, str>, Declaration>,
+    functions: HashMap<Cow<'static, str>, Declared>,
     elsewhere: HashMap<&'static str, &'static str>,
     container: String,
     limits: EvalLimits,
@@ -82,19 +82,38 @@ struct Inner {
     scope: EnvBuilder,
 }
 
-/// A row with its signatures parsed. Those of the language are read once for all scopes: an agent has a scope for each
-/// set of functions that its steps are for, and the language has some hundreds of signatures.
-fn declaration(function: &Function) -> Declaration {
+/// A function of a scope. The signatures of a row are read when an expression first asks for them: a scope declares some hundreds of
+/// functions, and a process that decides about one call, as a hook does, names few of them.
+#[derive(Clone, Debug)]
+enum Declared {
+    Row(&'static Function, OnceLock<Declaration>),
+    Own(Declaration),
+}
+
+impl Declared {
+    fn get(&self) -> &Declaration {
+        match self {
+            Self::Row(function, read) => read.get_or_init(|| declaration(function)),
+            Self::Own(declaration) => declaration,
+        }
+    }
+}
+
+/// A row with its signatures parsed. Each of those of the language is read once for all scopes: an agent has a scope for each
+/// set of functions that its steps are for.
+fn declaration(function: &'static Function) -> Declaration {
     /// By where a row's signatures lie: a host's function of the same name has others.
-    static READ: LazyLock<HashMap<usize, Declaration>> = LazyLock::new(|| {
+    static READ: LazyLock<HashMap<usize, (&'static Function, OnceLock<Declaration>)>> = LazyLock::new(|| {
         let rows = LANGUAGE.iter().copied().flatten();
-        rows.map(|row| (row.overloads.as_ptr().addr(), Declaration::of(row))).collect()
+        rows.map(|row| (row.overloads.as_ptr().addr(), (row, OnceLock::new()))).collect()
     });
-    let known = READ.get(&function.overloads.as_ptr().addr()).filter(|known| {
-        known.function.name == function.name && known.overloads.len() == function.overloads.len()
-    });
-    match known {
-        Some(known) => Declaration { function: *function, ..known.clone() },
+    let known = READ.get(&function.overloads.as_ptr().addr());
+    match known
+        .filter(|(row, _)| row.name == function.name && row.overloads.len() == function.overloads.len())
+    {
+        Some((row, read)) => {
+            Declaration { function: *function, ..read.get_or_init(|| Declaration::of(row)).clone() }
+        }
         None => Declaration::of(function),
     }
 }
@@ -137,7 +156,7 @@ impl EnvBuilder {
     /// One function of a library; one declared before under the same name is replaced.
     #[must_use]
     pub fn row(self, function: &'static Function) -> Self {
-        self.function(declaration(function))
+        self.declared(function.name.into(), Declared::Row(function, OnceLock::new()))
     }
 
     /// Whether a variable or a function is declared under this name so far.
@@ -180,8 +199,12 @@ impl EnvBuilder {
     /// assert_eq!(program.result_type().to_string(), "pair(int, string)");
     /// ```
     #[must_use]
-    pub fn function(mut self, declaration: Declaration) -> Self {
-        self.functions.insert(declaration.name.clone(), declaration);
+    pub fn function(self, declaration: Declaration) -> Self {
+        self.declared(declaration.name.clone(), Declared::Own(declaration))
+    }
+
+    fn declared(mut self, name: Cow<'static, str>, function: Declared) -> Self {
+        self.functions.insert(name, function);
         self
     }
 
@@ -253,12 +276,12 @@ impl Env {
     /// A function by its name.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&Declaration> {
-        self.0.scope.functions.get(name)
+        self.0.scope.functions.get(name).map(Declared::get)
     }
 
     /// All functions, in no order.
     pub fn functions(&self) -> impl Iterator<Item = &Declaration> {
-        self.0.scope.functions.values()
+        self.0.scope.functions.values().map(Declared::get)
     }
 
     /// Why a name that other scopes know is not known here.

@@ -3,22 +3,17 @@
 //! In: how the server is reached, what holds, and where decisions come from. Out: on standard output the messages of the server as a
 //! decision leaves them, or, with `--listen`, sessions over HTTP. The log is on standard error, as the client reads the other.
 
+use super::decisions::Decisions;
 use super::files::read_text;
-use super::limits::Changes;
-use super::{ExitCode, Failure, Format, Screen, messages};
+use super::service::{MAX_SECRET_BYTES, from_environment, namespaced, refused, telemetry};
+use super::{ExitCode, Failure, Screen, messages};
 use celador::EngineLimits;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador_gateway::Desk;
 use celador_gateway::mcp::{
     AGENT, Change, Elicit, Introduction, McpError, McpGuard, McpServer, McpSettings, Pins, ToolRules,
     introduce, manifest,
 };
-use celador_server::{
-    Client, InProcess, LogFormat, Parts, ServeError, Server, ServerLimits, Settings, Telemetry, system_clock,
-};
-use celador_store::decision_log::{DecisionLog, LogSettings};
-use celador_store::{Database, Location};
 use clap::{ArgGroup, Args};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
@@ -53,9 +48,8 @@ Environment:
   CELADOR_TOKEN    the token for --server; never among the arguments, which every user of a machine can see"
 )]
 pub(crate) struct Arguments {
-    /// Policies that hold, and manifests: files, and folders to search for them
-    #[arg(long, value_name = "PATH")]
-    policies: Vec<PathBuf>,
+    #[command(flatten)]
+    decisions: Decisions,
 
     /// The agent whose manifest says what is admitted; without it, everything that the server lists is, and policies for
     /// `mcp/session` say what holds
@@ -78,26 +72,6 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "ID", conflicts_with = "listen")]
     task: Option<String>,
 
-    /// Where to keep tasks: `memory`, `file:PATH` or `postgres://…`; `memory` if not said
-    #[arg(long, value_name = "STORE", conflicts_with = "server")]
-    store: Option<String>,
-
-    /// Ask this server for decisions, in the place of this process
-    #[arg(long, value_name = "URL", requires = "agent", conflicts_with_all = ["policies", "reviews", "decision_log"])]
-    server: Option<String>,
-
-    /// A file with the token for `--server`; `CELADOR_TOKEN` if not said
-    #[arg(long, value_name = "FILE", requires = "server")]
-    token_file: Option<PathBuf>,
-
-    /// A folder for the decision log
-    #[arg(long, value_name = "FOLDER")]
-    decision_log: Option<PathBuf>,
-
-    /// Let everything through, and judge it all the same
-    #[arg(long)]
-    observe: bool,
-
     /// What holds of each tool that the client sees: an expression over `tool`, as `tools/list` has it, and `tool.text`, all texts of it
     #[arg(long = "tool-rule", value_name = "EXPRESSION")]
     tool_rules: Vec<String>,
@@ -113,10 +87,6 @@ pub(crate) struct Arguments {
     /// Accept what the server lists now: write it into the file of `--pins`, say what has changed, and end
     #[arg(long, requires = "pins")]
     accept: bool,
-
-    /// Serve the page of reviews at this address of this machine
-    #[arg(long, value_name = "ADDRESS")]
-    reviews: Option<SocketAddr>,
 
     /// How many seconds a call waits for a review that is answered elsewhere, or for other calls; then the model is told what to do
     #[arg(long, value_name = "SECONDS", default_value_t = 45)]
@@ -142,16 +112,10 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
 
-    #[command(flatten)]
-    changes: Changes,
-
     /// The command that runs the server, and its arguments, behind `--`
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
-
-/// The longest file of headers, and the longest token.
-const MAX_SECRET_BYTES: usize = 65_536;
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
@@ -169,41 +133,22 @@ impl Arguments {
     }
 
     fn guard(&self, server: McpServer, runtime: &Runtime, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        if self.policies.is_empty() && self.server.is_none() && !self.observe {
+        let Decisions { policies, server: desk, observe, .. } = &self.decisions;
+        if policies.is_empty() && desk.is_none() && !observe {
             return Err(Failure::Unusable(messages::nothing_holds()));
         }
-        let fail = |error: ServeError, screen: &mut Screen| {
-            if let ServeError::Invalid(findings) = &error {
-                screen.complain(findings);
-                return Failure::Told(ExitCode::Invalid);
-            }
-            Failure::Unusable(error.to_string())
+        // the SDK tells of every session that ends as of a failure
+        let telemetry = telemetry(self.log.as_deref(), "warn,rmcp=off", screen);
+        let _sending = telemetry.install().map_err(|error| refused(&error, screen))?;
+        let own = || {
+            let source = Source::new("celador mcp", manifest(self.believe_hints));
+            File { source, origin: FileOrigin::Named }
         };
-        let format = match screen.format() {
-            Format::Human => LogFormat::Human,
-            Format::Json => LogFormat::Json,
-        };
-        let filter = self.log.clone().or_else(|| from_environment("CELADOR_LOG"));
-        let telemetry = Telemetry {
-            format,
-            // the SDK tells of every session that ends as of a failure
-            filter: filter.unwrap_or_else(|| "warn,rmcp=off".to_owned()),
-            #[cfg(feature = "otel")]
-            collector: None,
-        };
-        let _sending = telemetry.install().map_err(|error| fail(error, screen))?;
-        let (desk, reviews) = self.desk().map_err(|error| match error {
-            Absent::Engine(error) => fail(error, screen),
-            Absent::Server(failure) => failure,
-        })?;
+        let texts = if self.agent.is_none() { vec![own()] } else { Vec::new() };
+        let (desk, reviews) = self.decisions.open(texts, screen)?;
         let pins = self.pins.as_deref().map(Pins::read).transpose().map_err(unusable)?;
         let tool_rules = ToolRules::new(&self.tool_rules, !self.allow_hidden_text, EngineLimits::default());
         let tool_rules = tool_rules.map_err(unusable)?;
-        let reviews_at = match (&reviews, &self.server) {
-            (Some(reviews), _) => Some(format!("http://{}/reviews", reviews.address())),
-            (None, Some(server)) => Some(format!("{}/reviews", server.trim_end_matches('/'))),
-            (None, None) => None,
-        };
         let (namespace, name) = AGENT;
         let settings = McpSettings {
             server,
@@ -217,10 +162,10 @@ impl Arguments {
                 "never" => Elicit::Never,
                 _ => Elicit::User,
             },
-            reviews_at,
+            reviews_at: self.decisions.reviews_at(reviews.as_ref()),
             tool_rules,
             pins,
-            observe: self.observe,
+            observe: self.decisions.observe,
         };
         let guard = McpGuard::new(settings, Arc::new(desk));
         match self.listen {
@@ -261,59 +206,6 @@ impl Arguments {
         let headers = lines.map(header).collect::<Option<Vec<_>>>();
         Ok(McpServer::Url { url, headers: headers.ok_or_else(|| Failure::Unusable(messages::no_headers()))? })
     }
-
-    /// Where decisions come from, and what serves the page of reviews, if anything does.
-    fn desk(&self) -> Result<(Desk, Option<Server>), Absent> {
-        if let Some(address) = &self.server {
-            let token = match &self.token_file {
-                Some(file) => {
-                    Some(read_text(file, MAX_SECRET_BYTES).map_err(Absent::Server)?.trim().to_owned())
-                }
-                None => from_environment("CELADOR_TOKEN"),
-            };
-            let client = Client::new(address, token.as_deref());
-            let client = client.map_err(|error| Absent::Server(Failure::Unusable(error.to_string())))?;
-            return Ok((Desk::There(client), None));
-        }
-        let mut limits = ServerLimits::default();
-        self.changes.apply(|name, value| limits.set(name, value)).map_err(Absent::Server)?;
-        let mut settings = Settings { limits, observe: self.observe, ..Settings::new(self.policies.clone()) };
-        if self.agent.is_none() {
-            let source = Source::new("celador mcp", manifest(self.believe_hints));
-            settings.texts.push(File { source, origin: FileOrigin::Named });
-        }
-        let store = self.store.clone().or_else(|| from_environment("CELADOR_STORE"));
-        let location = store.map_or(Location::Memory, |store| Location::parse(&store));
-        let database = Database::open(&location, &settings.limits.store).map_err(ServeError::from)?;
-        let clock = system_clock()?;
-        let log =
-            self.decision_log.as_ref().map(|folder| DecisionLog::open(LogSettings::new(folder), clock()));
-        let log = log.transpose().map_err(ServeError::from)?;
-        // the page of reviews is a server over the same store: an answer that it takes is one of another process, as it were
-        let reviews = match self.reviews {
-            Some(address) => {
-                let settings = Settings { address, ..settings.clone() };
-                let parts = Parts { clock: clock.clone(), database: database.clone(), log: None };
-                Some(Server::start(settings, parts)?)
-            }
-            None => None,
-        };
-        let engine = InProcess::open(settings, Parts { clock, database, log })?;
-        engine.keep_up();
-        Ok((Desk::Here(engine), reviews))
-    }
-}
-
-/// Why nobody can decide.
-enum Absent {
-    Engine(ServeError),
-    Server(Failure),
-}
-
-impl From<ServeError> for Absent {
-    fn from(error: ServeError) -> Self {
-        Self::Engine(error)
-    }
 }
 
 /// Writes down what a server lists.
@@ -341,14 +233,4 @@ fn accept(
 
 fn unusable(error: McpError) -> Failure {
     Failure::Unusable(error.to_string())
-}
-
-fn namespaced(text: &str) -> Result<(String, String), &'static str> {
-    let (namespace, name) =
-        text.split_once('/').ok_or("expected a namespace and a name with a slash between")?;
-    Ok((namespace.to_owned(), name.to_owned()))
-}
-
-fn from_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

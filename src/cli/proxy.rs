@@ -3,19 +3,12 @@
 //! In: whose API, what holds, and where decisions come from. Out: an address for the agent's client. The key of the client goes to the
 //! model's API and nowhere else.
 
-use super::files::read_text;
-use super::limits::Changes;
-use super::{ExitCode, Failure, Format, Screen, messages};
-use celador_gateway::Desk;
+use super::decisions::Decisions;
+use super::service::{namespaced, refused, telemetry};
+use super::{ExitCode, Failure, Screen, messages};
 use celador_gateway::llm::{LlmProxy, LlmSettings, Maker};
-use celador_server::{
-    Client, InProcess, LogFormat, Parts, ServeError, Server, ServerLimits, Settings, Telemetry, system_clock,
-};
-use celador_store::decision_log::{DecisionLog, LogSettings};
-use celador_store::{Database, Location};
 use clap::{Args, ValueEnum};
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
@@ -48,9 +41,8 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
 
-    /// Policies that hold, and manifests: files, and folders to search for them
-    #[arg(long, value_name = "PATH", required_unless_present = "server")]
-    policies: Vec<PathBuf>,
+    #[command(flatten)]
+    decisions: Decisions,
 
     /// The agent whose rules hold
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = namespaced)]
@@ -59,26 +51,6 @@ pub(crate) struct Arguments {
     /// Where to listen, on loopback; port 0 for one that is free
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8718")]
     listen: SocketAddr,
-
-    /// Where to keep tasks: `memory`, `file:PATH` or `postgres://…`; `memory` if not said
-    #[arg(long, value_name = "STORE", conflicts_with = "server")]
-    store: Option<String>,
-
-    /// Ask this server for decisions, in the place of this process
-    #[arg(long, value_name = "URL", conflicts_with_all = ["policies", "reviews", "decision_log"])]
-    server: Option<String>,
-
-    /// A file with the token for `--server`; `CELADOR_TOKEN` if not said
-    #[arg(long, value_name = "FILE", requires = "server")]
-    token_file: Option<PathBuf>,
-
-    /// A folder for the decision log
-    #[arg(long, value_name = "FOLDER")]
-    decision_log: Option<PathBuf>,
-
-    /// Serve the page of reviews at this address of this machine
-    #[arg(long, value_name = "ADDRESS")]
-    reviews: Option<SocketAddr>,
 
     /// How long an answer waits for a person who is asked; then the client is told that the call waits
     #[arg(long, value_name = "SECONDS", default_value_t = 60)]
@@ -92,16 +64,9 @@ pub(crate) struct Arguments {
     #[arg(long)]
     allow_other: bool,
 
-    /// Let everything through, and judge it all the same
-    #[arg(long)]
-    observe: bool,
-
     /// What to log: `error`, `warn`, `info`, `debug`, or a filter; `warn` if not said
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
-
-    #[command(flatten)]
-    changes: Changes,
 }
 
 /// Whose API.
@@ -113,34 +78,14 @@ enum ApiName {
     Anthropic,
 }
 
-/// The longest token.
-const MAX_SECRET_BYTES: usize = 65_536;
-
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let fail = |error: ServeError, screen: &mut Screen| {
-            if let ServeError::Invalid(findings) = &error {
-                screen.complain(findings);
-                return Failure::Told(ExitCode::Invalid);
-            }
-            Failure::Unusable(error.to_string())
-        };
-        let format = match screen.format() {
-            Format::Human => LogFormat::Human,
-            Format::Json => LogFormat::Json,
-        };
-        let filter = self.log.clone().or_else(|| from_environment("CELADOR_LOG"));
-        let telemetry = Telemetry {
-            format,
-            filter: filter.unwrap_or_else(|| "warn".to_owned()),
-            #[cfg(feature = "otel")]
-            collector: None,
-        };
-        let _sending = telemetry.install().map_err(|error| fail(error, screen))?;
-        let (desk, reviews) = match &self.server {
-            Some(address) => (self.remote(address)?, None),
-            None => self.own()?.map_err(|error| fail(error, screen))?,
-        };
+        if self.decisions.policies.is_empty() && self.decisions.server.is_none() {
+            return Err(Failure::Unusable(messages::nothing_holds()));
+        }
+        let telemetry = telemetry(self.log.as_deref(), "warn", screen);
+        let _sending = telemetry.install().map_err(|error| refused(&error, screen))?;
+        let (desk, reviews) = self.decisions.open(Vec::new(), screen)?;
         let runtime = Builder::new_multi_thread().enable_all().worker_threads(2).build();
         let unusable = |error: &dyn std::fmt::Display| Failure::Unusable(error.to_string());
         let runtime = runtime.map_err(|error| unusable(&error))?;
@@ -181,54 +126,8 @@ impl Arguments {
             wait: Duration::from_secs(self.review_wait),
             rounds: self.rounds,
             allow_other: self.allow_other,
-            observe: self.observe,
+            observe: self.decisions.observe,
             ..LlmSettings::new(maker, self.agent.clone())
         }
     }
-
-    fn remote(&self, address: &str) -> Result<Desk, Failure> {
-        let token = match &self.token_file {
-            Some(file) => Some(read_text(file, MAX_SECRET_BYTES)?.trim().to_owned()),
-            None => from_environment("CELADOR_TOKEN"),
-        };
-        let client = Client::new(address, token.as_deref());
-        Ok(Desk::There(client.map_err(|error| Failure::Unusable(error.to_string()))?))
-    }
-
-    /// An engine in this process, and what serves the page of reviews, if anything does.
-    fn own(&self) -> Result<Result<(Desk, Option<Server>), ServeError>, Failure> {
-        let mut limits = ServerLimits::default();
-        self.changes.apply(|name, value| limits.set(name, value))?;
-        let settings = Settings { limits, observe: self.observe, ..Settings::new(self.policies.clone()) };
-        let store = self.store.clone().or_else(|| from_environment("CELADOR_STORE"));
-        let location = store.map_or(Location::Memory, |store| Location::parse(&store));
-        Ok(self.open(settings, &location))
-    }
-
-    fn open(&self, settings: Settings, location: &Location) -> Result<(Desk, Option<Server>), ServeError> {
-        let database = Database::open(location, &settings.limits.store)?;
-        let clock = system_clock()?;
-        let log =
-            self.decision_log.as_ref().map(|folder| DecisionLog::open(LogSettings::new(folder), clock()));
-        let log = log.transpose()?;
-        // the page of reviews is a server over the same store: an answer that it takes is one of another process, as it were
-        let page = |address| {
-            let settings = Settings { address, ..settings.clone() };
-            Server::start(settings, Parts { clock: clock.clone(), database: database.clone(), log: None })
-        };
-        let reviews = self.reviews.map(page).transpose()?;
-        let engine = InProcess::open(settings, Parts { clock, database, log })?;
-        engine.keep_up();
-        Ok((Desk::Here(engine), reviews))
-    }
-}
-
-fn namespaced(text: &str) -> Result<(String, String), &'static str> {
-    let (namespace, name) =
-        text.split_once('/').ok_or("expected a namespace and a name with a slash between")?;
-    Ok((namespace.to_owned(), name.to_owned()))
-}
-
-fn from_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

@@ -60,8 +60,9 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
         "again" "attack-comment" "attack-flood-of-text" "attack-hidden-argument" "attack-loop"
         "attack-many-calls" "attack-order" "attack-order-about-tools" "attack-order-in-a-key"
         "attack-order-in-a-mark" "attack-order-to-keep-quiet" "attack-reversed-text" "attack-secret"
-        "attack-tag-characters" "attack-writing" "attack-zero-width" "reading" "result" "writing-approved"
-        "writing-asks"
+        "attack-tag-characters" "attack-tool-comment" "attack-tool-order" "attack-tool-order-in-schema"
+        "attack-tool-tag-characters" "attack-writing" "attack-zero-width" "reading" "result" "tool-plain"
+        "writing-approved" "writing-asks"
     ),
     ready_policy!(
         "models",

@@ -1,13 +1,14 @@
 //! `celador serve`: decisions over HTTP until the process is asked to end.
 
 use super::limits::Changes;
-use super::{ExitCode, Failure, Format, Screen, messages, read_text};
+use super::service::{from_environment, namespaced, refused, telemetry};
+use super::{ExitCode, Failure, Screen, messages, read_text};
 use celador::Retain;
 use celador::cel::Json;
 use celador::limits::EngineLimits;
 use celador_server::{
-    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, LogFormat, Parts, ReviewWebhook,
-    ServeError, Server, ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
+    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Parts, ReviewWebhook, ServeError, Server,
+    ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
 };
 use celador_store::conversation::aletheia::{ContextPlace, RedisOptions};
 use celador_store::conversation::{self, HistoryOrder, ListShape};
@@ -220,16 +221,10 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let format = match screen.format() {
-            Format::Human => LogFormat::Human,
-            Format::Json => LogFormat::Json,
-        };
-        let filter = self.log.clone().or_else(|| from_environment("CELADOR_LOG"));
         let telemetry = Telemetry {
-            format,
-            filter: filter.unwrap_or_else(|| "info".to_owned()),
             #[cfg(feature = "otel")]
             collector: self.collector.clone(),
+            ..telemetry(self.log.as_deref(), "info", screen)
         };
         let settings = self.settings()?;
         let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
@@ -241,16 +236,10 @@ impl Arguments {
             std::fs::create_dir_all(folder)
                 .map_err(|error| Failure::Unusable(messages::cannot_create(folder, &error)))?;
         }
-        let fail = |error: ServeError, screen: &mut Screen| {
-            if let ServeError::Invalid(findings) = &error {
-                screen.complain(findings);
-                return Failure::Told(ExitCode::Invalid);
-            }
-            Failure::Unusable(error.to_string())
-        };
-        let _sending = telemetry.install().map_err(|error| fail(error, screen))?;
-        let server = serve(settings, &location, self.decision_log).map_err(|error| fail(error, screen))?;
-        let signals = server.take_signals().map_err(|error| fail(error, screen))?;
+        let _sending = telemetry.install().map_err(|error| refused(&error, screen))?;
+        let server =
+            serve(settings, &location, self.decision_log).map_err(|error| refused(&error, screen))?;
+        let signals = server.take_signals().map_err(|error| refused(&error, screen))?;
         screen.line(&messages::serving(server.address()))?;
         screen.flush()?;
         server.run(signals);
@@ -338,16 +327,6 @@ impl Arguments {
             ..Settings::new(self.manifests.clone())
         })
     }
-}
-
-fn namespaced(text: &str) -> Result<(String, String), &'static str> {
-    let (namespace, name) =
-        text.split_once('/').ok_or("expected a namespace and a name with a slash between")?;
-    Ok((namespace.to_owned(), name.to_owned()))
-}
-
-fn from_environment(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 fn serve(settings: Settings, location: &Location, log: Option<PathBuf>) -> Result<Server, ServeError> {

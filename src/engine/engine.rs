@@ -301,6 +301,21 @@ impl Engine {
         )
     }
 
+    /// The same for manifests that were changed to see whether anybody notices: warnings about them refuse nothing.
+    pub(crate) fn of_mutant(&self, catalog: &Catalog) -> Self {
+        let of = (&self.limits, &*self.cache);
+        let (loaded, _) = compile((Door::Lenient, self.mode), Asked::Loading, catalog, of);
+        Self {
+            loaded: RwLock::new(Arc::new(loaded)),
+            cache: self.cache.clone(),
+            limits: self.limits,
+            switches: self.switches.clone(),
+            door: Door::Lenient,
+            mode: self.mode,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Whether each of its agents may run, and each of its triggers makes tasks.
     #[must_use]
     pub fn is_whole(&self) -> bool {

@@ -101,6 +101,7 @@ pub mod counter;
 pub mod detect;
 pub mod digest;
 pub mod engine;
+pub mod explained;
 mod layers;
 pub mod limits;
 pub mod lint;
@@ -113,6 +114,7 @@ pub use celador_cel::{self as cel, diagnostic, source};
 
 pub use amount::{Amount, AmountError};
 pub use cel::{Json, Timestamp};
+pub use context::tool_text;
 pub use diagnostic::Diagnostic;
 pub use engine::{Engine, OpenError};
 pub use limits::EngineLimits;

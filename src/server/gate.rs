@@ -23,6 +23,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use celador_store::conversation;
 use std::net::{IpAddr, Ipv4Addr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::time::{sleep, timeout};
@@ -201,7 +202,11 @@ impl Gate {
         if route.work == Work::None {
             return (route.answer)(&self.service, &request);
         }
-        let answer = self.work(route.answer, request, held, time.saturating_sub(begun.elapsed())).await?;
+        let left = time.saturating_sub(begun.elapsed());
+        let answer = match route.work {
+            Work::Step if self.service.steps_at_once => done_by(&self.service, route.answer, &request)?,
+            _ => self.work(route.answer, request, held, left).await?,
+        };
         match of_call {
             Some(of_call) => Ok(self.until_decided(answer, of_call, &holder).await),
             None => Ok(answer),
@@ -220,10 +225,7 @@ impl Gate {
         let work = tokio::task::spawn_blocking(move || {
             let _held = held;
             let _span = span.enter();
-            service.metrics.in_flight.inc();
-            let answer = answer(&service, &request);
-            service.metrics.in_flight.dec();
-            answer
+            done_by(&service, answer, &request)
         });
         match timeout(time, work).await {
             Ok(Ok(answer)) => answer,
@@ -338,6 +340,18 @@ impl Gate {
         let said = said.and_then(|said| said.try_into().ok());
         self.room.read(body, most, said, holder, exchange).await
     }
+}
+
+/// Has a route's function run on this thread. A panic in it is the caller's answer, and nobody else's end.
+fn done_by(
+    service: &Service,
+    answer: fn(&Service, &Request) -> Result<Answer, Problem>,
+    request: &Request,
+) -> Result<Answer, Problem> {
+    service.metrics.in_flight.inc();
+    let answer = catch_unwind(AssertUnwindSafe(|| answer(service, request)));
+    service.metrics.in_flight.dec();
+    answer.unwrap_or_else(|_| Err(Kind::Internal.into()))
 }
 
 /// Who shares of the server are for.

@@ -14,6 +14,9 @@ use super::{EVENT_INTERVAL, most_threads, router, upkeep};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::{Method, Request, Uri, header};
+use celador_store::Location;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
@@ -66,7 +69,9 @@ impl InProcess {
             .max_blocking_threads(most_threads(&settings.limits))
             .build()?;
         let address = settings.address;
-        let service = Arc::new(Service::open(settings, parts, address)?);
+        let steps_at_once = *parts.database.location() == Location::Memory;
+        let service = Service { steps_at_once, ..Service::open(settings, parts, address)? };
+        let service = Arc::new(service);
         let (stop, _) = watch::channel(false);
         Ok(Self { router: router(&service), service, stop, runtime: Some(runtime) })
     }
@@ -163,8 +168,13 @@ impl InProcess {
     ) -> Result<ClientReply, ClientError> {
         let request = request(method, path, headers, body)?;
         let Some(runtime) = &self.runtime else { return Err(ClientError::Broken(String::new())) };
-        let answering = runtime.spawn(answer(self.router.clone(), request));
-        answering.await.unwrap_or_else(|ended| Err(ClientError::Broken(ended.to_string())))
+        let mut answering = pin!(answer(self.router.clone(), request));
+        // timers and threads are this runtime's, whatever polls
+        poll_fn(|context| {
+            let _within = runtime.enter();
+            answering.as_mut().poll(context)
+        })
+        .await
     }
 }
 

@@ -52,6 +52,9 @@ pub(super) struct Service {
     pub(super) sweeper: Sweeper,
     /// The streams of reviews that are open.
     pub(super) streams: Counted<Holder>,
+    /// Whether a step runs on the thread that asks for it: nothing in it waits for a disk or a network, and nobody else's
+    /// connection is behind it.
+    pub(super) steps_at_once: bool,
 }
 
 impl Service {
@@ -99,6 +102,7 @@ impl Service {
             metrics,
             sweeper,
             streams: Counted::new(most, each),
+            steps_at_once: false,
         })
     }
 

@@ -249,3 +249,71 @@ fn a_stored_task_has_its_tools_after_a_restart() {
     let names: Vec<_> = offers["functions"].as_array().unwrap().iter().map(|it| it["name"].clone()).collect();
     assert_eq!(names, ["notes", "read-file", "mcp__github__create_issue"]);
 }
+
+/// Checks of what tools say of themselves leave out those that fail, with the reason, whatever a pattern admits.
+#[test]
+fn a_tool_that_fails_a_check_is_left_out() {
+    let checks = |mode: &str| {
+        format!(
+            "{}---\nkind: celador/v1/policy\nnamespace: acme\nname: hygiene\nmode: {mode}\nparameters: {{most: {{type: integer, default: 40}}}}\n\
+             tools:\n  - id: short\n    assert: size(tool.description) <= parameters.most\n    error_message: It says too much.\n  \
+             - condition: tool.name.startsWith('mcp__')\n    assert: tool.annotations.readOnlyHint == false\n",
+            manifests()
+        )
+    };
+    let listed = |description: &str, hints: Value| {
+        let mut tools = json!([reader(), issue()]);
+        tools[1]["description"] = description.into();
+        tools[1]["annotations"] = hints;
+        tools
+    };
+    let engine_of = |mode: &str| {
+        let (engine, findings) = Engine::from_catalog(&catalog(&checks(mode)), EngineLimits::default());
+        assert!(findings.is_empty() && engine.is_whole(), "{findings:?}");
+        engine
+    };
+    let engine = engine_of("enforce");
+    let left_out = |engine: &Engine, description: &str, hints: Value| {
+        let task = begin(engine, listed(description, hints)).unwrap();
+        let left: Vec<_> =
+            task.tools_left_out().iter().map(|left| format!("{}: {}", left.name, left.reason)).collect();
+        let is_there = task.functions().any(|function| function == "mcp__github__create_issue");
+        assert_eq!(is_there, left.is_empty(), "{left:?}");
+        left
+    };
+    let writes = json!({"readOnlyHint": false});
+    assert_eq!(left_out(&engine, "Opens an issue.", writes.clone()), [""; 0]);
+    let long = "Opens an issue, and does many other things beside that.";
+    assert_eq!(
+        left_out(&engine, long, writes),
+        ["mcp__github__create_issue: acme/hygiene#short: It says too much."]
+    );
+    // a check that cannot be computed has failed
+    for hints in [json!({}), json!({"readOnlyHint": true})] {
+        assert_eq!(
+            left_out(&engine, "Opens an issue.", hints),
+            ["mcp__github__create_issue: acme/hygiene does not hold of it"]
+        );
+    }
+    assert_eq!(left_out(&engine_of("observe"), long, json!({})), [""; 0]);
+}
+
+#[test]
+fn a_check_of_tools_asserts_about_the_tool_alone() {
+    let found = |step: &str| {
+        let policy =
+            format!("---\nkind: celador/v1/policy\nnamespace: acme\nname: hygiene\ntools:\n  - {step}\n");
+        let text = format!("{}{policy}", manifests());
+        let file = File { source: Source::new("workbench.yaml", text), origin: FileOrigin::Named };
+        let limits = EngineLimits::default();
+        let (catalog, mut findings) = Catalog::parse(&[file], &limits);
+        findings.extend(Engine::from_catalog(&catalog, limits).1);
+        findings.iter().map(|finding| finding.code).collect::<Vec<_>>()
+    };
+    assert_eq!(found("assert: tool.name != 'shell'"), [""; 0]);
+    assert_eq!(found("assert: tool.nmae != 'shell'"), ["unknown_field"]);
+    assert_eq!(found("assert: context.user.id != ''"), ["undeclared_name"]);
+    assert_eq!(found("assert: labels(tool.name) == []"), ["undeclared_function"]);
+    assert_eq!(found("{transform: tool.name}"), ["tools_action"]);
+    assert_eq!(found("{assert: tool.text != '', on_fail: continue}"), ["tools_on_fail"]);
+}

@@ -20,6 +20,7 @@ const SCOPES: &[(Scope, &str, &str)] = &[
     (Scope::GuardrailAfter, "context output now runtime", "put"),
     (Scope::ModelBefore, "context input now runtime", "put"),
     (Scope::ModelAfter, "context input output now runtime", "put"),
+    (Scope::Tools, "tool", "put"),
     (Scope::Binding, "context now runtime mount", "put"),
     (Scope::CelTool, "context input now runtime", "mount.read mount.write put review"),
     (Scope::Exposes, "context input output now runtime", "put"),
@@ -155,6 +156,8 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         poll: Some(Value::Int(7)),
         counters: None,
         call: None,
+        watch: None,
+        tool: Some(Value::Int(8)),
     };
     for which in Scope::ALL {
         let declared = scope(*which, &schema);

@@ -412,5 +412,5 @@ fn the_reader_and_the_schema_judge_each_key_alike() {
     }
     assert!(wrong.is_empty(), "{} of {counts:?}:\n{}", wrong.len(), wrong.join("\n"));
     // how many keys there are, and under how many of them not everything may stand
-    assert_eq!(counts, [1160, 811]);
+    assert_eq!(counts, [1171, 822]);
 }

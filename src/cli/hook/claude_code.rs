@@ -5,6 +5,7 @@
 //! decided the answer refuses; where not even that can be said the code is 2, which Claude Code takes for a refusal, too.
 
 use super::super::files::encoded;
+use super::super::service::from_environment;
 use super::super::{ExitCode, Failure, Screen, messages};
 use celador_server::{
     Client, ClientReply, InProcess, Parts, ServerLimits, Settings, hook_refusal, system_clock,
@@ -163,7 +164,7 @@ impl Arguments {
                 let text = text.map_err(|error| messages::cannot_read(path, &error))?;
                 Ok(Some(text.trim().to_owned()))
             }
-            None => Ok(std::env::var("CELADOR_TOKEN").ok().filter(|token| !token.is_empty())),
+            None => Ok(from_environment("CELADOR_TOKEN")),
         }
     }
 
@@ -172,8 +173,9 @@ impl Arguments {
         // a review is waited for within one request, of which a fifth is for all else
         let waits_ms = self.how.review_wait.saturating_mul(1_250);
         limits.max_request_ms = limits.max_request_ms.max(waits_ms);
-        let own = || std::env::var("CELADOR_STORE").ok().filter(|store| !store.is_empty());
-        let location = match self.store.clone().or_else(own) {
+        // an event is no time to read the whole store; what is read of it is checked where it is read
+        limits.store.max_checked_file_bytes = 0;
+        let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
             Some(store) => Location::parse(&store),
             None => Location::File(self.data.join("celador.db")),
         };

@@ -116,7 +116,8 @@ impl Analyst {
         let mut trial = Trial::new(tried(&policy.limits().eval));
         let mut lists = steps::lists(policy, &mut trial);
         let called = called(policy);
-        for step in policy.steps() {
+        let mut known = HashSet::new();
+        for step in policy.steps().filter(|step| known.insert(std::ptr::from_ref(*step))) {
             let mut findings = lists.remove(&std::ptr::from_ref(step)).unwrap_or_default();
             findings.extend(misuse::of_step(step));
             let called =

@@ -67,6 +67,10 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (Scope::ModelBefore | Scope::ModelAfter, Root::Counters) => {
             "counters add up calls of tools, and a call of the model adds to none of them"
         }
+        (_, Root::Tool) => {
+            "only `tools` of a policy document, which checks tools that a task brings, knows `tool`"
+        }
+        (Scope::Tools, _) => "tools are checked before there is a task, each by what it says of itself",
         (_, Root::Call) => "only the steps of a policy around calls know `call`",
         (_, Root::Item) => "only the fields of a polled event know `item`",
         (_, Root::Response | Root::Poll) => "only `poll.detect` knows the response of a poll",

@@ -22,14 +22,17 @@
 //! | `task_context` | the state of one task, and every change it can go through |
 //! | `live` | the view of that state that expressions read |
 //! | `surroundings` | `runtime` and `mount`, the records that belong to no task |
+//! | `brought_tool` | `tool`, which checks of tools see |
 //! | `counters` | what counts across tasks, as a call has read it |
 //! | `function` | `put`, and the functions that a host answers |
 //! | `scope` | which expression may name what |
 //! | `scope_env` | the types of what it may name, and the activation that carries the values |
 //! | `activations` | the values of one operation, shared by the expressions of its scopes |
+//! | `watch` | who is told what expressions come to |
 //! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
 //! | `full_time` | times as stored and shown records have them |
+//! | `record_type` | the type of a record that is made of names |
 //! | `page` | a part of the context as JSON, for people and programs that look at it |
 //! | `secret` | which parts of a value are secret, and the value as views show it |
 //! | `task_secrets` | which places of a context are secret |
@@ -41,6 +44,7 @@
 
 mod activations;
 mod bound_sources;
+mod brought_tool;
 mod call_at_hand;
 mod call_path;
 mod call_type;
@@ -64,6 +68,7 @@ mod open_calls;
 mod page;
 mod part;
 mod provenance;
+mod record_type;
 mod schema;
 mod schema_decl;
 mod scope;
@@ -80,8 +85,11 @@ mod task_secrets;
 mod times;
 mod unanswered;
 mod values_on_path;
+mod watch;
 
 pub use activations::Activations;
+pub use brought_tool::tool_text;
+pub(crate) use brought_tool::tool_value;
 pub use call_at_hand::CallAtHand;
 pub use call_path::CallsOnPath;
 pub use change::{ContextChange, ContextMark};
@@ -109,3 +117,4 @@ pub use task_io::{TaskIo, TaskIoError};
 pub use task_secrets::{CallSecrets, TaskSecrets};
 pub use unanswered::Unanswered;
 pub use values_on_path::{CallValues, ValuesOnPath};
+pub use watch::{ExpressionWatch, WatchedExpression};

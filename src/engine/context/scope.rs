@@ -26,6 +26,8 @@ pub enum Scope {
     ModelBefore,
     /// `model.after` of a policy document.
     ModelAfter,
+    /// `tools` of a policy document: tools that a task brings, before it begins.
+    Tools,
     /// `bindings` of a capability (`CEL-29`).
     Binding,
     /// `execute.cel.expression` of a tool (`CEL-30`).
@@ -77,6 +79,8 @@ pub enum Root {
     Counters,
     /// `call`, in steps of policies
     Call,
+    /// `tool` that a task brings, in checks of tools
+    Tool,
 }
 
 impl Root {
@@ -95,6 +99,7 @@ impl Root {
         Self::Poll,
         Self::Counters,
         Self::Call,
+        Self::Tool,
     ];
 
     /// The name.
@@ -114,6 +119,7 @@ impl Root {
             Self::Poll => "poll",
             Self::Counters => "counters",
             Self::Call => "call",
+            Self::Tool => "tool",
         }
     }
 
@@ -147,6 +153,7 @@ impl Scope {
         Self::GuardrailAfter,
         Self::ModelBefore,
         Self::ModelAfter,
+        Self::Tools,
         Self::Binding,
         Self::CelTool,
         Self::Exposes,
@@ -166,7 +173,7 @@ impl Scope {
     pub const fn roots(self) -> &'static [Root] {
         use Root::{
             Call, Context, Counters, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response,
-            Runtime,
+            Runtime, Tool,
         };
         match self {
             Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event, Call, Counters],
@@ -176,6 +183,7 @@ impl Scope {
             Self::Binding => &[Context, Now, Runtime, Mount],
             Self::ModelAfter | Self::Exposes => &[Context, Input, Output, Now, Runtime],
             Self::Prompt => &[Context, Now, Runtime],
+            Self::Tools => &[Tool],
             Self::Filter => &[Event, Parameters],
             Self::EventField => &[Event],
             Self::PollField => &[Item],
@@ -193,7 +201,9 @@ impl Scope {
             Self::Before | Self::After => &[PUT, HASH, WITHIN, DETECTION, REVIEW],
             Self::CelTool => &[PUT, HASH, WITHIN, DETECTION, REVIEW, MOUNT],
             Self::Script => &[FILE],
-            Self::Filter | Self::EventField | Self::PollField | Self::PollDetect => &[PUT, HASH, DETECTION],
+            Self::Tools | Self::Filter | Self::EventField | Self::PollField | Self::PollDetect => {
+                &[PUT, HASH, DETECTION]
+            }
             _ => &[PUT, HASH, WITHIN, DETECTION],
         }
     }

@@ -5,19 +5,20 @@
 //! never bound, whatever the caller offers, and for each name that some other scope knows there is a reason for the
 //! message.
 
+use super::brought_tool::tool_type;
 use super::call_at_hand::CallAtHand;
 use super::counters::{CounterValue, counters_value};
 use super::function::{REVIEW_OF_POLICIES, capability};
 use super::label_functions::LABELLING;
 use super::messages;
 use super::moment::Moment;
+use super::record_type::record;
 use super::schema::ContextSchema;
 use super::scope::{Root, Scope};
 use super::surroundings::{MountFacts, Runtime};
 use super::task_context::TaskContext;
-use crate::cel::{
-    Activation, Env, EnvBuilder, ErrorCode, Fault, Field, Function, RecordType, Slot, Storage, Type, Value,
-};
+use super::watch::ExpressionWatch;
+use crate::cel::{Activation, Env, EnvBuilder, ErrorCode, Fault, Function, Slot, Type, Value};
 use crate::limits::EvalLimits;
 use std::sync::Arc;
 
@@ -97,6 +98,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Mount => MountFacts::cel_type(),
             Root::Parameters => self.parameters.clone(),
             Root::Call => return self.call.clone(),
+            Root::Tool => tool_type(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Counters => self.counters.as_ref()?.1.clone(),
             Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
@@ -132,17 +134,6 @@ pub fn event_type(payload: Type, names: impl IntoIterator<Item = (Arc<str>, Type
 
 fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
     record(name, fields.into_iter().map(|(name, ty)| (name, ty, true)))
-}
-
-/// A record of names, their types, and whether each is always there.
-fn record(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type, bool)>) -> Type {
-    let field = |(name, ty, required)| (name, Field { required, ..Field::required(ty) });
-    Type::Record(Arc::new(RecordType {
-        name: name.to_owned(),
-        fields: fields.into_iter().map(field).collect(),
-        aliases: Vec::new(),
-        storage: Storage::Closed,
-    }))
 }
 
 /// The environment of a scope, with the slots of its variables.
@@ -188,6 +179,10 @@ pub struct Bound<'a> {
     pub counters: Option<&'a [CounterValue]>,
     /// `call`.
     pub call: Option<&'a CallAtHand>,
+    /// Who is told what expressions come to on these values; usually nobody.
+    pub watch: Option<&'a dyn ExpressionWatch>,
+    /// `tool`.
+    pub tool: Option<Value<'a>>,
 }
 
 impl ScopeEnv {
@@ -267,6 +262,7 @@ impl ScopeEnv {
             Root::Poll => bound.poll.clone(),
             Root::Counters => Some(counters_value(self.counters.as_deref()?, bound.counters?)),
             Root::Call => bound.call.map(CallAtHand::value),
+            Root::Tool => bound.tool.clone(),
         }
     }
 }

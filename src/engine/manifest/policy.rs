@@ -77,6 +77,8 @@ pub struct DeclaredPolicy {
     pub guardrails_before: Vec<DeclaredStep>,
     /// Steps on each response.
     pub guardrails_after: Vec<DeclaredStep>,
+    /// Checks of the tools that a task brings.
+    pub tools: Vec<DeclaredStep>,
     /// Steps ahead of each call of the model.
     pub model_before: Vec<DeclaredStep>,
     /// Steps on each answer of the model.
@@ -150,7 +152,7 @@ impl DeclaredPolicy {
     pub fn steps(&self) -> impl Iterator<Item = &DeclaredStep> {
         let of_calls = self.capabilities.iter().flat_map(PolicyCapability::steps);
         let of_messages = self.guardrails_before.iter().chain(&self.guardrails_after);
-        of_calls.chain(of_messages).chain(&self.model_before).chain(&self.model_after)
+        of_calls.chain(of_messages).chain(&self.model_before).chain(&self.model_after).chain(&self.tools)
     }
 }
 
@@ -189,6 +191,8 @@ mapping! {
         guardrails: MessageKeys,
         /// Checks of what is sent to the model, and of what comes back.
         model: ModelKeys,
+        /// Checks of the tools that a task brings, by what they say of themselves. A tool that fails one is left out.
+        tools: PolicySteps<{ Hook::Tools as usize }>,
     }
 
     ScopeKeys = "`applies_to`" {
@@ -266,6 +270,7 @@ impl DeclaredPolicy {
             fields.refuse_others(reader);
             lists
         });
+        let tools = fields.tools().steps(&own, reader);
         let place = fields.place.clone();
         fields.refuse_others(reader);
         let mut policy = Self {
@@ -293,6 +298,7 @@ impl DeclaredPolicy {
             guardrails_after,
             model_before,
             model_after,
+            tools,
         };
         policy.check_ids(reader);
         if let Some((path, place)) = scope.filter(|_| policy.is_library()) {

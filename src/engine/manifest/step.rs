@@ -129,6 +129,8 @@ pub enum Hook {
     ModelBefore,
     /// `model.after` of a policy document: on each answer of the model.
     ModelAfter,
+    /// `tools` of a policy document: asserts alone, on each tool that a task brings, before the task begins.
+    Tools,
 }
 
 impl Hook {
@@ -139,11 +141,12 @@ impl Hook {
             Self::GuardrailBefore | Self::GuardrailAfter => Some("a guardrail"),
             Self::Trigger => Some("a trigger"),
             Self::ModelBefore | Self::ModelAfter => Some("a step around model calls"),
+            Self::Tools => Some("a check of tools"),
         }
     }
 
     /// All of them, in the order of their numbers.
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::BeforeFirst,
         Self::Before,
         Self::After,
@@ -152,6 +155,7 @@ impl Hook {
         Self::Trigger,
         Self::ModelBefore,
         Self::ModelAfter,
+        Self::Tools,
     ];
 
     /// How JSON Schema calls its steps.
@@ -162,6 +166,7 @@ impl Hook {
             Self::GuardrailBefore | Self::GuardrailAfter => "guardrailStep",
             Self::Trigger => "triggerStep",
             Self::ModelBefore | Self::ModelAfter => "modelStep",
+            Self::Tools => "toolStep",
         }
     }
 
@@ -173,6 +178,7 @@ impl Hook {
             Self::After => "policyAfterStep",
             Self::GuardrailBefore | Self::GuardrailAfter | Self::Trigger => "policyGuardrailStep",
             Self::ModelBefore | Self::ModelAfter => "policyModelStep",
+            Self::Tools => "policyToolStep",
         }
     }
 
@@ -197,7 +203,7 @@ impl Hook {
             | Self::GuardrailAfter
             | Self::ModelBefore
             | Self::ModelAfter => &["assert", "invoke", "transform"],
-            Self::Trigger => &["assert"],
+            Self::Trigger | Self::Tools => &["assert"],
         }
     }
 
@@ -212,7 +218,7 @@ impl Hook {
             Self::GuardrailBefore | Self::GuardrailAfter if of_policy => &[LOCK_TASK, CONTINUE, BLOCK],
             Self::ModelBefore | Self::ModelAfter => &[LOCK_TASK, CONTINUE, BLOCK],
             Self::GuardrailBefore | Self::GuardrailAfter => &[LOCK_TASK, CONTINUE],
-            Self::Trigger => &[BLOCK],
+            Self::Trigger | Self::Tools => &[BLOCK],
         }
     }
 }
@@ -398,6 +404,7 @@ impl DeclaredStep {
         for field in actions.iter().filter(|field| !allowed.contains(&&*field.key.text)) {
             let finding = match (hook, &*field.key.text) {
                 (Hook::Trigger, _) => messages::trigger_action(field.key),
+                (Hook::Tools, _) => messages::tools_action(field.key),
                 (_, "transform") => messages::transform_too_early(field.key),
                 (_, "label" | "declassify") => messages::label_too_early(field.key),
                 _ => messages::misplaced_effect(field.key),
@@ -493,6 +500,7 @@ fn read_on_fail(fields: &Fields<'_, StepKeys>, hook: Hook, of_policy: bool, read
     let finding = match (hook, &*word.text) {
         (Hook::GuardrailBefore | Hook::GuardrailAfter, "block") => messages::guardrail_block(&word.place),
         (Hook::Trigger, _) => messages::trigger_on_fail(&word),
+        (Hook::Tools, _) => messages::tools_on_fail(&word),
         _ => messages::unknown_word(&word, "on_fail", &names, "MW-33"),
     };
     reader.report(&field.path, finding);

@@ -278,12 +278,12 @@ impl DeclaredPolicy {
     }
 
     /// All lists of steps.
-    fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
+    pub(super) fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
         let of_calls = self.capabilities.iter_mut().flat_map(|capability| {
             let PolicyCapability { before_first, before, after, .. } = capability;
             [before_first, before, after]
         });
         let of_messages = [&mut self.guardrails_before, &mut self.guardrails_after];
-        of_calls.chain(of_messages).chain([&mut self.model_before, &mut self.model_after])
+        of_calls.chain(of_messages).chain([&mut self.model_before, &mut self.model_after, &mut self.tools])
     }
 }

@@ -540,3 +540,10 @@ pub(super) fn secret_in_credential(place: Place) -> Diagnostic {
     let message = "this reads a secret, and views and logs show the audience and the scopes of a credential";
     Diagnostic::error("secret_in_credential", message, place)
 }
+
+pub(super) fn tool_refused(check: &str, said: Option<&str>) -> String {
+    match said.filter(|said| !said.is_empty()) {
+        Some(said) => format!("{check}: {said}"),
+        None => format!("{check} does not hold of it"),
+    }
+}

@@ -20,6 +20,7 @@
 //! | `panel`, `panel_check` | reviews by several people, and those that are written as constants |
 //! | `step_text` | what a step says, with values and, in policies, expressions |
 //! | `step`, `function` | what runs, and around what |
+//! | `tool_checks` | checks of tools that tasks bring |
 //! | `tool_template` | the templates of backends, which the host renders |
 //! | `secrets` | what of a task views do not show |
 //! | `script` | what the model writes itself, refused before it runs |
@@ -94,6 +95,7 @@ mod step_lists;
 mod step_text;
 mod task_limits;
 mod template;
+mod tool_checks;
 mod tool_template;
 mod trigger;
 mod unread_variables;
@@ -110,6 +112,7 @@ pub(crate) use compile::CompiledAgent;
 pub use counter::{Counter, CounterFault, Counters, NeededCounter};
 pub use effect::{ComputedValue, CredentialFor, Duty, Effect};
 pub use event::{Event, EventSource};
+pub(crate) use expression::is_judged;
 pub use expression::{Expression, JsonValue, run_to_json};
 pub use filter::{Filter, FilterRefusal};
 pub use fingerprint::Fingerprint;
@@ -124,6 +127,7 @@ pub use origin::Origin;
 pub use panel::{ReviewPanel, ReviewSeats};
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
+pub(crate) use read_path::for_each_path;
 use reads::KnownDependencies;
 pub use reads::{Changes, Dependencies, Reads};
 pub use result::OutputSchema;
@@ -369,6 +373,7 @@ impl Policy {
             | Hook::GuardrailAfter
             | Hook::ModelBefore
             | Hook::ModelAfter
+            | Hook::Tools
             | Hook::Trigger => &[],
         }
     }

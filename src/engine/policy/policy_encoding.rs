@@ -106,7 +106,7 @@ impl Encoder {
         }
     }
 
-    /// The steps of all policies around calls of the model.
+    /// The steps of all policies around calls of the model, and their checks of tools.
     pub(super) fn policy_models(&mut self, resolved: &ResolvedAgent) {
         for applied in &resolved.policies {
             let lists = [&applied.policy.model_before, &applied.policy.model_after];
@@ -118,6 +118,11 @@ impl Encoder {
             for steps in lists {
                 self.policy_steps(resolved, applied, steps);
             }
+        }
+        for applied in resolved.policies.iter().filter(|applied| !applied.policy.tools.is_empty()) {
+            self.part("tools of a policy");
+            self.definitions(&applied.policy);
+            self.policy_steps(resolved, applied, &applied.policy.tools);
         }
     }
 

@@ -21,6 +21,8 @@ pub(super) struct PolicySteps {
     pub(super) model_before: Vec<Arc<Step>>,
     /// On each answer of the model.
     pub(super) model_after: Vec<Arc<Step>>,
+    /// On each tool that a task brings.
+    pub(super) tools: Vec<Arc<Step>>,
 }
 
 /// The steps of all policies around the calls of one function.
@@ -43,6 +45,7 @@ impl PolicySteps {
             | Hook::GuardrailAfter
             | Hook::ModelBefore
             | Hook::ModelAfter
+            | Hook::Tools
             | Hook::Trigger => &[],
         }
     }
@@ -52,7 +55,7 @@ impl PolicySteps {
         let calls = self.calls.iter();
         let calls = calls.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
         let messages = [&self.guardrails_before, &self.guardrails_after];
-        let all = calls.chain(messages).chain([&self.model_before, &self.model_after]).flatten();
+        let all = calls.chain(messages).chain([&self.model_before, &self.model_after, &self.tools]).flatten();
         let mut known = HashSet::new();
         all.filter(move |step| known.insert(Arc::as_ptr(step))).map(Arc::as_ref)
     }

@@ -206,6 +206,9 @@ impl Compiler<'_> {
             let compiled = self.model_steps(applied, Hook::ModelBefore);
             is_whole &= compiled.is_some();
             steps.model_before.extend(compiled.into_iter().flatten());
+            let compiled = self.tool_checks(applied);
+            is_whole &= compiled.is_some();
+            steps.tools.extend(compiled.into_iter().flatten());
         }
         for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate().rev() {
             known(&mut self.texts, definitions);

@@ -234,7 +234,7 @@ fn read_verdict(node: &Node, path: &Path, reader: &mut Reader) -> Option<ReviewA
 }
 
 /// The scopes of `cel`, by their words in a case.
-pub const SCOPES: [(&str, Scope); 11] = [
+pub const SCOPES: [(&str, Scope); 12] = [
     ("before", Scope::Before),
     ("after", Scope::After),
     ("guardrail_before", Scope::GuardrailBefore),
@@ -245,6 +245,7 @@ pub const SCOPES: [(&str, Scope); 11] = [
     ("exposes", Scope::Exposes),
     ("cel_tool", Scope::CelTool),
     ("filter", Scope::Filter),
+    ("tools", Scope::Tools),
     ("trigger", Scope::Trigger),
 ];
 

@@ -11,6 +11,7 @@ use super::messages;
 use super::outbound::{Sorted, sort};
 use super::reply::Teller;
 use super::wire::{ModelCall, Sent, Told};
+use crate::delay::held_back;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -52,7 +53,7 @@ pub(super) async fn settle(asking: Asking<'_>, held: Vec<Held>, wait: Duration) 
         }
         match sort(asking, &held.call, &decided).await? {
             Sorted::Given(call, delay) => {
-                tokio::time::sleep(delay).await;
+                held_back(delay).await;
                 settled.given.push((held, call));
             }
             Sorted::Told(told) => settled.told.push((held, told)),

@@ -7,6 +7,7 @@ use super::asking::{Asking, Decided, Obstacle, Way};
 use super::inbound::as_text;
 use super::messages;
 use super::wire::{Answer, ModelCall, Told};
+use crate::delay::held_back;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -74,7 +75,7 @@ pub(crate) async fn judge(asking: Asking<'_>, answer: &Answer, wait: Duration) -
     if answer.calls.is_empty() && outbound.over.is_none() {
         outbound.text = said(asking, &answer.text, wait).await?;
     }
-    tokio::time::sleep(slowest).await;
+    held_back(slowest).await;
     Ok(outbound)
 }
 

@@ -12,6 +12,7 @@ use super::message::Message;
 use super::messages;
 use super::reviews::approves;
 use super::session::{Later, OpenCall, Parked, Phase, Session};
+use crate::delay::held_back;
 use serde_json::Value;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -147,7 +148,7 @@ impl Session {
             return;
         }
         tokio::select! {
-            () = tokio::time::sleep(delay) => {}
+            () = held_back(delay) => {}
             () = course.cancelled.cancelled() => {
                 course.begun.guard.withdraw(&course.call, false).await;
                 return;

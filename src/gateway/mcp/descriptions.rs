@@ -7,6 +7,7 @@
 use super::error::McpError;
 use super::messages;
 use celador::cel::{Activation, Env, EnvBuilder, EvalLimits, Json, LANGUAGE, Program, Type};
+use celador::tool_text;
 use serde_json::{Value, json};
 use std::fmt;
 use std::sync::Arc;
@@ -67,15 +68,12 @@ impl ToolRules {
     /// Why a tool is hidden; nothing if it is not.
     #[must_use]
     pub fn misfit(&self, tool: &Value) -> Option<String> {
-        let mut texts = Vec::new();
-        for member in ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] {
-            gather(tool.get(member).unwrap_or(&Value::Null), &mut texts);
-        }
+        let text = tool_text(tool);
         if self.hidden_text {
-            if texts.iter().any(|text| text.chars().any(is_unseen)) {
+            if text.chars().any(is_unseen) {
                 return Some(messages::UNSEEN_SIGNS.to_owned());
             }
-            if texts.iter().any(|text| text.contains("<!--")) {
+            if text.contains("<!--") {
                 return Some(messages::COMMENTS.to_owned());
             }
         }
@@ -84,7 +82,7 @@ impl ToolRules {
             return None;
         }
         let mut seen = tool.clone();
-        seen.as_object_mut()?.insert("text".to_owned(), json!(texts.join("\n")));
+        seen.as_object_mut()?.insert("text".to_owned(), json!(text));
         let failing = |(rule, program): &(String, Program)| {
             let holds = Json::parse(&seen.to_string(), limits).is_ok_and(|seen| {
                 let activation = Activation::new(env).with(env, "tool", seen.value());
@@ -103,20 +101,6 @@ impl fmt::Debug for ToolRules {
             .field("hidden_text", &self.hidden_text)
             .field("rules", &rules.collect::<Vec<_>>())
             .finish()
-    }
-}
-
-/// All texts in a value, names of members among them: a schema has descriptions, defaults and examples at any depth.
-fn gather(value: &Value, texts: &mut Vec<String>) {
-    // schemas are no deeper than what a line of JSON may nest
-    match value {
-        Value::String(text) => texts.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| gather(item, texts)),
-        Value::Object(members) => members.iter().for_each(|(name, value)| {
-            texts.push(name.clone());
-            gather(value, texts);
-        }),
-        _ => {}
     }
 }
 

@@ -14,7 +14,7 @@ use super::task_records::{Facts, Once};
 use super::tombstones::{missing, tombstone};
 use crate::counters::{self, CounterWork, CounterWrite};
 use crate::database::storable;
-use crate::{Database, Sql, SqlValue, StoreError, messages};
+use crate::{Database, Location, Sql, SqlValue, StoreError, messages};
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::JoinHandle;
@@ -77,12 +77,17 @@ struct Job {
     answer: SyncSender<Result<(), StoreError>>,
 }
 
-/// The thread that writes. When the last handle is gone it has ended, and what it held is closed.
+/// Who writes.
 #[derive(Clone, Debug)]
-pub(super) struct Writer(Arc<Thread>);
+pub(super) enum Writer {
+    /// A thread, for all. When the last handle is gone it has ended, and what it held is closed.
+    Together(Arc<Thread>),
+    /// Whoever has something to write.
+    Alone(Database),
+}
 
 #[derive(Debug)]
-struct Thread {
+pub(super) struct Thread {
     jobs: Option<Sender<Job>>,
     handle: Option<JoinHandle<()>>,
 }
@@ -96,19 +101,28 @@ impl Drop for Thread {
 }
 
 impl Writer {
-    /// A thread that writes at most so many at once.
+    /// A thread that writes at most so many at once. In memory there is no disk to share a sync of, so each writes for themselves.
     pub(super) fn start(database: Database, most: usize) -> Self {
+        if *database.location() == Location::Memory {
+            return Self::Alone(database);
+        }
         let (jobs, receive) = channel();
         let handle = std::thread::spawn(move || run(&database, &receive, most));
-        Self(Arc::new(Thread { jobs: Some(jobs), handle: Some(handle) }))
+        Self::Together(Arc::new(Thread { jobs: Some(jobs), handle: Some(handle) }))
     }
 
     /// Writes, and returns when it is durable.
     pub(super) fn write(&self, write: Write) -> Result<(), StoreError> {
         let gone = || StoreError::Unavailable(messages::CLOSED.into());
         let (answer, wait) = sync_channel(1);
-        let jobs = self.0.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(Job { write, answer }).map_err(|_| gone())?;
+        let job = Job { write, answer };
+        match self {
+            Self::Together(thread) => {
+                let jobs = thread.jobs.as_ref().ok_or_else(gone)?;
+                jobs.send(job).map_err(|_| gone())?;
+            }
+            Self::Alone(database) => commit(database, vec![job]),
+        }
         // a thread that ended before it answered may have written all the same
         wait.recv().unwrap_or(Err(StoreError::Uncertain))
     }

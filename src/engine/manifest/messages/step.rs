@@ -89,6 +89,18 @@ pub(in crate::manifest) fn trigger_on_fail(word: &Embedded) -> Diagnostic {
         .rule("TRG-04")
 }
 
+pub(in crate::manifest) fn tools_action(key: &Embedded) -> Diagnostic {
+    let message = format!("a tool is checked by `assert` alone, found `{}`", key.text);
+    Diagnostic::error("tools_action", message, key.place.clone())
+        .help("there is no task yet that could call or rewrite anything")
+}
+
+pub(in crate::manifest) fn tools_on_fail(word: &Embedded) -> Diagnostic {
+    let message = format!("a check of tools can only `block`, not `{}`", word.text);
+    Diagnostic::error("tools_on_fail", message, word.place.clone())
+        .help("leave it out: nobody can call the tool then")
+}
+
 pub(in crate::manifest) fn bad_invoke(target: &Embedded) -> Diagnostic {
     Diagnostic::error("bad_invoke", "expected `tool:capability`", target.place.clone())
         .help("such as `audit-log:record_event`")

@@ -22,12 +22,13 @@ pub struct StepName {
     pub index: usize,
 }
 
-const HOOKS: [(Hook, &str); 8] = [
+const HOOKS: [(Hook, &str); 9] = [
     (Hook::BeforeFirst, "before_first"),
     (Hook::Before, "before"),
     (Hook::After, "after"),
     (Hook::GuardrailBefore, "guardrails.before"),
     (Hook::GuardrailAfter, "guardrails.after"),
+    (Hook::Tools, "tools"),
     (Hook::Trigger, "source.before"),
     (Hook::ModelBefore, "model.before"),
     (Hook::ModelAfter, "model.after"),

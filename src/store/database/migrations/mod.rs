@@ -7,7 +7,6 @@
 
 use super::access::{Access, Failure};
 use super::connection::Connection;
-use super::sqlite::SqliteConnection;
 use crate::row_digest::digest;
 use crate::{StoreError, messages};
 
@@ -32,6 +31,10 @@ const MIGRATIONS: &[Migration] = &[
     Migration { name: "counters", statements: include_str!("0011-counters.sql") },
 ];
 
+/// What a file of SQLite holds after all of them: the name and the text of each definition, in the order of the names. A test makes
+/// them from the steps. A store that is opened is compared with this text, so that no second one is made each time.
+const DEFINITIONS: &str = include_str!("definitions.sql");
+
 /// Where it stands which of them were taken.
 const TAKEN: &str = "CREATE TABLE celador_schema (
     number BIGINT NOT NULL PRIMARY KEY,
@@ -51,15 +54,23 @@ pub(super) fn run(connection: &mut Connection) -> Result<(), Failure> {
     if found.is_empty() {
         return Ok(());
     }
-    let mut model = Connection::Sqlite(SqliteConnection::in_memory()?);
-    while step(&mut model)? {}
-    for made in model.definitions()? {
-        if !found.contains(&made) {
-            return Err(StoreError::Corrupt(messages::altered_schema(made.text(0)?)).into());
-        }
+    let is_there =
+        |name: &str, text: &str| found.iter().any(|row| row.text(0) == Ok(name) && row.text(1) == Ok(text));
+    match definitions().find(|(name, text)| !is_there(name, text)) {
+        Some((name, _)) => Err(StoreError::Corrupt(messages::altered_schema(name)).into()),
+        None => Ok(()),
     }
-    Ok(())
 }
+
+/// Names and texts of [`DEFINITIONS`].
+fn definitions() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let parts = DEFINITIONS.split(NAME).skip(1);
+    parts.filter_map(|part| part.split_once('\n')).map(|(name, text)| (name, text.trim_end_matches(END)))
+}
+
+/// What stands ahead of a name, and behind a text.
+const NAME: &str = "-- definition of ";
+const END: &str = ";\n";
 
 /// Takes the next step; whether there was one.
 fn step(connection: &mut Connection) -> Result<bool, Failure> {
@@ -102,5 +113,36 @@ fn in_dialect(connection: &Connection, statements: &str) -> String {
     match connection {
         Connection::Sqlite(_) => statements.to_owned(),
         Connection::Postgres(_) => statements.replace(" TEXT", " TEXT COLLATE \"C\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sqlite::SqliteConnection;
+    use super::{Connection, DEFINITIONS, END, NAME, definitions, step};
+    use std::fmt::Write as _;
+
+    /// The text is what the steps make. With `UPDATE_EXPECT=1` it is written anew.
+    #[test]
+    fn the_steps_make_the_definitions() {
+        let mut made = Connection::Sqlite(
+            SqliteConnection::in_memory().unwrap_or_else(|failure| panic!("{}", failure.error)),
+        );
+        while step(&mut made).unwrap_or_else(|failure| panic!("{}", failure.error)) {}
+        let rows = made.definitions().unwrap_or_else(|failure| panic!("{}", failure.error));
+        let mut text = String::new();
+        for row in &rows {
+            write!(text, "{NAME}{}\n{}{END}", row.text(0).unwrap(), row.text(1).unwrap()).unwrap();
+        }
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            let path = concat!(env!("CARGO_MANIFEST_DIR"), "/database/migrations/definitions.sql");
+            std::fs::write(path, &text).unwrap();
+            return;
+        }
+        assert_eq!(text, DEFINITIONS);
+        let read: Vec<_> = definitions().collect();
+        let expected: Vec<_> = rows.iter().map(|row| (row.text(0).unwrap(), row.text(1).unwrap())).collect();
+        assert_eq!(read, expected);
+        assert!(read.len() > 20);
     }
 }
