@@ -52,7 +52,7 @@ mod tools;
 #[cfg(feature = "stores")]
 mod wire;
 
-pub use cases::{CaseResult, run_cases, run_cases_among};
+pub use cases::{CaseResult, CaseWishes, run_cases, run_cases_among};
 pub use decided::{Decided, Several, Stepped};
 pub use error::{Error, ErrorKind};
 pub use expression::{Tryout, evaluate};
