@@ -58,6 +58,7 @@ mod limits;
 mod meter;
 mod plan;
 mod program;
+mod shown;
 pub mod source;
 mod stdlib;
 mod syntax;
@@ -68,7 +69,10 @@ pub use cache::{Cache, CacheStats, Compiled};
 pub use check::{Assumptions, Checked, CostEstimate, Reference, check};
 pub use domain::{Constant, Domain};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
-pub use eval::{Activation, EvalError, HostFunctions, Interruption, Remembered, Stop};
+pub use eval::{
+    Activation, CameTo, EvalError, EvaluatedPart, HostFunctions, Interruption, Recording, Remembered,
+    SeenClause, Stop,
+};
 pub use fault::{ErrorCode, Fault};
 pub use formats::{Quantity, Semver, Url};
 pub use function::{Code, Declaration, Function, NamesCode, Overload, PureCode, TestCode};

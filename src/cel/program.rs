@@ -2,7 +2,9 @@
 
 use super::check::{Checked, CostEstimate, check, messages, resolve};
 use super::env::{Env, EnvId, Slot};
-use super::eval::{Activation, Guards, HostFunctions, Remembered, Stop, fold, guarded, holds, run};
+use super::eval::{
+    Activation, Guards, HostFunctions, Recording, Remembered, Stop, fold, guarded, holds, recorded, run,
+};
 use super::issue::Issue;
 use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
@@ -10,6 +12,7 @@ use super::types::Type;
 use super::value::Value;
 use crate::diagnostic::Severity;
 use crate::limits::EvalLimits;
+use crate::source::Span;
 
 /// A compiled expression.
 ///
@@ -227,6 +230,30 @@ impl Program {
         remembered: &mut Remembered<'a>,
     ) -> (Result<Value<'a>, Stop>, u64) {
         run((&self.plan, &self.guards), activation, &self.limits, (host, remembered))
+    }
+
+    /// The same with what each part came to, as the evaluation tells it on its way: there is one order of evaluation, and result and cost
+    /// are those of any other run.
+    ///
+    /// # Errors
+    /// As [`Program::run`], in the first part.
+    ///
+    /// # Cost
+    /// Several times that of a run, and an allocation for each part.
+    pub fn run_recorded<'a>(
+        &'a self,
+        activation: &Activation<'a>,
+        host: Option<&mut dyn HostFunctions>,
+        remembered: &mut Remembered<'a>,
+    ) -> (Result<Value<'a>, Stop>, u64, Recording<'a>) {
+        recorded((&self.plan, &self.guards), activation, &self.limits, (host, remembered))
+    }
+
+    /// The clauses: the parts that are true or false, and of which the rest is made. `is_judged` says whether the result is taken as a
+    /// truth. These are the clauses of a [`Recording`], in the same order.
+    #[must_use]
+    pub fn clauses(&self, is_judged: bool) -> Vec<Span> {
+        self.plan.clauses(is_judged).into_iter().map(|step| self.plan.span(step)).collect()
     }
 
     /// The text.

@@ -8,10 +8,12 @@ mod clock;
 mod completions;
 #[cfg(feature = "store")]
 mod counters;
+mod coverage;
 #[cfg(feature = "gateway")]
 mod decisions;
 mod eval;
 mod exit;
+mod explain;
 mod files;
 mod functions;
 #[cfg(feature = "server")]
@@ -24,6 +26,7 @@ mod log;
 #[cfg(feature = "gateway")]
 mod mcp;
 mod messages;
+mod mutants;
 #[cfg(feature = "store")]
 mod operator;
 #[cfg(feature = "gateway")]
@@ -102,6 +105,7 @@ enum Command {
     Eval(eval::Arguments),
     Run(run::Arguments),
     Test(test::Arguments),
+    Explain(explain::Arguments),
     Repl(repl::Arguments),
     Schedule(schedule::Arguments),
     Functions(functions::Arguments),
@@ -179,6 +183,7 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
+        Command::Explain(explain) => explain.run(&mut screen),
         Command::Repl(repl) => repl.run(&mut screen),
         Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),

@@ -55,6 +55,27 @@ pub(crate) fn no_report_file() -> String {
     "the file is missing that the report goes to, as in `junit=results.xml`".to_owned()
 }
 
+pub(crate) fn no_coverage_form() -> String {
+    "coverage is written as `html=FILE`, `lcov=FILE`, `cobertura=FILE` or `json=FILE`".to_owned()
+}
+
+pub(crate) fn no_coverage_file() -> String {
+    "the file is missing that the coverage goes to, as in `lcov=coverage.info`".to_owned()
+}
+
+pub(crate) fn wrote_cases(count: usize, folder: &Path) -> String {
+    let cases = if count == 1 { "case" } else { "cases" };
+    format!("wrote {count} {cases} into `{}` that would notice", folder.display())
+}
+
+pub(crate) fn no_percent() -> String {
+    "a number from 0 to 100 is expected".to_owned()
+}
+
+pub(crate) fn below_threshold(percent: f64, threshold: f64) -> String {
+    format!("{percent:.1} percent of the clauses were covered; {threshold} are asked for")
+}
+
 pub(crate) fn mixed_output() -> String {
     "annotations of GitHub are no JSON: `github=FILE` writes them into a file, `--format human` beside the text".to_owned()
 }
@@ -63,6 +84,10 @@ pub(crate) fn mixed_output() -> String {
 pub(crate) fn mismatch(report: &Report, Mismatch { key, expected, found, .. }: &Mismatch) -> String {
     let shown = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
     format!("{}: `{key}` should be {} and is {}", report.name, shown(expected), shown(found))
+}
+
+pub(crate) fn no_explained_step(step: &str) -> String {
+    format!("there is no step `{step}`; without `--step` all of them are listed with their numbers and names")
 }
 
 /// A tool that a document of tools cannot have.

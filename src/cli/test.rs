@@ -2,8 +2,9 @@
 
 use super::service_reports::{Results, Wanted};
 use super::{ExitCode, Failure, Format, Screen, messages};
+use super::{coverage, mutants};
 use celador::limits::EngineLimits;
-use celador::scenario::{Runner, Summary, load_cases};
+use celador::scenario::{NoneKnown, Runner, Summary, load_cases};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -18,12 +19,14 @@ Examples:
   celador test policies/support-desk/cases/refund-needs-ticket.yaml
   celador test policies/ --filter refund          only cases with `refund` in their name
   celador test policies/ --report junit=results.xml
+  celador test policies/ --coverage --threshold 90 --coverage-report lcov=coverage.info
   celador test policies/ --format json | jq 'select(.outcome != \"passed\")'
 
-The last line is always `N passed, M failed`. Cases that need what the engine does not have yet are
-counted in the line before and fail nothing.
+The last line is always `N passed, M failed`; with --coverage the line before is `coverage: N of M
+clauses`. A clause is covered if it was seen true, seen false and seen deciding. With --mutate the last
+line is `mutants: N of M noticed`.
 
-Exit codes: 0 all passed, 2 some failed, 1 no case was found or a path cannot be read.")]
+Exit codes: 0 all passed, 2 some failed or --threshold is not reached, 1 no case was found or a path cannot be read.")]
 pub(crate) struct Arguments {
     /// Case files, and folders to search for them
     #[arg(required = true, value_name = "PATH")]
@@ -35,6 +38,12 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     reports: Wanted,
+
+    #[command(flatten)]
+    coverage: coverage::Wanted,
+
+    #[command(flatten)]
+    mutants: mutants::Wanted,
 }
 
 impl Arguments {
@@ -42,14 +51,23 @@ impl Arguments {
         let limits = EngineLimits::default();
         let loaded =
             load_cases(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-        let mut runner = Runner::new(limits);
+        let runner = Runner::new(limits);
+        let mut runner = if self.coverage.is_wanted() { runner.covering() } else { runner };
         let (mut summary, mut results) = (Summary::default(), Results::default());
+        let mut cases = Vec::new();
         for case in loaded {
             let name = case.as_ref().map_or_else(|report| report.name.as_str(), |case| &case.name.text);
             if !self.filter.as_ref().is_none_or(|filter| name.contains(filter.as_str())) {
                 continue;
             }
-            let report = case.map_or_else(|report| report, |case| runner.run(&case));
+            let report = match case {
+                Ok(case) => {
+                    let report = runner.run(&case);
+                    cases.push(case);
+                    report
+                }
+                Err(report) => report,
+            };
             summary.add(&report);
             results.add_case(&report);
             match screen.format() {
@@ -65,10 +83,18 @@ impl Arguments {
         }
         // ahead of the counts, which stay the last line
         self.reports.write(&results, screen)?;
+        let is_enough = match runner.coverage() {
+            Some(coverage) => self.coverage.tell(coverage, screen)?,
+            None => true,
+        };
         match screen.format() {
             Format::Human => screen.text(&summary.render())?,
             Format::Json => screen.json("summary", summary.to_json())?,
         }
-        Ok(if summary.failed == 0 { ExitCode::Yes } else { ExitCode::No })
+        if self.mutants.is_wanted() {
+            let mutation = runner.mutate(&cases, self.mutants.search(), &NoneKnown);
+            mutants::tell(&self.mutants, &mutation, screen)?;
+        }
+        Ok(if summary.failed == 0 && is_enough { ExitCode::Yes } else { ExitCode::No })
     }
 }

@@ -278,6 +278,20 @@ impl Engine {
         )
     }
 
+    /// The same for manifests that were changed to see whether anybody notices: warnings about them refuse nothing.
+    pub(crate) fn of_mutant(&self, catalog: &Catalog) -> Self {
+        let (loaded, _) = compile((Door::Lenient, self.mode), catalog, &self.limits, &self.cache);
+        Self {
+            loaded: RwLock::new(Arc::new(loaded)),
+            cache: self.cache.clone(),
+            limits: self.limits,
+            switches: self.switches.clone(),
+            door: Door::Lenient,
+            mode: self.mode,
+            warnings: Vec::new(),
+        }
+    }
+
     /// Whether each of its agents may run, and each of its triggers makes tasks.
     #[must_use]
     pub fn is_whole(&self) -> bool {

@@ -100,6 +100,7 @@ pub mod counter;
 pub mod detect;
 pub mod digest;
 pub mod engine;
+pub mod explained;
 mod layers;
 pub mod limits;
 pub mod lint;

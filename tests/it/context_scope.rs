@@ -156,6 +156,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         poll: Some(Value::Int(7)),
         counters: None,
         call: None,
+        watch: None,
         tool: Some(Value::Int(8)),
     };
     for which in Scope::ALL {

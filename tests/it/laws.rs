@@ -5,8 +5,8 @@ use crate::check_rows::structure;
 use crate::laws_expressions::{Kind, Language, cases, many, scope, tuples, variables};
 use crate::laws_values::{Outcome, Plain, PlainKey, run, run_over};
 use celador::cel::{
-    Activation, EXTENSIONS, Env, EnvBuilder, Expr, ExprKind, Json, Literal, Program, STANDARD, Type, Value,
-    parse,
+    Activation, CameTo, EXTENSIONS, Env, EnvBuilder, Expr, ExprKind, Json, Literal, Program, Remembered,
+    STANDARD, Stop, Type, Value, parse,
 };
 use celador::limits::EvalLimits;
 use proptest::prelude::*;
@@ -223,6 +223,42 @@ proptest! {
                 same(&whole, &with_part),
                 "{:?}\n{} with {} = {:?}: {:?}", whole, named, text, value, with_part
             );
+        }
+    }
+
+    /// An evaluation that tells what each part came to comes to the same as one that does not: to the error, its place and the cost. What it tells
+    /// of the whole is the result, and no clause decides that was not evaluated.
+    #[test]
+    fn recording_changes_no_result(case in cases(Language::Whole)) {
+        let data = Json::from(&case.data);
+        for env in [&*TYPED, &*UNTYPED] {
+            let program = compile(env, &case.text);
+            let members = data.root().entries();
+            let activation = members.fold(Activation::new(env), |activation, (name, value)| {
+                activation.with(env, name, value.value())
+            });
+            let (plain, cost) = program.run_metered(&activation, None);
+            let (told, cost_told, recording) =
+                program.run_recorded(&activation, None, &mut Remembered::default());
+            let shown = |result: &Result<Value<'_>, Stop>| match result {
+                Ok(value) => Ok(value.shown(usize::MAX)),
+                Err(stop) => Err(stop.clone()),
+            };
+            prop_assert_eq!((shown(&plain), cost), (shown(&told), cost_told));
+            let tree = recording.tree();
+            match (&tree.came_to, &plain) {
+                (CameTo::Value(value), Ok(plain)) => {
+                    prop_assert_eq!(value.shown(usize::MAX), plain.shown(usize::MAX));
+                }
+                (CameTo::Failed(_) | CameTo::FailedBelow | CameTo::Cut, Err(Stop::Failed(_))) => {}
+                (CameTo::Asked, Err(Stop::Asked)) => {}
+                (came, plain) => prop_assert!(false, "{:?} and {:?}", came, plain),
+            }
+            let clauses = recording.clauses(true);
+            prop_assert_eq!(clauses.len(), program.clauses(true).len());
+            for clause in clauses.iter().filter(|clause| clause.decided) {
+                prop_assert!(case.text.get(clause.span.range()).is_some());
+            }
         }
     }
 

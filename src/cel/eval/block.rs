@@ -4,11 +4,12 @@
 //! it is named, and costs no more for it.
 
 use super::evaluator::Evaluator;
+use super::watch::Watch;
 use crate::plan::{Memo, NodeId};
 use crate::value::Value;
 use std::ops::Range;
 
-impl<'a> Evaluator<'a, '_, '_> {
+impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
     pub(super) fn block(&mut self, bindings: &Range<Memo>, body: NodeId) -> Option<Value<'a>> {
         let kept = self.memos.get_mut(bindings.start.0 as usize..bindings.end.0 as usize);
         kept.into_iter().flatten().for_each(|memo| *memo = None);

@@ -10,6 +10,7 @@ use super::operators::{arithmetic, compare, is_in, key_bytes};
 use super::place::Variables;
 use super::progress::Progress;
 use super::remembered::Remembered;
+use super::watch::Watch;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::PureCode;
 use crate::plan::{Clause, Item, Local, Node, NodeId, Question};
@@ -18,7 +19,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// A walk that is under way: what it reads, and what it has come to.
-pub(super) struct Evaluator<'a, 'r, 'h> {
+pub(super) struct Evaluator<'a, 'r, 'h, W> {
     pub(super) nodes: &'a [Node],
     pub(super) guards: &'a Guards,
     pub(super) activation: &'r Activation<'a>,
@@ -31,9 +32,11 @@ pub(super) struct Evaluator<'a, 'r, 'h> {
     pub(super) gaps: u64,
     pub(super) progress: Progress<'r>,
     pub(super) host: Option<&'r mut (dyn HostFunctions + 'h)>,
+    /// Who is told what each step came to.
+    pub(super) watch: W,
 }
 
-impl<'a> Evaluator<'a, '_, '_> {
+impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
     #[inline]
     pub(super) fn node(&mut self, id: NodeId) -> Option<&'a Node> {
         match self.nodes.get(id.0 as usize) {
@@ -44,6 +47,19 @@ impl<'a> Evaluator<'a, '_, '_> {
 
     /// The value of a step.
     pub(super) fn eval(&mut self, id: NodeId) -> Option<Value<'a>> {
+        if W::IS_ON {
+            let note = self.watch.begin(id);
+            let value = self.paid_value(id);
+            let came = value.clone().ok_or_else(|| self.progress.halted());
+            self.watch.end(note, id, came);
+            return value;
+        }
+        self.paid_value(id)
+    }
+
+    /// The value of a step, which is paid for here.
+    #[inline(always)]
+    fn paid_value(&mut self, id: NodeId) -> Option<Value<'a>> {
         let node = self.node(id)?;
         self.progress.charge(id, 1)?;
         match self.value(id, node) {
@@ -153,6 +169,14 @@ impl<'a> Evaluator<'a, '_, '_> {
     /// The value of a step that must be a `bool`, without making a value of it where the step is a test.
     #[inline(always)]
     pub(super) fn bool(&mut self, id: NodeId) -> Option<bool> {
+        // a guard tells of no step inside of it
+        if W::IS_ON {
+            let note = self.watch.begin(id);
+            let truth = self.bool_at_length(id);
+            let came = truth.map(Value::Bool).ok_or_else(|| self.progress.halted());
+            self.watch.end(note, id, came);
+            return truth;
+        }
         let stretch = self.progress.meter.stretch();
         let variables = Variables { activation: self.activation, locals: self.locals };
         let Some((truth, left)) = self.guards.ask(id, &variables, stretch) else {

@@ -4,8 +4,9 @@
 //! The variables of a loop are places of the frame that each round overwrites. An error of a body ends the loop.
 
 use super::evaluator::Evaluator;
+use super::watch::Watch;
 use crate::fault::{ErrorCode, Fault};
-use crate::plan::{Loop, LoopKind, NodeId};
+use crate::plan::{Local, Loop, LoopKind, NodeId};
 use crate::types::At;
 use crate::value::{Entries, Growth, Key, List, Map, Repeated, TimeOrder, Value, View};
 
@@ -89,7 +90,7 @@ impl<'a> Range<'a> {
     }
 }
 
-impl<'a> Evaluator<'a, '_, '_> {
+impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
     pub(super) fn run_loop(&mut self, id: NodeId, inner: &'a Loop) -> Option<Value<'a>> {
         let range = match self.eval(inner.range)? {
             Value::List(list) => Range::List(list),
@@ -133,6 +134,11 @@ impl<'a> Evaluator<'a, '_, '_> {
             _ => false,
         };
         self.mark_gap(element, is_gap);
+        if W::IS_ON {
+            let variable = |local: Local| self.locals.get(local.0 as usize).cloned();
+            let variables = [variable(inner.first), inner.second.and_then(variable)];
+            self.watch.round(id, variables);
+        }
         Some(())
     }
 

@@ -10,12 +10,13 @@
 use super::evaluator::Evaluator;
 use super::loops::Range;
 use super::tally::{Tally, deciding};
+use super::watch::Watch;
 use crate::meter::Meter;
 use crate::plan::{Correlation, Loop, NodeId};
 use crate::types::At;
 use crate::value::{FoldKey, GrowingEnd, Growth, Index};
 
-impl<'a> Evaluator<'a, '_, '_> {
+impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
     /// What the loop comes to. Nothing inside, if the elements have to be gone through one by one: the value that they are
     /// compared with fails, or is a list, a map or another one that has no digest.
     pub(super) fn matches(
@@ -63,6 +64,7 @@ impl<'a> Evaluator<'a, '_, '_> {
         settled: usize,
     ) {
         let budget = self.progress.meter.clone();
+        self.watch.pause();
         for seen in index.seen..settled {
             let Ok(position) = u32::try_from(seen) else { break };
             // each element by itself, so that what becomes of it does not depend on those before it
@@ -84,6 +86,7 @@ impl<'a> Evaluator<'a, '_, '_> {
         }
         index.seen = settled;
         self.progress.meter = budget;
+        self.watch.resume();
     }
 
     /// The rounds of the elements that may match, in the order of the list, and what all others come to.

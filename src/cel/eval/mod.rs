@@ -18,14 +18,17 @@ mod place;
 mod progress;
 mod read;
 mod recall;
+mod recording;
 mod remembered;
 mod run;
 mod select;
 mod tally;
+mod watch;
 mod windows;
 
 pub use activation::{Activation, HostFunctions, Interruption};
 pub use error::{EvalError, Stop};
 pub(crate) use guard::Guards;
+pub use recording::{CameTo, EvaluatedPart, Recording, SeenClause};
 pub use remembered::Remembered;
-pub(crate) use run::{fold, guarded, holds, run};
+pub(crate) use run::{fold, guarded, holds, recorded, run};

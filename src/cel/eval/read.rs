@@ -7,13 +7,14 @@
 use super::evaluator::Evaluator;
 use super::operators::key_bytes;
 use super::progress::Progress;
+use super::watch::Watch;
 use crate::env::Slot;
 use crate::fault::{ErrorCode, Fault};
 use crate::plan::{Local, Node, NodeId};
 use crate::types::At;
 use crate::value::{Guess, JsonRef, Map, Value};
 
-impl<'a> Evaluator<'a, '_, '_> {
+impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
     /// Looks at the value of a step: held by the activation, the frame or the plan, or where it was made.
     #[inline(always)]
     pub(super) fn with<T>(
@@ -23,6 +24,10 @@ impl<'a> Evaluator<'a, '_, '_> {
     ) -> Option<T> {
         let made;
         let value = match self.nodes.get(operand.0 as usize) {
+            _ if W::IS_ON => {
+                made = self.eval(operand);
+                made.as_ref()?
+            }
             Some(Node::Constant(value)) => {
                 self.progress.charge(operand, 1)?;
                 value
@@ -72,7 +77,9 @@ impl<'a> Evaluator<'a, '_, '_> {
         b: NodeId,
         look: impl FnOnce(&mut Progress<'_>, &Value<'a>, &Value<'a>) -> Option<T>,
     ) -> Option<T> {
-        if let Some(Node::Constant(constant)) = self.nodes.get(b.0 as usize) {
+        if !W::IS_ON
+            && let Some(Node::Constant(constant)) = self.nodes.get(b.0 as usize)
+        {
             return self.with(a, |progress, a| {
                 progress.charge(b, 1)?;
                 look(progress, a, constant)

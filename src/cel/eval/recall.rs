@@ -8,6 +8,7 @@
 use super::error::Halt;
 use super::evaluator::Evaluator;
 use super::remembered::Known;
+use super::watch::Watch;
 use crate::fault::ErrorCode;
 use crate::meter::Meter;
 use crate::plan::{Node, NodeId, RememberedAs};
@@ -20,7 +21,7 @@ pub(super) struct Checkpoint<'l> {
     remembered: usize,
 }
 
-impl<'a, 'r> Evaluator<'a, 'r, '_> {
+impl<'a, 'r, W: Watch<'a>> Evaluator<'a, 'r, '_, W> {
     /// What a name stands for: from memory, or by the steps that compute it.
     pub(super) fn recall(&mut self, name: RememberedAs, first: NodeId, value: NodeId) -> Option<Value<'a>> {
         match self.remembered.get(name) {

@@ -9,7 +9,9 @@ use super::evaluator::Evaluator;
 use super::guard::Guards;
 use super::place::Variables;
 use super::progress::Progress;
+use super::recording::Recording;
 use super::remembered::Remembered;
+use super::watch::{Notes, Unwatched, Watch};
 use crate::fault::ErrorCode;
 use crate::limits::EvalLimits;
 use crate::meter::Meter;
@@ -27,7 +29,8 @@ pub(crate) fn run<'a>(
     limits: &EvalLimits,
     (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
 ) -> (Result<Value<'a>, Stop>, u64) {
-    start((plan, guards), activation, limits, (host, remembered), |evaluator| evaluator.eval(plan.root))
+    let begins = (host, remembered, Unwatched);
+    start((plan, guards), activation, limits, begins, |evaluator| evaluator.eval(plan.root))
 }
 
 /// The truth of a plan that is a guard as a whole, and what it cost, if the guard can tell. Builds with assertions do not
@@ -53,30 +56,46 @@ pub(crate) fn holds<'a>(
     limits: &EvalLimits,
     (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
 ) -> (Result<bool, Stop>, u64) {
-    start((plan, guards), activation, limits, (host, remembered), |evaluator| match plan.node(plan.root) {
+    let begins = (host, remembered, Unwatched);
+    start((plan, guards), activation, limits, begins, |evaluator| match plan.node(plan.root) {
         Some(node) if node.is_test() => evaluator.bool(plan.root),
         _ => evaluator.eval(plan.root).map(|value| value.is_truthy()),
     })
 }
 
-/// Sets up what a run needs, on the stack as far as it goes.
-#[inline(always)]
-fn start<'a, T>(
+/// Runs a plan for its value, as [`run`] does, and tells beside what each step came to.
+#[inline(never)]
+pub(crate) fn recorded<'a>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
     (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
-    run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
+) -> (Result<Value<'a>, Stop>, u64, Recording<'a>) {
+    let mut notes = Notes::default();
+    let begins = (host, remembered, &mut notes);
+    let (result, cost) =
+        start((plan, guards), activation, limits, begins, |evaluator| evaluator.eval(plan.root));
+    (result, cost, Recording::new(plan, *limits, notes))
+}
+
+/// Sets up what a run needs, on the stack as far as it goes.
+#[inline(always)]
+fn start<'a, T, W: Watch<'a>>(
+    (plan, guards): (&'a Plan, &'a Guards),
+    activation: &Activation<'a>,
+    limits: &EvalLimits,
+    begins: Begins<'_, 'a, '_, W>,
+    run: impl FnOnce(&mut Evaluator<'a, '_, '_, W>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     match (plan.locals, plan.memos) {
-        (0, 0) => begin((plan, guards), activation, limits, (host, remembered), (&mut [], &mut []), run),
+        (0, 0) => begin((plan, guards), activation, limits, begins, (&mut [], &mut []), run),
         (1..=FEW_LOCALS, 0) => {
             let mut locals = [const { Value::Null }; FEW_LOCALS];
-            begin((plan, guards), activation, limits, (host, remembered), (&mut locals, &mut []), run)
+            begin((plan, guards), activation, limits, begins, (&mut locals, &mut []), run)
         }
         (locals, memos) => {
             let frame = (&mut *vec![Value::Null; locals], &mut *vec![None; memos]);
-            begin((plan, guards), activation, limits, (host, remembered), frame, run)
+            begin((plan, guards), activation, limits, begins, frame, run)
         }
     }
 }
@@ -84,14 +103,17 @@ fn start<'a, T>(
 /// The places for the variables of loops, and for what comes out of bindings.
 type Frame<'f, 'a> = (&'f mut [Value<'a>], &'f mut [Option<Outcome<'a>>]);
 
+/// What a run begins with: who answers, what is remembered, and who is told.
+type Begins<'b, 'a, 'h, W> = (Option<&'b mut (dyn HostFunctions + 'h)>, &'b mut Remembered<'a>, W);
+
 #[inline(always)]
-fn begin<'a, T>(
+fn begin<'a, T, W: Watch<'a>>(
     (plan, guards): (&'a Plan, &'a Guards),
     activation: &Activation<'a>,
     limits: &EvalLimits,
-    (host, remembered): (Option<&mut (dyn HostFunctions + '_)>, &mut Remembered<'a>),
+    (host, remembered, watch): Begins<'_, 'a, '_, W>,
     (locals, memos): Frame<'_, 'a>,
-    run: impl FnOnce(&mut Evaluator<'a, '_, '_>) -> Option<T>,
+    run: impl FnOnce(&mut Evaluator<'a, '_, '_, W>) -> Option<T>,
 ) -> (Result<T, Stop>, u64) {
     let progress = Progress::new(limits);
     let mut evaluator = Evaluator {
@@ -104,6 +126,7 @@ fn begin<'a, T>(
         gaps: 0,
         progress,
         host,
+        watch,
     };
     let result = if activation.env() == plan.env {
         run(&mut evaluator)
@@ -132,6 +155,7 @@ pub(crate) fn fold(nodes: &[Node], step: NodeId, limits: &EvalLimits) -> (Option
         gaps: 0,
         progress,
         host: None,
+        watch: Unwatched,
     };
     let value = evaluator.eval(step).and_then(|value| {
         // what is kept is a copy of all of it

@@ -9,6 +9,7 @@ use super::error::Halt;
 use super::evaluator::Evaluator;
 use super::loops::Range;
 use super::progress::Progress;
+use super::watch::Watch;
 use crate::meter::Spent;
 use crate::plan::{Loop, LoopKind, NodeId};
 use crate::stdlib::SUMMAND_UNITS;
@@ -84,11 +85,12 @@ pub(super) fn deciding(kind: LoopKind) -> Option<bool> {
     }
 }
 
-impl<'a> Evaluator<'a, '_, '_> {
+impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
     /// The truth or the number that a loop ends in.
     pub(super) fn tally(&mut self, id: NodeId, inner: &'a Loop, range: &Range<'a>) -> Option<Value<'a>> {
         let keeps = self.progress.meter.limits().max_folds > 0;
-        let growth = inner.fold.filter(|_| keeps).and_then(|fold| Some((fold, range.growth()?)));
+        // rounds that are taken from memory would not be seen; they cost the same either way
+        let growth = inner.fold.filter(|_| keeps && !W::IS_ON).and_then(|fold| Some((fold, range.growth()?)));
         let tally = match growth {
             Some((fold, (at, growth))) => self.go_on(id, inner, range, FoldKey(fold, at), &growth)?,
             None => {
@@ -137,7 +139,8 @@ impl<'a> Evaluator<'a, '_, '_> {
         mut tally: Tally,
     ) -> Option<Tally> {
         let deciding = deciding(inner.kind);
-        if inner.fold.is_some()
+        if !W::IS_ON
+            && inner.fold.is_some()
             && part.len() >= MANY
             && !tally.over
             && let Some(names) = self.visit_names(id, inner, range, part.clone())

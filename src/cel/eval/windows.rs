@@ -9,11 +9,12 @@ use super::evaluator::Evaluator;
 use super::loops::Range;
 use super::matches::element_at;
 use super::tally::{Tally, deciding};
+use super::watch::Watch;
 use crate::meter::Meter;
 use crate::plan::{Loop, LoopKind, NodeId, Window};
 use crate::value::{GrowingEnd, Growth, TimeOrder};
 
-impl<'a> Evaluator<'a, '_, '_> {
+impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
     /// What the loop comes to. Nothing inside, if the elements have to be gone through one by one: what asks fails.
     pub(super) fn windowed(
         &mut self,
@@ -85,9 +86,11 @@ impl<'a> Evaluator<'a, '_, '_> {
         element: usize,
     ) -> Option<bool> {
         let start = self.checkpoint();
+        self.watch.pause();
         self.progress.meter = Meter::new(self.progress.meter.limits());
         let shown = self.round(id, inner, range, element);
         let is_late = shown.and_then(|()| self.bool(window.call));
+        self.watch.resume();
         self.go_back(start);
         is_late
     }

@@ -5,6 +5,7 @@
 //! made of a checked expression; what is bound to fail (an unknown overload) fails when it is run.
 
 mod call;
+mod clauses;
 mod comparison;
 mod comprehension;
 mod correlation;

@@ -7,8 +7,8 @@ use super::super::subject::SubjectArguments;
 use super::super::{Failure, Format, Screen, functions, read_text};
 use super::command::{self, Action, COMMANDS};
 use super::session::{Ended, Held, Session, now, run};
-use super::{explain, messages, show, tree};
-use celador::cel::{EvalError, Fault, Issue, Json, Program, Value, check};
+use super::{explain, messages, tree};
+use celador::cel::{EvalError, Fault, Issue, Json, Program, Type, Value, check};
 use celador::diagnostic::{Diagnostic, nearest};
 use celador::limits::EvalLimits;
 use celador::scenario::{Palette, SCOPES};
@@ -56,16 +56,16 @@ impl Answer<'_> {
 
     fn evaluate(&mut self, text: &str) -> Result<(), Failure> {
         self.value(text, |screen, program, value, cost| {
-            let ty = show::type_of(program.result_type(), value);
+            let ty = type_of(program.result_type(), value);
             match screen.format() {
                 Format::Human => {
                     let Palette { dim, reset, .. } = screen.palette();
-                    screen.line(&format!("{}  {dim}{ty}{reset}", show::block(value, WIDTH)))?;
+                    screen.line(&format!("{}  {dim}{ty}{reset}", value.laid_out(WIDTH)))?;
                 }
                 Format::Json => {
                     // what JSON cannot say stands in `cel` alone
                     let json = Json::from_value(value, &EvalLimits::default()).ok();
-                    let cel = show::line(value, usize::MAX);
+                    let cel = value.shown(usize::MAX);
                     let truthy = value.is_truthy();
                     let row =
                         json!({ "value": json, "cel": cel, "truthy": truthy, "result_type": ty, "cost": cost });
@@ -183,15 +183,15 @@ impl Answer<'_> {
 
     fn bound(&mut self) -> Result<(), Failure> {
         for (name, ty, value) in self.session.bindings() {
-            let ty = show::type_of(ty, &value);
+            let ty = type_of(ty, &value);
             match self.screen.format() {
                 Format::Human => {
                     let Palette { dim, reset, .. } = self.screen.palette();
-                    let text = show::line(&value, WIDTH);
+                    let text = value.shown(WIDTH);
                     self.screen.line(&format!("{name} = {text}  {dim}{ty}{reset}"))?;
                 }
                 Format::Json => {
-                    let cel = show::line(&value, usize::MAX);
+                    let cel = value.shown(usize::MAX);
                     self.screen.json("bound", json!({ "name": name, "cel": cel, "result_type": ty }))?;
                 }
             }
@@ -290,6 +290,15 @@ impl Answer<'_> {
         let text = Embedded::alone(self.source, text);
         let findings: Vec<Diagnostic> = issues.iter().map(|issue| issue.locate(&text)).collect();
         self.screen.complain(&findings);
+    }
+}
+
+/// The type of a value: what is known of the expression, and if that is nothing, what the value turned out to be.
+fn type_of(known: &Type, value: &Value<'_>) -> String {
+    match (known, value) {
+        (Type::Dyn | Type::Param(_), Value::Opaque(opaque)) => opaque.type_name().to_owned(),
+        (Type::Dyn | Type::Param(_), value) => value.kind().to_string(),
+        (known, _) => known.to_string(),
     }
 }
 

@@ -5,10 +5,10 @@
 //! no value can differ from what a run would see. Parts that a run does not come to are there and say so; of a loop
 //! there are the first few rounds and those that decide. The number of nodes is bounded, and so is the work.
 
+use super::messages;
 use super::rounds::{answer, held, round_of, turn};
 use super::session::{Ended, rebound, run};
 use super::tree::{Node, Outcome};
-use super::{messages, show};
 use celador::cel::{
     Activation, BlockBinding, Checked, Comprehension, Env, Expr, ExprKind, Program, Reference, Type, Value,
 };
@@ -75,9 +75,7 @@ impl<'w> Walk<'w> {
         let activation = rebound(env, activation, []);
         let (ended, _) = run(&program, &activation);
         match ended {
-            Ended::Value(value) => {
-                Outcome::Value { text: show::line(&value, MAX_TEXT), answer: answer(&value) }
-            }
+            Ended::Value(value) => Outcome::Value { text: value.shown(MAX_TEXT), answer: answer(&value) },
             Ended::Failed(error) => Outcome::Failed(error.to_string()),
             Ended::Asks(question) => Outcome::Asks(messages::asks(&question)),
         }
@@ -340,7 +338,7 @@ impl<'w> Walk<'w> {
         env: &Env,
         outer: &Activation<'a>,
     ) -> Node {
-        let named = variables.iter().map(|(name, value)| format!("{name} = {}", show::line(value, MAX_TEXT)));
+        let named = variables.iter().map(|(name, value)| format!("{name} = {}", value.shown(MAX_TEXT)));
         let text = named.collect::<Vec<_>>().join(", ");
         let activation = rebound(env, outer, variables.iter().cloned());
         let mut parts: Vec<Node> = Vec::new();

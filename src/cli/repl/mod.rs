@@ -23,7 +23,6 @@ mod input;
 mod messages;
 mod rounds;
 mod session;
-mod show;
 mod tree;
 
 use super::eval::scopes;

@@ -5,7 +5,7 @@
 
 use super::super::subject::{Subject, SubjectArguments, entry};
 use super::super::{Failure, Screen, clock};
-use super::{messages, show};
+use super::messages;
 use celador::cel::{
     Activation, Env, EvalError, Fault, HostFunctions, Interruption, Issue, Json, Program, RESERVED, Slot,
     Stop, Type, Value,
@@ -229,7 +229,7 @@ impl Held {
 
 impl HostFunctions for Questioned {
     fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
-        let args: Vec<String> = args.iter().map(|arg| show::line(arg, 60)).collect();
+        let args: Vec<String> = args.iter().map(|arg| arg.shown(60)).collect();
         self.0 = Some(format!("{function}({})", args.join(", ")));
         Err(Interruption::Asked)
     }

@@ -28,6 +28,7 @@
 //! | `scope` | which expression may name what |
 //! | `scope_env` | the types of what it may name, and the activation that carries the values |
 //! | `activations` | the values of one operation, shared by the expressions of its scopes |
+//! | `watch` | who is told what expressions come to |
 //! | `unanswered` | a host for expressions that are tried out where nobody can be asked |
 //! | `snapshot` | the context as JSON, and the stored state of a suspended task |
 //! | `full_time` | times as stored and shown records have them |
@@ -84,6 +85,7 @@ mod task_secrets;
 mod times;
 mod unanswered;
 mod values_on_path;
+mod watch;
 
 pub use activations::Activations;
 pub use brought_tool::tool_text;
@@ -115,3 +117,4 @@ pub use task_io::{TaskIo, TaskIoError};
 pub use task_secrets::{CallSecrets, TaskSecrets};
 pub use unanswered::Unanswered;
 pub use values_on_path::{CallValues, ValuesOnPath};
+pub use watch::{ExpressionWatch, WatchedExpression};

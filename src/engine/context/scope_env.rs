@@ -17,6 +17,7 @@ use super::schema::ContextSchema;
 use super::scope::{Root, Scope};
 use super::surroundings::{MountFacts, Runtime};
 use super::task_context::TaskContext;
+use super::watch::ExpressionWatch;
 use crate::cel::{Activation, Env, EnvBuilder, ErrorCode, Fault, Function, Slot, Type, Value};
 use crate::limits::EvalLimits;
 use std::sync::Arc;
@@ -178,6 +179,8 @@ pub struct Bound<'a> {
     pub counters: Option<&'a [CounterValue]>,
     /// `call`.
     pub call: Option<&'a CallAtHand>,
+    /// Who is told what expressions come to on these values; usually nobody.
+    pub watch: Option<&'a dyn ExpressionWatch>,
     /// `tool`.
     pub tool: Option<Value<'a>>,
 }

@@ -69,12 +69,17 @@ pub struct Agent {
 impl Agent {
     /// Tries each step out.
     pub(super) fn observe(&mut self) {
+        self.lists_mut().flatten().for_each(|step| step.mode = Mode::Observe);
+    }
+
+    /// All lists of steps.
+    pub(super) fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
         let of_calls = self.capabilities.iter_mut().flat_map(|capability| {
             let Capability { before_first, before, after, .. } = capability;
             [before_first, before, after]
         });
         let of_messages = [&mut self.guardrails.before, &mut self.guardrails.after];
-        of_calls.chain(of_messages).flatten().for_each(|step| step.mode = Mode::Observe);
+        of_calls.chain(of_messages)
     }
 }
 

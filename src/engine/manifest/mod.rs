@@ -19,6 +19,7 @@ mod comments;
 pub mod counter;
 mod descriptor;
 pub mod document;
+pub mod edit;
 pub mod event;
 pub(crate) mod fields;
 mod function_ref;

@@ -278,7 +278,7 @@ impl DeclaredPolicy {
     }
 
     /// All lists of steps.
-    fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
+    pub(super) fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
         let of_calls = self.capabilities.iter_mut().flat_map(|capability| {
             let PolicyCapability { before_first, before, after, .. } = capability;
             [before_first, before, after]

@@ -14,7 +14,7 @@ use super::shape::Shape;
 use super::template::Template;
 use super::webhook::{SignatureError, WebhookSecret, delivery_ids};
 use crate::cel::{Json, Part, STANDARD, Storage, Type};
-use crate::context::{Activations, Bound, Scope, ScopeDecl, ScopeEnv, event_type};
+use crate::context::{Activations, Bound, ExpressionWatch, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::Agent;
 use crate::manifest::binding::DeclaredBinding;
@@ -184,8 +184,13 @@ impl Event {
     ///
     /// # Errors
     /// Why it does not.
-    pub fn passes(&self, data: &Json, allowed: &AllowList) -> Result<(), FilterRefusal> {
-        self.filter.as_ref().map_or(Ok(()), |filter| filter.passes(data, allowed))
+    pub fn passes(
+        &self,
+        data: &Json,
+        allowed: &AllowList,
+        watch: Option<&dyn ExpressionWatch>,
+    ) -> Result<(), FilterRefusal> {
+        self.filter.as_ref().map_or(Ok(()), |filter| filter.passes(data, allowed, watch))
     }
 
     /// The filter, if it has one.

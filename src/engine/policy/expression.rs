@@ -10,10 +10,10 @@ use super::messages;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use crate::cel::{
-    Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
-    Stop, Value, check,
+    Activation, Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map,
+    Part, Program, Remembered, Stop, Value, check,
 };
-use crate::context::{Activations, Bound, CallAtHand, ScopeEnv};
+use crate::context::{Activations, Bound, CallAtHand, ExpressionWatch, ScopeEnv, WatchedExpression};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::policy_step::PolicyStep;
@@ -209,10 +209,28 @@ impl Expression {
         values: &mut Activations<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<Value<'a>, Stop>, u64) {
+        let watch = values.bound().watch;
         match values.of(&self.scope, &self.program) {
-            Ok((activation, remembered)) => self.program.run_remembering(activation, host, remembered),
+            Ok((activation, remembered)) => match watch {
+                None => self.program.run_remembering(activation, host, remembered),
+                Some(watch) => self.run_watched((activation, remembered), host, watch),
+            },
             Err(fault) => (Err(self.failure(fault)), 0),
         }
+    }
+
+    /// The same where somebody is told what each part came to.
+    #[cold]
+    fn run_watched<'a>(
+        &'a self,
+        (activation, remembered): (&Activation<'a>, &mut Remembered<'a>),
+        host: Option<&mut dyn HostFunctions>,
+        watch: &dyn ExpressionWatch,
+    ) -> (Result<Value<'a>, Stop>, u64) {
+        let (result, cost, recording) = self.program.run_recorded(activation, host, remembered);
+        let (text, path, program) = (&self.text, &*self.path, &*self.program);
+        watch.evaluated(&WatchedExpression { text, path, program }, &recording);
+        (result, cost)
     }
 
     /// A failure that no part of it alone is to blame for.
@@ -244,8 +262,15 @@ impl Expression {
         values: &mut Activations<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<bool, Stop>, u64) {
+        let watch = values.bound().watch;
         match values.of(&self.scope, &self.program) {
-            Ok((activation, remembered)) => self.program.holds_remembering(activation, host, remembered),
+            Ok((activation, remembered)) => match watch {
+                None => self.program.holds_remembering(activation, host, remembered),
+                Some(watch) => {
+                    let (result, cost) = self.run_watched((activation, remembered), host, watch);
+                    (result.map(|value| value.is_truthy()), cost)
+                }
+            },
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }
@@ -303,6 +328,19 @@ impl Expression {
         self.scope.env().limits()
     }
 
+    /// Whether its result is taken as a truth, and not as a value.
+    #[must_use]
+    pub fn is_judged(&self) -> bool {
+        is_judged(&self.path)
+    }
+
+    /// The places of its clauses ([`Program::clauses`]).
+    #[must_use]
+    pub fn clauses(&self) -> Vec<Place> {
+        let clauses = self.program.clauses(self.is_judged());
+        clauses.into_iter().map(|span| self.text.locate(span)).collect()
+    }
+
     /// Its truth, if it is decided before it runs and nobody meant it to be: a parameter of its policy may decide it.
     pub(super) fn decided(&self) -> Option<bool> {
         if self.is_given { None } else { self.program.constant_truth() }
@@ -346,6 +384,12 @@ impl Expression {
     pub fn origin_of(&self, part: Span) -> Origin {
         Origin::new(&self.path, &self.text.locate(part)).of(self.step.as_ref())
     }
+}
+
+/// Whether what stands at a path of a manifest is taken as a truth.
+pub(crate) fn is_judged(path: &str) -> bool {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    matches!(key, "assert" | "condition" | "filter")
 }
 
 /// Runs a program that is tried out on the values of its scope. The result is JSON, with its truth (`CEL-14`); beside it stands

@@ -22,8 +22,9 @@ impl Policy {
             .chain(self.exposes.iter().map(|expose| &expose.value))
     }
 
-    /// The steps of the policy: around calls and events, then those of guardrails, then those of policy documents.
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
+    /// The steps of the policy: around calls and events, then those of guardrails, then those of policy documents. A step that is for several functions
+    /// comes once for each. Linear in the policy.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
         let capabilities = self.capabilities.iter();
         let steps = capabilities.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
         let steps = steps.chain([&self.guardrails_before, &self.guardrails_after]).flatten();
@@ -33,7 +34,7 @@ impl Policy {
 
 impl Step {
     /// The condition, then what the action evaluates.
-    pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let (action, bindings, effect): (_, &[Binding], _) = match &self.action {
             StepAction::Assert(expression) | StepAction::Transform(expression) => {
                 (Some(expression), &[], None)

@@ -11,7 +11,7 @@ use crate::cel::{
     Entries, EvalError, Expr, ExprKind, Fault, Field, Json, JsonRef, Key, Literal, Name, RecordType, Stop,
     Storage, Text, Type, Value,
 };
-use crate::context::{Activations, Bound, ScopeEnv};
+use crate::context::{Activations, Bound, ExpressionWatch, ScopeEnv};
 use crate::source::Embedded;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -101,7 +101,12 @@ impl Filter {
     /// # Cost
     /// Linear in the values of the names that the filter uses, and one evaluation for each combination of those that it
     /// does not merely compare with; all of them together may take twice the scope's `max_cost`.
-    pub fn passes(&self, event: &Json, allowed: &AllowList) -> Result<(), FilterRefusal> {
+    pub fn passes(
+        &self,
+        event: &Json,
+        allowed: &AllowList,
+        watch: Option<&dyn ExpressionWatch>,
+    ) -> Result<(), FilterRefusal> {
         let mut parameters = Entries::new();
         let mut choices: Vec<(&str, Vec<Value<'_>>)> = Vec::new();
         for (name, used) in &self.uses {
@@ -126,7 +131,7 @@ impl Filter {
                 return Err(FilterRefusal::NoValues(PARAMETERS.into()));
             }
         }
-        self.try_each(event, parameters, &choices)
+        self.try_each(event, parameters, &choices, watch)
     }
 
     /// Evaluates the filter with each combination of values until one passes.
@@ -135,6 +140,7 @@ impl Filter {
         event: &'v Json,
         mut parameters: Entries<'v>,
         choices: &[(&'v str, Vec<Value<'v>>)],
+        watch: Option<&'v dyn ExpressionWatch>,
     ) -> Result<(), FilterRefusal> {
         let max_cost = self.expression.max_cost();
         let mut turns: Vec<usize> = vec![0; choices.len()];
@@ -148,6 +154,7 @@ impl Filter {
             let bound = Bound {
                 event: Some(event.value()),
                 parameters: Some(Value::map(parameters.clone())),
+                watch,
                 ..Bound::default()
             };
             let (result, cost) = self.expression.run_metered(&mut Activations::new(bound), None);

@@ -18,7 +18,7 @@ pub(super) const CONTEXT_ASKED: &str = "@context";
 const ASKS_CONTEXT: [&str; 2] = [LABELS, SOURCES];
 
 /// Hands over each path that an expression reads.
-pub(super) fn for_each_path<'e>(expression: &'e Expr, found: &mut dyn FnMut(&'e str, &[Selector])) {
+pub(crate) fn for_each_path<'e>(expression: &'e Expr, found: &mut dyn FnMut(&'e str, &[Selector])) {
     Walk { local: Vec::new(), found }.expression(expression);
 }
 

@@ -179,8 +179,15 @@ impl Step {
         self.message.iter().chain(&self.user_message).flat_map(StepText::shows)
     }
 
+    /// Whether it says something when it fails.
+    #[must_use]
+    pub fn has_message(&self) -> bool {
+        self.message.is_some()
+    }
+
     /// Where it is written.
-    pub(super) fn place(&self) -> &Place {
+    #[must_use]
+    pub fn place(&self) -> &Place {
         &self.place
     }
 
@@ -250,23 +257,34 @@ impl Step {
         self.sets().into_iter().flatten().map(|computed| computed.name.clone()).collect()
     }
 
-    /// What it says when it fails, rendered in its scope; nothing if its manifest says nothing. Rendering never fails: what
+    /// Whether what it says when it fails has a place for what would have let the call pass: `{suggestion}`.
+    #[must_use]
+    pub fn suggests(&self) -> bool {
+        self.message.as_ref().is_some_and(StepText::suggests)
+    }
+
+    /// What it says when it fails, rendered in its scope; nothing if its manifest says nothing. `suggestion` is what would have let the call pass. Rendering never fails: what
     /// is absent renders as the empty text (MW-53).
     #[must_use]
-    pub fn message(&self, bound: &Bound<'_>) -> Option<String> {
-        Some(self.message.as_ref()?.render(bound, |_| false))
+    pub fn message(&self, bound: &Bound<'_>, suggestion: &str) -> Option<String> {
+        Some(self.message.as_ref()?.render(bound, suggestion, |_| false))
     }
 
     /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
     #[must_use]
-    pub fn masked_message(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> Option<String> {
-        self.message.as_ref()?.masked(bound, is_secret)
+    pub fn masked_message(
+        &self,
+        bound: &Bound<'_>,
+        suggestion: &str,
+        is_secret: impl Fn(Shown<'_>) -> bool,
+    ) -> Option<String> {
+        self.message.as_ref()?.masked(bound, suggestion, is_secret)
     }
 
     /// What the user is told when it stops something, beside what the model is told; nothing if it says nothing to the user.
     #[must_use]
     pub fn user_message(&self, bound: &Bound<'_>) -> Option<String> {
-        Some(self.user_message.as_ref()?.render(bound, |_| false))
+        Some(self.user_message.as_ref()?.render(bound, "", |_| false))
     }
 
     /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
@@ -276,7 +294,7 @@ impl Step {
         bound: &Bound<'_>,
         is_secret: impl Fn(Shown<'_>) -> bool,
     ) -> Option<String> {
-        self.user_message.as_ref()?.masked(bound, is_secret)
+        self.user_message.as_ref()?.masked(bound, "", is_secret)
     }
 
     /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.

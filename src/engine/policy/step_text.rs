@@ -28,7 +28,12 @@ pub(super) struct StepText {
 enum TextPart {
     Template(Template),
     Computed(Box<Expression>),
+    /// `{suggestion}`: what would have let the call pass.
+    Suggestion,
 }
+
+/// The group in the place of which stands what would have let the call pass.
+const SUGGESTION: &str = "{suggestion}";
 
 /// What a text shows in one place.
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +73,11 @@ impl StepText {
             push_text(&mut parts, text, at, open);
             let (group, end) = group(&text.text, open);
             let span = Span::new(open, end);
+            if group == SUGGESTION {
+                parts.push(TextPart::Suggestion);
+                at = end;
+                continue;
+            }
             let known = |placeholder: &Placeholder| scope.env().variable(&placeholder.root).is_some();
             if let Some(placeholder) = Placeholder::read(group, span).filter(known) {
                 let template = Template::of_placeholder(placeholder);
@@ -98,19 +108,35 @@ impl StepText {
             let (paths, computed) = match part {
                 TextPart::Template(template) => (Some(template.placeholders().map(Shown::Path)), None),
                 TextPart::Computed(computed) => (None, Some(Shown::Computed(computed))),
+                TextPart::Suggestion => (None, None),
             };
             paths.into_iter().flatten().chain(computed)
         })
     }
 
+    /// Whether it has a place for what would have let the call pass.
+    pub(super) fn suggests(&self) -> bool {
+        self.parts.iter().any(|part| matches!(part, TextPart::Suggestion))
+    }
+
     /// The text as views show it; nothing if no place of it is secret.
-    pub(super) fn masked(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> Option<String> {
+    pub(super) fn masked(
+        &self,
+        bound: &Bound<'_>,
+        suggestion: &str,
+        is_secret: impl Fn(Shown<'_>) -> bool,
+    ) -> Option<String> {
         let any = self.shows().any(&is_secret);
-        any.then(|| self.render(bound, is_secret))
+        any.then(|| self.render(bound, suggestion, is_secret))
     }
 
     /// The text with the values of a step, and [`MASK`] in the place of what is secret.
-    pub(super) fn render(&self, bound: &Bound<'_>, is_secret: impl Fn(Shown<'_>) -> bool) -> String {
+    pub(super) fn render(
+        &self,
+        bound: &Bound<'_>,
+        suggestion: &str,
+        is_secret: impl Fn(Shown<'_>) -> bool,
+    ) -> String {
         let limits = self.scope.env().limits();
         let activation = self.scope.activation(bound).ok();
         let value = |placeholder: &Placeholder| {
@@ -124,6 +150,7 @@ impl StepText {
         for part in &self.parts {
             match part {
                 TextPart::Template(template) => text.push_str(&template.render(limits, value)),
+                TextPart::Suggestion => text.push_str(suggestion),
                 TextPart::Computed(computed) if is_secret(Shown::Computed(computed)) => text.push_str(MASK),
                 TextPart::Computed(_) if spent > limits.max_cost => {
                     text.push_str(&instead(ErrorCode::BudgetExceeded));

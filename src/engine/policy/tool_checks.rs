@@ -43,7 +43,7 @@ impl Policy {
         let failed = checks.iter().filter(|step| step.mode == Mode::Enforce);
         let failed = failed.into_iter().find(|step| !passes(step, &mut values))?;
         let name = failed.name.as_ref().map(ToString::to_string).unwrap_or_default();
-        Some(messages::tool_refused(&name, failed.message(values.bound()).as_deref()))
+        Some(messages::tool_refused(&name, failed.message(values.bound(), "").as_deref()))
     }
 }
 

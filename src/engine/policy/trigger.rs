@@ -133,7 +133,10 @@ impl Trigger {
             let Some(passed) = passes(step, &mut values) else { continue };
             trace.push((position, passed));
             if !passed {
-                return FiringOutcome::Refused { message: step.message(values.bound()), by: step.origin() };
+                return FiringOutcome::Refused {
+                    message: step.message(values.bound(), ""),
+                    by: step.origin(),
+                };
             }
         }
         if !self.launch().has_input() {

@@ -22,6 +22,9 @@
 //! | `loading` | the operations that need no task |
 //! | `expect` | what was expected against what was found |
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
+//! | `coverage` | what cases have tried of their policies |
+//! | `mutants`, `mutate`, `killers` | small changes of policies, which of them cases notice, and cases that would |
+//! | `explain`, `explain_text` | why an operation was decided as it was, as data and as text |
 //! | `script` | a recorded task |
 //! | `replay`, `replay_reviews` | steps through the engine, and the answers to their reviews |
 //! | `replayed`, `known_call` | what came of a step, and how far each call came |
@@ -35,17 +38,23 @@ mod background;
 mod case;
 mod case_step;
 mod counted;
+mod coverage;
 mod environment;
 mod expect;
 mod expect_labels;
 mod expect_observed;
 mod expect_terms;
+mod explain;
+mod explain_text;
+mod killers;
 mod known_call;
 mod load;
 mod loading;
 mod made_up;
 mod messages;
 mod model_step;
+mod mutants;
+mod mutate;
 mod observed;
 mod one_document;
 mod past;
@@ -69,10 +78,16 @@ pub use arrival::{Arrival, ArrivalBody};
 pub use background::Background;
 pub use case::{Aspect, Case, TestedStep};
 pub use counted::CountedAmount;
+pub use coverage::{ClauseCoverage, Coverage, FileCoverage, SeenPart, Share, Shares, StepCoverage};
 pub use environment::Environment;
 pub use expect::{Found, Mismatch};
+pub use explain::{ExplainedOperation, explain_script};
+pub use explain_text::{Detail, render_step, render_tree};
+pub use killers::KillingCase;
 pub use load::{Loaded, cases_among, load_cases};
 pub use messages::NO_ANSWER;
+pub use mutants::Mutant;
+pub use mutate::{Fate, KnowsEquivalents, Mutation, NoneKnown, Search, TriedMutant};
 pub use past::StateEntry;
 pub use read::{SCOPES, read};
 pub use replay::{Replay, Unanswered};

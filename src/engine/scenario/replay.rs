@@ -21,8 +21,8 @@ use crate::manifest::Catalog;
 use crate::policy::Execute;
 use crate::source::{Embedded, Place};
 use crate::task::{
-    Call, CallId, Decision, ModelCall, Next, Progress, Ran, Reported, Task, TaskError, Turn, Turned, Usage,
-    Verdict,
+    Call, CallId, Decision, Explanation, ModelCall, Next, Progress, Ran, Reported, Task, TaskError, Turn,
+    Turned, Usage, Verdict,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -91,6 +91,19 @@ impl Replay {
     #[must_use]
     pub fn with_unanswered(self, unanswered: Unanswered) -> Self {
         Self { unanswered, ..self }
+    }
+
+    /// The same, keeping what each step goes through for [`Replay::explanation`].
+    #[must_use]
+    pub fn explaining(mut self) -> Self {
+        self.task.explain();
+        self
+    }
+
+    /// What was gone through since it was asked for last; nothing unless that is kept.
+    #[must_use]
+    pub fn explanation(&self) -> Explanation {
+        self.task.explanation().unwrap_or_default()
     }
 
     /// The task as it is now.

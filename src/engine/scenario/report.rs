@@ -4,6 +4,8 @@
 //! broken (it cannot be read or run, which counts as failed), or needs what the engine does not have yet.
 
 use super::expect::{Found, Mismatch};
+use super::explain::ExplainedOperation;
+use super::explain_text::Detail;
 use super::table;
 use super::terminal::Palette;
 use crate::diagnostic::Diagnostic;
@@ -22,6 +24,8 @@ pub struct Report {
     pub file: String,
     /// Its outcome.
     pub outcome: CaseOutcome,
+    /// What its operations went through, if it failed or somebody has asked.
+    pub explained: Vec<ExplainedOperation>,
 }
 
 /// What came of one case.
@@ -73,6 +77,12 @@ impl Report {
                 let _ = writeln!(text, "  {}at{} {place}", palette.dim, palette.reset);
                 table::side_by_side(&mut text, mismatches, palette);
                 explain(&mut text, found, palette);
+                for operation in
+                    self.explained.iter().filter(|operation| self.is_blamed(operation, mismatches))
+                {
+                    let told = operation.render(Detail::OfOthers, palette);
+                    text.extend(told.lines().map(|line| format!("  {line}\n")));
+                }
                 text.push('\n');
             }
             CaseOutcome::Broken(diagnostics) => {
@@ -83,6 +93,16 @@ impl Report {
             }
         }
         text
+    }
+
+    /// Whether an operation is where to look: of several steps those whose expectations do not hold, or the last.
+    fn is_blamed(&self, operation: &ExplainedOperation, mismatches: &[Mismatch]) -> bool {
+        let of_step = |mismatch: &Mismatch| {
+            let rest = mismatch.key.strip_prefix("steps[")?;
+            rest.split(']').next()?.parse::<usize>().ok()?.checked_add(1)
+        };
+        let first = mismatches.iter().find_map(of_step);
+        operation.number == first.unwrap_or(self.explained.len())
     }
 
     fn head(&self, text: &mut String, palette: &Palette) {
@@ -104,6 +124,9 @@ impl Report {
         };
         if let Some(object) = object.as_object_mut() {
             object.insert(key.to_owned(), value);
+            if !self.explained.is_empty() {
+                object.insert("explained".to_owned(), json!(self.explained));
+            }
         }
         object
     }

@@ -5,10 +5,12 @@
 //! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
 //! valid, its past is impossible) is broken, never passed.
 
-use super::agent::agent_named;
+use super::agent::{agent_named, full_name};
 use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation};
 use super::counted::book_of;
+use super::coverage::Coverage;
 use super::expect::{Found, Mismatch, compare};
+use super::explain::ExplainedOperation;
 use super::made_up::by_somebody;
 use super::observed::{counted, decided, decided_message, failed, of_context, rejected, value};
 use super::replay::Replay;
@@ -30,8 +32,8 @@ use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Answer, Call, CallResult, Decision, Exchange, Given, ModelCall, Next, Progress, Request, StepName,
-    StepOutcome, Task, TemplateKind, Trial, Tried, User, Verdict,
+    Answer, Call, CallResult, Decision, Exchange, Explanation, Given, ModelCall, Next, Progress, Request,
+    StepName, StepOutcome, Task, TemplateKind, Trial, Tried, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -42,17 +44,26 @@ use std::sync::Arc;
 /// Runs cases, and keeps the manifests that it has compiled.
 #[derive(Debug, Default)]
 pub struct Runner {
-    limits: EngineLimits,
-    files: Files,
+    pub(super) limits: EngineLimits,
+    pub(super) files: Files,
     compiled: HashMap<(Vec<PathBuf>, Mode), Rc<Compiled>>,
+    /// What its cases have tried, if that is asked for.
+    pub(super) coverage: Option<Coverage>,
+}
+
+/// Whether what operations go through is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Telling {
+    Off,
+    On,
 }
 
 /// Manifests, compiled.
 #[derive(Debug)]
-struct Compiled {
-    catalog: Catalog,
-    engine: Engine,
-    findings: Vec<Diagnostic>,
+pub(super) struct Compiled {
+    pub(super) catalog: Catalog,
+    pub(super) engine: Engine,
+    pub(super) findings: Vec<Diagnostic>,
 }
 
 impl Compiled {
@@ -64,7 +75,7 @@ impl Compiled {
 }
 
 /// Why a case has no result.
-struct Broken(Vec<Diagnostic>);
+pub(super) struct Broken(pub(super) Vec<Diagnostic>);
 
 impl From<Diagnostic> for Broken {
     fn from(finding: Diagnostic) -> Self {
@@ -82,16 +93,53 @@ impl Runner {
     /// The same for cases whose manifests are among these files.
     #[must_use]
     pub fn among(files: Files, limits: EngineLimits) -> Self {
-        Self { limits, files, compiled: HashMap::new() }
+        Self { limits, files, compiled: HashMap::new(), coverage: None }
+    }
+
+    /// The same, which keeps what its cases try ([`Runner::coverage`]). Cases take several times as long.
+    #[must_use]
+    pub fn covering(self) -> Self {
+        Self { coverage: Some(Coverage::default()), ..self }
+    }
+
+    /// What its cases have tried so far of the manifests that they name; nothing unless that is kept.
+    #[must_use]
+    pub fn coverage(&self) -> Option<&Coverage> {
+        self.coverage.as_ref()
     }
 
     /// Runs a case.
     pub fn run(&mut self, case: &Case) -> Report {
-        let outcome = match self.outcome(case) {
+        if self.coverage.is_some() {
+            return self.explain(case);
+        }
+        let report = self.run_as(case, Telling::Off);
+        match report.outcome {
+            // what it says is for people and worth a second run, which comes to the same
+            CaseOutcome::Failed { .. } => self.explain(case),
+            CaseOutcome::Passed | CaseOutcome::Broken(_) => report,
+        }
+    }
+
+    /// Runs a case and explains what its operations went through.
+    pub fn explain(&mut self, case: &Case) -> Report {
+        self.run_as(case, Telling::On)
+    }
+
+    fn run_as(&mut self, case: &Case, telling: Telling) -> Report {
+        let mut explained = Vec::new();
+        let outcome = match self.outcome(case, telling, &mut explained) {
             Ok(outcome) => outcome,
             Err(Broken(findings)) => CaseOutcome::Broken(findings),
         };
+        if telling == Telling::Off {
+            explained.clear();
+        }
+        if let Some(coverage) = &mut self.coverage {
+            coverage.add_case(&case.name.place.source.name().into(), &explained);
+        }
         Report {
+            explained,
             name: case.name.text.to_string(),
             about: case.about.clone(),
             file: case.name.place.source.name().to_owned(),
@@ -99,9 +147,59 @@ impl Runner {
         }
     }
 
-    fn outcome(&mut self, case: &Case) -> Result<CaseOutcome, Broken> {
+    fn outcome(
+        &mut self,
+        case: &Case,
+        telling: Telling,
+        explained: &mut Vec<ExplainedOperation>,
+    ) -> Result<CaseOutcome, Broken> {
         let compiled =
             self.compile(case).map_err(|error| messages::unreadable_manifests(&case.name.place, &error))?;
+        compiled.outcome(case, telling, &self.limits, explained)
+    }
+
+    pub(super) fn compile(&mut self, case: &Case) -> Result<Rc<Compiled>, LoadError> {
+        let paths = case.manifest_paths();
+        let key = (paths, case.mode);
+        if let Some(known) = self.compiled.get(&key).filter(|_| !key.0.is_empty()) {
+            return Ok(known.clone());
+        }
+        let (catalog, mut findings) = case.catalog(&self.files, &self.limits)?;
+        // manifests in files are those that are served, and are judged as there; a case that brings its own along is about
+        // what the specification says of them, which calls valid what no server takes
+        let door = if key.0.is_empty() { Door::Lenient } else { Door::Strict };
+        let (engine, more) = Engine::through((door, case.mode), &catalog, self.limits);
+        findings.extend(more);
+        let compiled = Rc::new(Compiled { catalog, engine, findings });
+        if let Some(coverage) = &mut self.coverage {
+            for resolved in compiled.catalog.agents() {
+                let agent = &resolved.agent;
+                let policy = compiled.engine.policy(&agent.namespace.text, &agent.name.text);
+                policy.iter().for_each(|policy| coverage.add_policy(policy));
+            }
+        }
+        if !key.0.is_empty() {
+            self.compiled.insert(key, compiled.clone());
+        }
+        Ok(compiled)
+    }
+}
+
+impl Compiled {
+    /// What the operation of a case comes to, whatever it expects; nothing if it cannot be carried out.
+    pub(super) fn found(&self, case: &Case) -> Option<Found> {
+        Running::start(case, self).ok()?.carry_out().ok()
+    }
+
+    /// What comes of a case under these manifests.
+    pub(super) fn outcome(
+        &self,
+        case: &Case,
+        telling: Telling,
+        limits: &EngineLimits,
+        explained: &mut Vec<ExplainedOperation>,
+    ) -> Result<CaseOutcome, Broken> {
+        let compiled = self;
         let without_task = match &case.operation {
             TestedOperation::Validate => {
                 Some(loading::validate(&compiled.findings, |finding| match case.manifests {
@@ -109,7 +207,7 @@ impl Runner {
                     Manifests::Inline(_) | Manifests::None => finding.is_error(),
                 }))
             }
-            TestedOperation::Bundle(text) => Some(loading::bundle(text, &self.limits)),
+            TestedOperation::Bundle(text) => Some(loading::bundle(text, limits)),
             TestedOperation::Subscription { capability, event } => {
                 let agent = agent_under_test(case, &compiled.catalog)?;
                 let (namespace, name) = (&agent.namespace.text, &agent.name.text);
@@ -127,34 +225,56 @@ impl Runner {
             return Ok(outcome(mismatches, found));
         }
         if let TestedOperation::Steps(steps) = &case.operation {
-            let Running { task, world, .. } = Running::start(case, &compiled)?;
-            let told = story::tell(case, steps, Replay::of(task, world, case.settings.clone()));
+            let Running { task, world, .. } = Running::start(case, compiled)?;
+            let replay = Replay::of(task, world, case.settings.clone());
+            let replay = if telling == Telling::On { replay.explaining() } else { replay };
+            let told = story::tell(case, steps, replay, explained);
             let (mismatches, found) = told.map_err(|finding| *finding)?;
             return Ok(outcome(mismatches, found));
         }
-        let mut trial = Running::start(case, &compiled)?;
-        let mut found = trial.carry_out()?;
+        let mut trial = Running::start(case, compiled)?;
+        if telling == Telling::On {
+            trial.task.explain();
+        }
+        let carried_out = trial.carry_out();
+        let explanation = trial.task.explanation().unwrap_or_default();
+        let mut found = carried_out?;
+        let agent = full_name(trial.task.policy().agent());
+        explained.push(explained_operation(case, agent, &found, explanation));
         let mismatches = trial.compare(&mut found);
         Ok(outcome(mismatches, found))
     }
+}
 
-    fn compile(&mut self, case: &Case) -> Result<Rc<Compiled>, LoadError> {
-        let paths = case.manifest_paths();
-        let key = (paths, case.mode);
-        if let Some(known) = self.compiled.get(&key).filter(|_| !key.0.is_empty()) {
-            return Ok(known.clone());
-        }
-        let (catalog, mut findings) = case.catalog(&self.files, &self.limits)?;
-        // manifests in files are those that are served, and are judged as there; a case that brings its own along is about
-        // what the specification says of them, which calls valid what no server takes
-        let door = if key.0.is_empty() { Door::Lenient } else { Door::Strict };
-        let (engine, more) = Engine::through((door, case.mode), &catalog, self.limits);
-        findings.extend(more);
-        let compiled = Rc::new(Compiled { catalog, engine, findings });
-        if !key.0.is_empty() {
-            self.compiled.insert(key, compiled.clone());
-        }
-        Ok(compiled)
+/// What a case of one operation has carried out.
+fn explained_operation(
+    case: &Case,
+    agent: String,
+    found: &Found,
+    explanation: Explanation,
+) -> ExplainedOperation {
+    let about = match &case.operation {
+        TestedOperation::Binding(call)
+        | TestedOperation::Before(call)
+        | TestedOperation::After(call, _)
+        | TestedOperation::Invoke(call) => format!(" {}", call.function),
+        _ => String::new(),
+    };
+    ExplainedOperation {
+        number: 1,
+        called: format!("{}{about}", case.operation.name()),
+        decision: found.text(Aspect::Decision).map(str::to_owned),
+        message: found.text(Aspect::Message).map(str::to_owned),
+        decided_by: found.decided_by.clone(),
+        explanation,
+        agent,
+        limits: found.text(Aspect::Limit).map(str::to_owned).into_iter().collect(),
+        events: match &case.operation {
+            TestedOperation::Event(arrival) => {
+                vec![format!("{}/{}", arrival.capability.text, arrival.event.text)]
+            }
+            _ => Vec::new(),
+        },
     }
 }
 

@@ -3,8 +3,10 @@
 //! In: a case with steps, and its task. Out: the mismatches of all steps and of the end, and what was found where the first one is. A
 //! step that cannot have happened breaks the case.
 
+use super::agent::full_name;
 use super::case::{Aspect, Case, Check, TestedStep};
 use super::expect::{Found, Mismatch, compare};
+use super::explain::ExplainedOperation;
 use super::observed::{counted, decided, decided_message, of_context};
 use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
@@ -17,6 +19,7 @@ pub(super) fn tell(
     case: &Case,
     steps: &[TestedStep],
     replay: Replay,
+    explained: &mut Vec<ExplainedOperation>,
 ) -> Result<(Vec<Mismatch>, Found), Box<Diagnostic>> {
     let all: Vec<ScriptStep> = steps.iter().map(|tested| tested.step.clone()).collect();
     let mut story = Story { replay, mismatches: Vec::new(), blamed: None };
@@ -25,7 +28,11 @@ pub(super) fn tell(
     for (at, tested) in steps.iter().enumerate() {
         ahead = ahead.get(1..).unwrap_or_default();
         let mut events = Vec::new();
-        if let Err(impossible) = story.replay.step(&tested.step, ahead, &mut events) {
+        let taken = story.replay.step(&tested.step, ahead, &mut events);
+        let told = story.replay.explanation();
+        let (number, agent) = (at.saturating_add(1), full_name(story.replay.task().policy().agent()));
+        explained.extend(ExplainedOperation::of_events(number, agent, &events, told));
+        if let Err(impossible) = taken {
             return story.broken_off(impossible);
         }
         let mut found = events.first().map(of_event).unwrap_or_default();

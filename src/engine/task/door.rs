@@ -68,6 +68,7 @@ impl Task {
             tools: start.tools.into(),
             left_out: Arc::default(),
             tool_findings: Arc::default(),
+            journal: None,
         };
         task.seal(start.started_at);
         task

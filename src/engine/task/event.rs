@@ -229,7 +229,8 @@ impl Task {
         takes.map_err(|why| Dismissal::new(EventStage::Payload, messages::unfit_payload(&why)))?;
         let data = event.data(payload);
         let allowed = self.allowed.get(event.capability);
-        let passes = allowed.map_or(Err(FilterRefusal::False), |allowed| event.passes(&data, allowed));
+        let passes =
+            allowed.map_or(Err(FilterRefusal::False), |allowed| event.passes(&data, allowed, self.watch()));
         passes.map(|()| data).map_err(|refusal| refused(event, refusal))
     }
 

@@ -5,7 +5,7 @@
 //! values of all of them are found once, those of variables of policies among them.
 
 use super::flow::{StepEnd, function_id, halted};
-use super::state::{Course, Rewriting, Stage, StepOutcome, Subject, Task, UnderWay};
+use super::state::{Course, Rewriting, Stage, StepEnding, StepOutcome, Subject, Task, UnderWay};
 use crate::context::{Activations, Labelling, Moment};
 use crate::manifest::mode::Mode;
 use crate::policy::{Expression, Policy, Step, StepAction, StepList};
@@ -61,14 +61,19 @@ impl Task {
             if course.rewriting == Rewriting::Lapsed && step.sets().is_none() {
                 return None;
             }
-            let judged = match selected.is_none_or(|name| step.is_for(name)) {
+            let is_selected = selected.is_none_or(|name| step.is_for(name));
+            self.note_begin(policy, step, subject, course.stage);
+            let judged = match is_selected {
                 true if step.reads_counters && subject.has_unread_counters() => Judged::Due(Due::Counters),
                 true => self.judge_step(policy, step, subject, course, values, now),
                 false => Judged::Skipped,
             };
             match judged {
-                Judged::Skipped => {}
-                Judged::Passed => course.leave_trace(step, StepOutcome::Pass, None),
+                Judged::Skipped => self.note_skip(step, is_selected, course, subject),
+                Judged::Passed => {
+                    self.note_end(StepEnding::Pass);
+                    course.leave_trace(step, StepOutcome::Pass, None);
+                }
                 Judged::Due(due) => return Some((step, due)),
             }
             course.next_step();

@@ -41,6 +41,7 @@ mod ending;
 mod evaluation;
 mod event;
 mod execution;
+mod explain;
 mod flow;
 mod invoke_step;
 mod judge;
@@ -63,6 +64,7 @@ mod steps;
 mod switches;
 mod terms;
 mod waiting;
+mod why_not;
 
 pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
@@ -83,9 +85,10 @@ pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
     Answer, Call, CallId, CallResult, CallStatus, CounterUse, Credential, DecidedCall, DecidedKind, Decision,
-    Enforced, EventStage, Exchange, Finding, Hidden, Identity, Invocation, LackingValues, LimitReached,
-    ModelCall, Next, Obligation, ObservedStep, Offer, Parent, Progress, Question, QuestionId, Ran, Request,
-    Retain, Review, ReviewAnswer, ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, StartTask, StepKind,
-    StepName, StepOutcome, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
+    Enforced, EventStage, Exchange, ExplainedExpression, ExplainedStep, Explanation, Finding, Hidden,
+    Identity, Invocation, LackingValues, LimitReached, ModelCall, Next, Obligation, ObservedStep, Offer,
+    Parent, Progress, Question, QuestionId, Ran, Request, Retain, Review, ReviewAnswer, ReviewChoice,
+    ReviewState, ReviewWord, Reviewed, Rule, SkipReason, StartTask, StepEnding, StepKind, StepName,
+    StepOutcome, Suggestion, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
     Terms, TraceEntry, Turn, Usage, User, Verdict,
 };

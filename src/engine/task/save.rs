@@ -357,6 +357,7 @@ impl Task {
             tools: saved.tools,
             left_out: Arc::default(),
             tool_findings: Arc::default(),
+            journal: None,
         })
     }
 }

@@ -9,7 +9,7 @@ use super::judge::Due;
 use super::messages;
 use super::state::{
     Course, Enforced, Exchange, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage,
-    StepOutcome, Subject, Task, UnderWay, Verdict,
+    StepEnding, StepOutcome, Subject, Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment, TaskIo};
@@ -113,6 +113,7 @@ impl Task {
             let end = match due {
                 Due::End(end) => end,
                 Due::Observed(labelling) => {
+                    self.note_end(StepEnding::Observed);
                     self.context.label(*labelling);
                     operation.course.next_step();
                     continue;
@@ -123,6 +124,7 @@ impl Task {
                     flow => return flow,
                 },
                 Due::Action if operation.course.has_invoked() => {
+                    self.note_end(StepEnding::Pass);
                     operation.course.next_step();
                     continue;
                 }
@@ -145,23 +147,39 @@ impl Task {
             };
             match end {
                 StepEnd::Passed => {
+                    self.note_end(StepEnding::Pass);
                     operation.course.leave_trace(step, StepOutcome::Pass, None);
                     let has_answered = operation.subject.call().is_some_and(|call| call.record.is_some());
                     if operation.course.stage.is_ahead_of_call() && has_answered {
                         return Flow::Answered;
                     }
                 }
-                StepEnd::Labelled(labels) => operation.course.leave_labels(step, labels),
+                StepEnd::Labelled(labels) => {
+                    self.note_end(StepEnding::Pass);
+                    operation.course.leave_labels(step, labels);
+                }
                 StepEnd::Failed(finding) => {
                     operation.course.findings.extend(finding);
-                    let message = self.message_of(step, &operation.subject, now);
+                    let is_asked = self.journal.is_some() || step.suggests();
+                    let suggestions =
+                        if is_asked { self.suggestions(policy, step, operation, now) } else { Vec::new() };
+                    let suggestion = suggestions.first().map_or("", |first| first.text.as_str());
+                    let message = self.message_with(step, &operation.subject, suggestion, now);
+                    self.note_suggestions(suggestions);
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(mut stopped) = stopped(step, &operation.subject, message) {
                         stopped.user_message = self.user_message_of(step, &operation.subject, now);
+                        self.note_end(StepEnding::Fail);
+                        self.note_rest(policy, operation);
                         return Flow::Stopped(stopped);
                     }
+                    self.note_end(StepEnding::Fail);
                 }
-                StepEnd::Asks(request) => return Flow::Asks(request),
+                StepEnd::Asks(request) => {
+                    self.note_end(StepEnding::Suspend);
+                    self.note_rest(policy, operation);
+                    return Flow::Asks(request);
+                }
             }
             operation.course.next_step();
         }
@@ -209,9 +227,14 @@ impl Task {
 
     /// What a step says that failed, and what views show of it.
     pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
+        self.message_with(step, subject, "", now)
+    }
+
+    /// The same with what would have let the call pass.
+    fn message_with(&self, step: &Step, subject: &Subject, suggestion: &str, now: &Moment) -> Option<Said> {
         let bound = self.bound_of(step, subject, now);
-        let text = step.message(&bound)?;
-        let shown = step.masked_message(&bound, |shown| self.shows_secret(step, subject, shown));
+        let text = step.message(&bound, suggestion)?;
+        let shown = step.masked_message(&bound, suggestion, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
     }
 

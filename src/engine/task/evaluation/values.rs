@@ -4,7 +4,7 @@
 
 use super::replay::Replay;
 use crate::cel::Json;
-use crate::context::{Bound, Moment};
+use crate::context::{Bound, ExpressionWatch, Moment};
 use crate::manifest::mode::Mode;
 use crate::policy::Step;
 use crate::task::state::{Exchange, Subject, Task};
@@ -49,6 +49,12 @@ impl Task {
         Bound { is_observed: step.mode == Mode::Observe, ..self.bound(subject, now) }
     }
 
+    /// Who is told what expressions come to, if somebody has asked.
+    #[inline]
+    pub(in crate::task) fn watch(&self) -> Option<&dyn ExpressionWatch> {
+        self.journal.as_deref().map(|journal| journal as &dyn ExpressionWatch)
+    }
+
     /// The values that any expression of the task sees.
     #[inline]
     pub(in crate::task) fn surroundings<'a>(&'a self, now: &'a Moment) -> Bound<'a> {
@@ -57,6 +63,7 @@ impl Task {
             now: Some(now),
             runtime: Some(&self.runtime),
             mount: self.mount.as_ref(),
+            watch: self.watch(),
             ..Bound::default()
         }
     }

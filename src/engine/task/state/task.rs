@@ -5,6 +5,7 @@ use super::counting::Holdings;
 use super::delivered::Deliveries;
 use super::effect::{Question, Request};
 use super::error::TaskError;
+use super::journal::Journal;
 use super::known_calls::KnownCalls;
 use super::lifecycle::End;
 use super::model::ModelCalls;
@@ -97,6 +98,8 @@ pub struct Task {
     /// Those of them that nobody can call, and what is worth a look in the rules about them.
     pub(in crate::task) left_out: Arc<[LeftOut]>,
     pub(in crate::task) tool_findings: Arc<[Diagnostic]>,
+    /// What its operations go through, if somebody has asked for that. It is not stored.
+    pub(in crate::task) journal: Option<Arc<Journal>>,
 }
 
 impl Task {

@@ -558,6 +558,11 @@ impl Course {
         self.terms = Terms::default();
     }
 
+    /// Whether steps that set arguments have done so, and are left out.
+    pub(in crate::task) fn has_set(&self) -> bool {
+        self.rewriting == Rewriting::Done
+    }
+
     /// Whether the step under way has run already, before the arguments were changed.
     pub(in crate::task) fn has_invoked(&self) -> bool {
         self.invoked.contains(&(self.stage, self.step))
@@ -613,7 +618,8 @@ impl Course {
 
 impl StepKind {
     /// The kind of a step.
-    pub(in crate::task) fn of(step: &Step) -> Self {
+    #[must_use]
+    pub fn of(step: &Step) -> Self {
         match &step.action {
             StepAction::Assert(_) => Self::Assert,
             StepAction::Invoke(_) => Self::Invoke,

@@ -4,32 +4,36 @@
 //! characters are escaped, so that no value steers the terminal. A line is cut where it is too long, and costs no more
 //! than what is shown of it.
 
-use celador::cel::{Expr, ExprId, ExprKind, Literal, Opaque, Type, Value};
-use celador::source::Span;
+use crate::source::Span;
+use crate::syntax::{Expr, ExprId, ExprKind, Literal};
+use crate::value::{Opaque, Value};
 use std::fmt::{self, Write};
 
-/// The value on one line, cut after `width` characters.
-pub(super) fn line(value: &Value<'_>, width: usize) -> String {
-    let mut room = Room { text: String::new(), left: width };
-    match write(&mut room, value) {
-        Ok(()) => room.text,
-        Err(fmt::Error) => room.text + "…",
+impl Value<'_> {
+    /// The value as CEL text on one line, cut after `width` characters.
+    ///
+    /// ```
+    /// use celador_cel::Value;
+    ///
+    /// let list = Value::list(vec![Value::Int(1), Value::from("x\n"), Value::UInt(3)]);
+    /// assert_eq!(list.shown(100), r"[1, 'x\n', 3u]");
+    /// assert_eq!(list.shown(7), "[1, 'x\\…");
+    /// ```
+    #[must_use]
+    pub fn shown(&self, width: usize) -> String {
+        let mut room = Room { text: String::new(), left: width };
+        match write(&mut room, self) {
+            Ok(()) => room.text,
+            Err(fmt::Error) => room.text + "…",
+        }
     }
-}
 
-/// The whole value, on as many lines as it needs for `width` characters each.
-pub(super) fn block(value: &Value<'_>, width: usize) -> String {
-    let mut text = String::new();
-    lay_out(&mut text, value, 0, width);
-    text
-}
-
-/// The type of a value: what is known of the expression, and if that is nothing, what the value turned out to be.
-pub(super) fn type_of(known: &Type, value: &Value<'_>) -> String {
-    match (known, value) {
-        (Type::Dyn | Type::Param(_), Value::Opaque(opaque)) => opaque.type_name().to_owned(),
-        (Type::Dyn | Type::Param(_), value) => value.kind().to_string(),
-        (known, _) => known.to_string(),
+    /// The whole value as CEL text, on as many lines as it needs for `width` characters each.
+    #[must_use]
+    pub fn laid_out(&self, width: usize) -> String {
+        let mut text = String::new();
+        lay_out(&mut text, self, 0, width);
+        text
     }
 }
 
@@ -121,11 +125,11 @@ fn lay_out(out: &mut String, value: &Value<'_>, indent: usize, width: usize) {
             lay_out_parts(out, ('[', ']'), items, inner, width);
         }
         Value::Map(map) if !fits => {
-            let entries = map.iter().map(|(key, value)| (line(&key.value(), usize::MAX) + ": ", value));
+            let entries = map.iter().map(|(key, value)| (key.value().shown(usize::MAX) + ": ", value));
             lay_out_parts(out, ('{', '}'), entries, inner, width);
         }
         // a text of a thousand characters stays one line: broken, it could not be copied
-        value if !fits => out.push_str(&line(value, usize::MAX)),
+        value if !fits => out.push_str(&value.shown(usize::MAX)),
         _ => out.push_str(&room.text),
     }
 }
@@ -151,10 +155,9 @@ fn lay_out_parts<'a>(
 
 #[cfg(test)]
 mod tests {
-    use super::{block, line};
-    use celador::cel::{Activation, EXTENSIONS, Env, Program, STANDARD};
+    use crate::{Activation, EXTENSIONS, Env, Program, STANDARD, Value};
 
-    fn with_value<T>(expression: &str, show: impl Fn(&celador::cel::Value<'_>) -> T) -> T {
+    fn with_value<T>(expression: &str, show: impl Fn(&Value<'_>) -> T) -> T {
         let libraries = STANDARD.iter().chain(EXTENSIONS);
         let env = libraries.fold(Env::builder(), |scope, library| scope.library(library)).build();
         let program = Program::compile(&env, expression).unwrap();
@@ -184,17 +187,17 @@ mod tests {
             "ip('10.0.0.1')",
             "cidr('10.0.0.0/8')",
         ] {
-            let shown = with_value(text, |value| line(value, usize::MAX));
-            let again = with_value(&shown, |value| line(value, usize::MAX));
+            let shown = with_value(text, |value| value.shown(usize::MAX));
+            let again = with_value(&shown, |value| value.shown(usize::MAX));
             assert_eq!(shown, again, "{text}");
             assert!(!shown.contains('\u{1b}'), "{text}");
         }
-        assert_eq!(with_value("[1, 2, 3, 4]", |value| line(value, 5)), "[1, 2…");
+        assert_eq!(with_value("[1, 2, 3, 4]", |value| value.shown(5)), "[1, 2…");
     }
 
     #[test]
     fn long_values_take_several_lines() {
-        let shown = with_value("{'a': [1, 2, 3], 'b': 'text of some length'}", |value| block(value, 24));
+        let shown = with_value("{'a': [1, 2, 3], 'b': 'text of some length'}", |value| value.laid_out(24));
         assert_eq!(shown, "{\n  'a': [1, 2, 3],\n  'b': 'text of some length'\n}");
     }
 }

@@ -1,0 +1,155 @@
+//! `celador explain`: why an operation was decided as it was, step by step, with the values of every part.
+
+use super::limits::Changes;
+use super::{ExitCode, Failure, Format, Screen, load_engine, messages, read_source};
+use celador::diagnostic::Diagnostic;
+use celador::limits::EngineLimits;
+use celador::scenario::{
+    Case, CaseOutcome, Detail, ExplainedOperation, Replay, Runner, Script, Unanswered, explain_script, read,
+};
+use celador::source::Source;
+use clap::Args;
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Explain why a case, or a recorded task, was decided as it was
+///
+/// Shows every step of each operation with its end, skipped ones with the reason, and the expressions that decided as trees, each
+/// part with its value. A mark stands at the parts of which the result came.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  celador explain policies/support-desk/cases/refund-needs-ticket.yaml
+  celador explain policies/support-desk/cases/refund-needs-ticket.yaml --step before[0]
+  celador explain policies/support-desk/task.yaml --step 3
+  celador explain policies/support-desk/task.yaml --format json | jq .steps
+
+The manifests of a recorded task are those beside it, unless --manifests names others.
+
+Exit codes: 0 it was explained, 1 there is no such step or file, 3 the manifests are not valid.")]
+pub(crate) struct Arguments {
+    /// The file of a case, or of a recorded task
+    #[arg(value_name = "CASE|TASK")]
+    subject: PathBuf,
+
+    /// One step alone: a number of the listing, or a name such as `before[0]` or the id of a step of a policy
+    #[arg(long, value_name = "STEP")]
+    step: Option<String>,
+
+    /// The manifests of a recorded task
+    #[arg(long, value_name = "PATH", num_args = 1..)]
+    manifests: Vec<PathBuf>,
+
+    #[command(flatten)]
+    changes: Changes,
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let limits = self.changes.of_engine()?;
+        let source = read_source(&self.subject, limits.max_manifest_bytes)?;
+        let explained = match Subject::read(&source, &limits) {
+            Ok(Subject::Case(case)) => of_case(&case, limits, screen)?,
+            Ok(Subject::Script(script)) => self.of_script(&script, limits, screen)?,
+            Err(findings) => {
+                screen.complain(&findings);
+                return Err(Failure::Told(ExitCode::Unusable));
+            }
+        };
+        let (chosen, detail) = match &self.step {
+            Some(step) => (choose(explained, step).ok_or_else(|| no_step(step))?, Detail::OfAll),
+            None => (explained, Detail::OfOthers),
+        };
+        for operation in &chosen {
+            match screen.format() {
+                Format::Human => screen.text(&operation.render(detail, &screen.palette()))?,
+                Format::Json => screen.json("explanation", json!(operation))?,
+            }
+        }
+        Ok(ExitCode::Yes)
+    }
+
+    fn of_script(
+        &self,
+        script: &Script,
+        limits: EngineLimits,
+        screen: &mut Screen,
+    ) -> Result<Vec<ExplainedOperation>, Failure> {
+        let beside =
+            self.subject.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
+        let manifests =
+            if self.manifests.is_empty() { vec![beside.to_owned()] } else { self.manifests.clone() };
+        let (catalog, engine) = load_engine(&manifests, limits, screen)?;
+        let mut explained = Vec::new();
+        let played = Replay::start(script, &engine, &catalog).and_then(|replay| {
+            explain_script(script, replay.with_unanswered(Unanswered::Open), &mut explained)
+        });
+        if let Err(finding) = played {
+            screen.complain(&[*finding]);
+            if explained.is_empty() {
+                return Err(Failure::Told(ExitCode::Unusable));
+            }
+        }
+        Ok(explained)
+    }
+}
+
+fn no_step(step: &str) -> Failure {
+    Failure::Unusable(messages::no_explained_step(step))
+}
+
+/// What is explained.
+enum Subject {
+    Case(Box<Case>),
+    Script(Box<Script>),
+}
+
+impl Subject {
+    /// A file is a case if it has what no recorded task has.
+    fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
+        let begins = |word: &str| source.text().lines().any(|line| line.starts_with(word));
+        if ["manifest:", "call:", "expect:", "about:"].into_iter().any(begins) {
+            return read(source, limits).map(|case| Self::Case(Box::new(case)));
+        }
+        Script::read(source, limits).map(|script| Self::Script(Box::new(script)))
+    }
+}
+
+fn of_case(
+    case: &Case,
+    limits: EngineLimits,
+    screen: &mut Screen,
+) -> Result<Vec<ExplainedOperation>, Failure> {
+    let report = Runner::new(limits).explain(case);
+    if let CaseOutcome::Broken(findings) = &report.outcome {
+        screen.complain(findings);
+        if report.explained.is_empty() {
+            return Err(Failure::Told(ExitCode::Unusable));
+        }
+    }
+    Ok(report.explained)
+}
+
+/// One step: of several operations the one of this number, of a single operation the step of this number; else the steps of this name.
+fn choose(explained: Vec<ExplainedOperation>, step: &str) -> Option<Vec<ExplainedOperation>> {
+    if let Ok(number) = step.parse::<usize>() {
+        if explained.len() > 1 {
+            let chosen: Vec<_> =
+                explained.into_iter().filter(|operation| operation.number == number).collect();
+            return (!chosen.is_empty()).then_some(chosen);
+        }
+        let mut operation = explained.into_iter().next()?;
+        let step = operation.explanation.steps.get(number.checked_sub(1)?)?.clone();
+        operation.explanation.steps = vec![step];
+        operation.explanation.expressions.clear();
+        return Some(vec![operation]);
+    }
+    let named = explained.into_iter().filter_map(|mut operation| {
+        let steps: Vec<_> = operation.explanation.steps_named(step).cloned().collect();
+        operation.explanation.steps = steps;
+        operation.explanation.expressions.clear();
+        (!operation.explanation.steps.is_empty()).then_some(operation)
+    });
+    let named: Vec<_> = named.collect();
+    (!named.is_empty()).then_some(named)
+}

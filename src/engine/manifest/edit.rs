@@ -1,0 +1,182 @@
+//! Small changes of the steps and limits of loaded documents, for those who ask whether anybody would notice.
+//!
+//! In: linked documents, and an [`Edit`]. Out: the same documents with that change, everywhere where the step is applied. The files stay what they are. A step
+//! is told by its characters in its file, as the same one may be applied to several agents. Linear in the documents.
+
+use super::agent::{StretchLimits, TaskLimits};
+use super::catalog::Catalog;
+use super::step::{DeclaredAction, DeclaredStep, OnFail};
+use crate::source::{Embedded, Place};
+use std::sync::Arc;
+
+/// One change.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    /// A step is not there.
+    Drop,
+    /// A step comes behind the one that follows it.
+    Swap,
+    /// An expression reads otherwise: the one at a place, and its new text.
+    Text(Place, Arc<str>),
+    /// A failure has other consequences.
+    OnFail(OnFail),
+    /// A step is for every action and event.
+    AnyMatch,
+    /// A step runs whatever its condition says.
+    NoCondition,
+}
+
+/// A list of steps of one document.
+pub struct StepsOf<'d> {
+    /// The steps.
+    pub steps: &'d [DeclaredStep],
+    /// Whether what fails here may end in something else than a lock.
+    pub is_of_calls: bool,
+    /// The actions and events that pass it; nothing if they are not told apart.
+    pub selected: Vec<&'d str>,
+}
+
+impl<'d> StepsOf<'d> {
+    fn new(steps: &'d [DeclaredStep], is_of_calls: bool) -> Self {
+        Self { steps, is_of_calls, selected: Vec::new() }
+    }
+}
+
+impl Catalog {
+    /// The lists of steps of all agents, and of the policies that are for them. A list that is applied to several agents comes several times.
+    pub fn step_lists(&self) -> Vec<StepsOf<'_>> {
+        let mut lists = Vec::new();
+        for resolved in self.agents() {
+            for (position, capability) in resolved.agent.capabilities.iter().enumerate() {
+                let entry = resolved.capabilities.iter().find(|entry| entry.listed == Some(position));
+                let functions = entry.into_iter().flat_map(|entry| &entry.functions);
+                let functions = functions.filter(|it| it.active).map(|function| &*function.name);
+                let events = entry.into_iter().flat_map(|entry| &entry.events);
+                let events = events.filter(|it| it.active).map(|event| &*event.name);
+                let selected: Vec<&str> = functions.chain(events).collect();
+                let own = [&capability.before_first, &capability.before, &capability.after];
+                lists.extend(
+                    own.map(|steps| StepsOf { selected: selected.clone(), ..StepsOf::new(steps, true) }),
+                );
+            }
+            let guardrails = &resolved.agent.guardrails;
+            lists.extend([&guardrails.before, &guardrails.after].map(|steps| StepsOf::new(steps, false)));
+            for applied in &resolved.policies {
+                let policy = &applied.policy;
+                for capability in &policy.capabilities {
+                    let own = [&capability.before_first, &capability.before, &capability.after];
+                    lists.extend(own.map(|steps| StepsOf::new(steps, true)));
+                }
+                let messages = [
+                    &policy.guardrails_before,
+                    &policy.guardrails_after,
+                    &policy.model_before,
+                    &policy.model_after,
+                ];
+                lists.extend(messages.map(|steps| StepsOf::new(steps, true)));
+            }
+        }
+        lists.retain(|list| !list.steps.is_empty());
+        lists
+    }
+
+    /// The same documents with a step changed. `at` are its characters.
+    #[must_use]
+    pub fn with_edit(&self, at: &Place, edit: &Edit) -> Self {
+        let mut edited = self.clone();
+        for resolved in &mut edited.agents {
+            if resolved.agent.place.source.same(&at.source) {
+                Arc::make_mut(&mut resolved.agent).lists_mut().for_each(|list| change(list, at, edit));
+            }
+            for applied in &mut resolved.policies {
+                if applied.policy.place.source.same(&at.source) {
+                    Arc::make_mut(&mut applied.policy).lists_mut().for_each(|list| change(list, at, edit));
+                }
+            }
+        }
+        edited
+    }
+
+    /// The same documents with another limit of this name, wherever one is set; nothing if none is.
+    #[must_use]
+    pub fn with_limit(&self, name: &str, moved: impl Fn(u64) -> u64) -> Option<Self> {
+        let mut edited = self.clone();
+        let mut is_set = false;
+        for resolved in &mut edited.agents {
+            let mut limits = resolved.agent.limits;
+            if move_limit(&mut limits, name, &moved) {
+                is_set = true;
+                Arc::make_mut(&mut resolved.agent).limits = limits;
+            }
+            for applied in &mut resolved.policies {
+                let mut limits = applied.policy.limits;
+                if move_limit(&mut limits, name, &moved) {
+                    is_set = true;
+                    Arc::make_mut(&mut applied.policy).limits = limits;
+                }
+            }
+        }
+        is_set.then_some(edited)
+    }
+}
+
+fn is_at(step: &DeclaredStep, at: &Place) -> bool {
+    step.place.source.same(&at.source) && step.place.span == at.span
+}
+
+fn change(list: &mut Vec<DeclaredStep>, at: &Place, edit: &Edit) {
+    let Some(position) = list.iter().position(|step| is_at(step, at)) else { return };
+    match edit {
+        Edit::Drop => {
+            list.remove(position);
+        }
+        Edit::Swap => {
+            let next = position.saturating_add(1);
+            if next < list.len() {
+                list.swap(position, next);
+            }
+        }
+        Edit::Text(place, text) => {
+            list.get_mut(position).into_iter().for_each(|step| rewrite(step, place, text));
+        }
+        Edit::OnFail(on_fail) => {
+            list.get_mut(position).into_iter().for_each(|step| step.on_fail = *on_fail);
+        }
+        Edit::AnyMatch => list.get_mut(position).into_iter().for_each(|step| step.match_name = None),
+        Edit::NoCondition => list.get_mut(position).into_iter().for_each(|step| step.condition = None),
+    }
+}
+
+/// Puts another text in the place of the expression at a place.
+fn rewrite(step: &mut DeclaredStep, place: &Place, text: &Arc<str>) {
+    let action = match &mut step.action {
+        DeclaredAction::Assert(expression) | DeclaredAction::Transform(expression) => Some(expression),
+        DeclaredAction::Invoke(_) | DeclaredAction::Effect(_) | DeclaredAction::Label(_) => None,
+    };
+    for expression in step.condition.iter_mut().chain(action) {
+        if expression.place.span == place.span {
+            let start = [(0, place.span.start)];
+            *expression = Embedded::new(text.clone(), expression.place.clone(), start);
+        }
+    }
+}
+
+/// Moves a limit that counts; whether it is set.
+fn move_limit(limits: &mut TaskLimits, name: &str, moved: &impl Fn(u64) -> u64) -> bool {
+    let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls, stretches, .. } =
+        limits;
+    let StretchLimits { max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn, .. } =
+        stretches;
+    let limit = match name {
+        "max_turns" => max_turns,
+        "max_prompt_tokens" => max_prompt_tokens,
+        "max_completion_tokens" => max_completion_tokens,
+        "max_tool_calls" => max_tool_calls,
+        "max_turns_per_message" => max_turns_per_message,
+        "max_tool_calls_per_message" => max_tool_calls_per_message,
+        "max_tool_calls_per_turn" => max_tool_calls_per_turn,
+        _ => return false,
+    };
+    limit.iter_mut().for_each(|limit| *limit = moved(*limit));
+    limit.is_some()
+}

@@ -1,0 +1,389 @@
+//! What the cases of some policies have tried, and what they have not.
+//!
+//! In: the policies that cases run under, and what each case went through. Out: for each step how often it was reached, passed, failed and was left out,
+//! and for each clause whether it was seen true, seen false and seen deciding; limits, messages, transforms and events beside. The same characters of a
+//! file are one step or clause, for however many functions and agents they were compiled. Nothing is run here.
+
+use super::agent::full_name;
+use super::explain::ExplainedOperation;
+use crate::manifest::agent::{StretchLimits, TaskLimits};
+use crate::policy::{Policy, Step};
+use crate::source::{Place, Source, Span};
+use crate::task::{ExplainedExpression, ExplainedStep, SkipReason, StepEnding, StepKind};
+use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+/// What was tried of some manifests.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Coverage {
+    /// By file, in the order of their names.
+    pub files: BTreeMap<String, FileCoverage>,
+    /// The limits of each agent.
+    pub limits: Vec<SeenPart>,
+    /// The events that each agent hears of.
+    pub events: Vec<SeenPart>,
+}
+
+/// A part of an agent that is no step.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct SeenPart {
+    /// The agent: namespace and name.
+    pub agent: String,
+    /// Its name: of a limit, or `capability/event`.
+    pub name: String,
+    /// Whether a case has reached the limit, or brought the event.
+    pub seen: bool,
+}
+
+/// What was tried of one file.
+#[derive(Clone, Debug, Serialize)]
+pub struct FileCoverage {
+    /// The text.
+    #[serde(skip)]
+    pub source: Source,
+    /// The steps, in the order in which they stand.
+    #[serde(serialize_with = "values")]
+    pub steps: BTreeMap<Span, StepCoverage>,
+    /// The clauses, in the order in which they stand.
+    #[serde(serialize_with = "values")]
+    pub clauses: BTreeMap<Span, ClauseCoverage>,
+}
+
+fn values<T: Serialize, S: serde::Serializer>(
+    map: &BTreeMap<Span, T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(map.values())
+}
+
+/// What was tried of a step.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepCoverage {
+    /// Its path in the manifest.
+    pub path: String,
+    /// Its line, from 1.
+    pub line: usize,
+    /// The kind of step.
+    pub action: StepKind,
+    /// How often an operation came to it, or left it out.
+    pub reached: usize,
+    /// How often it passed.
+    pub passed: usize,
+    /// How often it failed.
+    pub failed: usize,
+    /// How often it waited for an answer.
+    pub suspended: usize,
+    /// How often its condition left it out; nothing if it has none.
+    pub skipped: Option<usize>,
+    /// How often its message was said; nothing if it has none.
+    pub message: Option<usize>,
+    /// The files of the cases that came to it.
+    #[serde(skip)]
+    pub cases: BTreeSet<Arc<str>>,
+}
+
+/// What was tried of a clause.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClauseCoverage {
+    /// Its text.
+    pub text: String,
+    /// The line where it begins, from 1.
+    pub line: usize,
+    /// The column, from 1, in characters.
+    pub column: usize,
+    /// How often it was true.
+    pub held: usize,
+    /// How often it was false.
+    pub held_not: usize,
+    /// How often it failed.
+    pub failed: usize,
+    /// How often the result of its expression came of it.
+    pub decided: usize,
+}
+
+impl ClauseCoverage {
+    /// Whether it was seen true, seen false and seen deciding.
+    #[must_use]
+    pub fn is_covered(&self) -> bool {
+        self.held > 0 && self.held_not > 0 && self.decided > 0
+    }
+
+    /// What was not seen of it, in words.
+    #[must_use]
+    pub fn lacks(&self) -> Vec<&'static str> {
+        if self.held == 0 && self.held_not == 0 {
+            return vec![if self.failed > 0 { "failed only" } else { "never evaluated" }];
+        }
+        let all = [
+            (self.held == 0, "never true"),
+            (self.held_not == 0, "never false"),
+            (self.decided == 0, "never deciding"),
+        ];
+        all.into_iter().filter(|(lacks, _)| *lacks).map(|(_, word)| word).collect()
+    }
+}
+
+impl StepCoverage {
+    /// What was not seen of it, in words.
+    #[must_use]
+    pub fn lacks(&self) -> Vec<&'static str> {
+        if self.reached == 0 {
+            return vec!["never reached"];
+        }
+        let judges = self.action == StepKind::Assert;
+        let all = [
+            (self.passed == 0, "never passed"),
+            (judges && self.failed == 0 && self.suspended == 0, "never failed"),
+            (self.skipped == Some(0), "never left out by its condition"),
+            (self.message == Some(0), "its message was never said"),
+        ];
+        all.into_iter().filter(|(lacks, _)| *lacks).map(|(_, word)| word).collect()
+    }
+}
+
+/// So many of so many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Share {
+    /// Seen.
+    pub seen: usize,
+    /// All there are.
+    pub all: usize,
+}
+
+impl Share {
+    fn of(seen: impl Iterator<Item = bool>) -> Self {
+        seen.fold(Self::default(), |share, seen| Self {
+            seen: share.seen.saturating_add(usize::from(seen)),
+            all: share.all.saturating_add(1),
+        })
+    }
+
+    /// Whether it is at least so many percent. Of nothing it is everything.
+    #[must_use]
+    pub fn reaches(self, percent: f64) -> bool {
+        self.percent() >= percent
+    }
+
+    /// In percent; of nothing, a hundred.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a count of clauses is far below what a double holds")]
+    pub fn percent(self) -> f64 {
+        if self.all == 0 { 100.0 } else { self.seen as f64 * 100.0 / self.all as f64 }
+    }
+}
+
+/// The shares of everything that is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Shares {
+    /// Clauses seen true, seen false and seen deciding.
+    pub clauses: Share,
+    /// Steps that were reached.
+    pub reached: Share,
+    /// Steps that passed.
+    pub passed: Share,
+    /// Asserts that failed or asked somebody.
+    pub failed: Share,
+    /// Conditions that left their step out.
+    pub skipped: Share,
+    /// Messages that were said.
+    pub messages: Share,
+    /// Transforms that took place.
+    pub transforms: Share,
+    /// Limits that were reached.
+    pub limits: Share,
+    /// Events that came.
+    pub events: Share,
+}
+
+impl Coverage {
+    /// Adds what a policy has of steps, clauses, limits and events, none of it seen so far.
+    pub fn add_policy(&mut self, policy: &Policy) {
+        let agent = full_name(policy.agent());
+        for step in policy.steps() {
+            self.add_step(step);
+        }
+        for clause in policy.expressions().flat_map(crate::policy::Expression::clauses) {
+            self.clause(&clause);
+        }
+        let known =
+            |parts: &[SeenPart], name: &str| parts.iter().any(|it| it.agent == agent && it.name == name);
+        for name in limits_of(policy.task_limits()) {
+            if !known(&self.limits, name) {
+                self.limits.push(SeenPart { agent: agent.clone(), name: name.to_owned(), seen: false });
+            }
+        }
+        let capabilities = &policy.agent().capabilities;
+        for event in policy.events().iter().filter(|event| event.active) {
+            let capability = capabilities.get(event.capability).map_or("", |it| &*it.reference.text);
+            let name = format!("{capability}/{}", event.name);
+            if !known(&self.events, &name) {
+                self.events.push(SeenPart { agent: agent.clone(), name, seen: false });
+            }
+        }
+    }
+
+    fn file(&mut self, place: &Place) -> &mut FileCoverage {
+        self.files.entry(file_name(place)).or_insert_with(|| FileCoverage {
+            source: place.source.clone(),
+            steps: BTreeMap::new(),
+            clauses: BTreeMap::new(),
+        })
+    }
+
+    fn add_step(&mut self, step: &Step) {
+        let place = step.place().clone();
+        let origin = step.origin();
+        let action = StepKind::of(step);
+        let (skipped, message) = (step.condition.as_ref().map(|_| 0), step.has_message().then_some(0));
+        self.file(&place).steps.entry(place.span).or_insert_with(|| StepCoverage {
+            path: origin.path,
+            line: place.position().line,
+            action,
+            reached: 0,
+            passed: 0,
+            failed: 0,
+            suspended: 0,
+            skipped,
+            message,
+            cases: BTreeSet::new(),
+        });
+    }
+
+    fn clause(&mut self, place: &Place) -> &mut ClauseCoverage {
+        let text = place.source.slice(place.span).split_whitespace().collect::<Vec<_>>().join(" ");
+        let position = place.position();
+        self.file(place).clauses.entry(place.span).or_insert_with(|| ClauseCoverage {
+            text,
+            line: position.line,
+            column: position.column,
+            held: 0,
+            held_not: 0,
+            failed: 0,
+            decided: 0,
+        })
+    }
+
+    /// Adds what a case of this file went through.
+    pub fn add_case(&mut self, file: &Arc<str>, operations: &[ExplainedOperation]) {
+        for operation in operations {
+            let seen = |parts: &mut [SeenPart], names: &[String]| {
+                let own = parts.iter_mut().filter(|part| part.agent == operation.agent);
+                own.filter(|part| names.contains(&part.name)).for_each(|part| part.seen = true);
+            };
+            seen(&mut self.limits, &operation.limits);
+            seen(&mut self.events, &operation.events);
+            for step in &operation.explanation.steps {
+                self.see_step(file, step);
+            }
+            operation.explanation.expressions.iter().for_each(|it| self.see_expression(it));
+        }
+    }
+
+    fn see_step(&mut self, case: &Arc<str>, step: &ExplainedStep) {
+        step.expressions.iter().for_each(|expression| self.see_expression(expression));
+        let Some(place) = &step.place.0 else { return };
+        let Some(seen) = self.file(place).steps.get_mut(&place.span) else { return };
+        let count = match (step.outcome, step.skipped) {
+            (StepEnding::NotReached, _) | (StepEnding::Skipped, Some(SkipReason::Match)) => return,
+            (StepEnding::Pass | StepEnding::Observed, _) => Some(&mut seen.passed),
+            (StepEnding::Fail, _) => Some(&mut seen.failed),
+            (StepEnding::Suspend, _) => Some(&mut seen.suspended),
+            (StepEnding::Skipped, Some(SkipReason::Condition)) => seen.skipped.as_mut(),
+            (StepEnding::Skipped, _) => None,
+        };
+        count.into_iter().for_each(|count| *count = count.saturating_add(1));
+        seen.reached = seen.reached.saturating_add(1);
+        if matches!(step.outcome, StepEnding::Fail | StepEnding::Suspend) {
+            seen.message.iter_mut().for_each(|count| *count = count.saturating_add(1));
+        }
+        seen.cases.insert(case.clone());
+    }
+
+    fn see_expression(&mut self, expression: &ExplainedExpression) {
+        for clause in &expression.clauses {
+            let Some(place) = &clause.place.0 else { continue };
+            let seen = self.clause(place);
+            seen.held = seen.held.saturating_add(clause.held);
+            seen.held_not = seen.held_not.saturating_add(clause.held_not);
+            seen.failed = seen.failed.saturating_add(clause.failed);
+            seen.decided = seen.decided.saturating_add(usize::from(clause.decided));
+        }
+    }
+
+    /// Whether a case was seen to come to a step; of a step that is not known it may have.
+    #[must_use]
+    pub fn comes_to(&self, case: &str, step: &Place) -> bool {
+        let file = self.files.get(&file_name(step));
+        file.and_then(|file| file.steps.get(&step.span)).is_none_or(|seen| seen.cases.contains(case))
+    }
+
+    /// How much of everything was seen.
+    #[must_use]
+    pub fn shares(&self) -> Shares {
+        let steps = || self.files.values().flat_map(|file| file.steps.values());
+        let clauses = self.files.values().flat_map(|file| file.clauses.values());
+        let asserts = steps().filter(|step| step.action == StepKind::Assert);
+        Shares {
+            clauses: Share::of(clauses.map(ClauseCoverage::is_covered)),
+            reached: Share::of(steps().map(|step| step.reached > 0)),
+            passed: Share::of(steps().map(|step| step.passed > 0)),
+            failed: Share::of(asserts.map(|step| step.failed > 0 || step.suspended > 0)),
+            skipped: Share::of(steps().filter_map(|step| step.skipped).map(|count| count > 0)),
+            messages: Share::of(steps().filter_map(|step| step.message).map(|count| count > 0)),
+            transforms: Share::of(
+                steps().filter(|step| step.action == StepKind::Transform).map(|step| step.passed > 0),
+            ),
+            limits: Share::of(self.limits.iter().map(|limit| limit.seen)),
+            events: Share::of(self.events.iter().map(|event| event.seen)),
+        }
+    }
+}
+
+/// The name of the file of a place, as several cases may come to it by several ways: `cases/../agent.yaml` is `agent.yaml`.
+pub(super) fn file_name(place: &Place) -> String {
+    let mut tidy = PathBuf::new();
+    for part in Path::new(place.source.name()).components() {
+        match part {
+            Component::ParentDir if matches!(tidy.components().next_back(), Some(Component::Normal(_))) => {
+                tidy.pop();
+            }
+            Component::CurDir => {}
+            part => tidy.push(part),
+        }
+    }
+    tidy.display().to_string()
+}
+
+/// The names of the limits that are set.
+pub(super) fn limits_of(limits: &TaskLimits) -> Vec<&'static str> {
+    let TaskLimits {
+        max_turns,
+        max_prompt_tokens,
+        max_completion_tokens,
+        max_age,
+        max_tool_calls,
+        max_spend,
+        stretches,
+    } = limits;
+    let StretchLimits {
+        max_turns_per_message,
+        max_tool_calls_per_message,
+        max_tool_calls_per_turn,
+        max_spend_per_message,
+    } = stretches;
+    let all = [
+        ("max_turns", max_turns.is_some()),
+        ("max_prompt_tokens", max_prompt_tokens.is_some()),
+        ("max_completion_tokens", max_completion_tokens.is_some()),
+        ("max_age", max_age.is_some()),
+        ("max_tool_calls", max_tool_calls.is_some()),
+        ("max_spend", max_spend.is_some()),
+        ("max_turns_per_message", max_turns_per_message.is_some()),
+        ("max_tool_calls_per_message", max_tool_calls_per_message.is_some()),
+        ("max_tool_calls_per_turn", max_tool_calls_per_turn.is_some()),
+        ("max_spend_per_message", max_spend_per_message.is_some()),
+    ];
+    all.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
+}

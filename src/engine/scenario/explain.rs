@@ -1,0 +1,130 @@
+//! Why cases and recorded tasks were decided as they were: each operation with every step and every expression.
+//!
+//! In: a recorded task, or what a case has carried out. Out: an [`ExplainedOperation`] for each operation, as data; as text it is made in `explain_text`.
+
+use super::agent::full_name;
+use super::replay::Replay;
+use super::replayed::{Happened, ReplayedEvent};
+use super::script::Script;
+use crate::diagnostic::Diagnostic;
+use crate::task::{Explanation, Origin, Verdict};
+use serde::Serialize;
+
+/// One operation, and what it went through.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ExplainedOperation {
+    /// Its number among the operations of the case or the recorded task, from 1.
+    pub number: usize,
+    /// What it is, such as `before refund` or `call c1 refund`.
+    pub called: String,
+    /// What it came to: a verdict, or what a case calls the outcome.
+    pub decision: Option<String>,
+    /// What the model or the sender is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// The rule that decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<Origin>,
+    /// The steps and expressions.
+    #[serde(flatten)]
+    pub explanation: Explanation,
+    /// The agent: namespace and name.
+    pub agent: String,
+    /// The limits that were reached, by name.
+    #[serde(skip)]
+    pub(super) limits: Vec<String>,
+    /// The events that came: `capability/event`.
+    #[serde(skip)]
+    pub(super) events: Vec<String>,
+}
+
+impl ExplainedOperation {
+    /// What a step of a recorded task has decided: of a turn the decision about the turn.
+    pub(super) fn of_events(
+        number: usize,
+        agent: String,
+        events: &[ReplayedEvent],
+        explanation: Explanation,
+    ) -> Option<Self> {
+        let first = events.first()?;
+        let decision = first.decision.clone().masked();
+        let called: Vec<String> = events.iter().map(|event| event.happened.called()).collect();
+        Some(Self {
+            number,
+            called: called.join(", "),
+            decision: Some(decision.verdict.to_string()),
+            message: decision.message,
+            decided_by: decision.decided_by,
+            explanation,
+            agent,
+            limits: events
+                .iter()
+                .filter_map(|event| Some(event.decision.limit.as_ref()?.which.to_string()))
+                .collect(),
+            events: events.iter().filter_map(|event| event.happened.event_name()).collect(),
+        })
+    }
+
+    /// Whether it went on.
+    #[must_use]
+    pub fn went_on(&self) -> bool {
+        let goes_on = [Verdict::Allow, Verdict::Route].map(|verdict| verdict.to_string());
+        self.decision.as_ref().is_some_and(|decision| goes_on.contains(decision))
+    }
+}
+
+impl Happened {
+    /// `capability/event`, if it is an event.
+    fn event_name(&self) -> Option<String> {
+        match self {
+            Self::Event { capability, event } => Some(format!("{capability}/{event}")),
+            _ => None,
+        }
+    }
+
+    /// A few words for it: `call c1 refund`.
+    #[must_use]
+    pub fn called(&self) -> String {
+        match self {
+            Self::Input(_) => "input".to_owned(),
+            Self::Output(_) => "output".to_owned(),
+            Self::Request { id, .. } => format!("request {id}"),
+            Self::Answer { id, .. } => format!("answer {id}"),
+            Self::ModelTurn(_) => "model turn".to_owned(),
+            Self::Call { id, call } => format!("call {id} {}", call.function),
+            Self::Decided { id } => format!("call {id}"),
+            Self::Result { id, function, .. } => format!("result {id} {function}"),
+            Self::Withdrawn { id, .. } => format!("withdrawal {id}"),
+            Self::Review { reviewer, call, .. } => match call {
+                Some(call) => format!("review of call {call} by {reviewer}"),
+                None => format!("review by {reviewer}"),
+            },
+            Self::Event { capability, event } => format!("event {event} of {capability}"),
+        }
+    }
+}
+
+/// Plays a recorded task to its end, and explains each of its steps. `replay` is its beginning.
+///
+/// # Errors
+/// A step that cannot have happened. What was explained until then is in `explained`.
+pub fn explain_script(
+    script: &Script,
+    replay: Replay,
+    explained: &mut Vec<ExplainedOperation>,
+) -> Result<(), Box<Diagnostic>> {
+    let mut replay = replay.explaining();
+    let mut ahead = &*script.steps;
+    let mut number: usize = 0;
+    while let Some((step, behind)) = ahead.split_first() {
+        ahead = behind;
+        number = number.saturating_add(1);
+        let mut events = Vec::new();
+        let taken = replay.step(step, ahead, &mut events);
+        let told = replay.explanation();
+        let agent = full_name(replay.task().policy().agent());
+        explained.extend(ExplainedOperation::of_events(number, agent, &events, told));
+        taken?;
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Which small changes of the policies the cases notice, and which they do not.
+//!
+//! In: cases. Out: each mutant of the manifests that they name, with the case that notices it, or with the word that none does. A case notices a change if it
+//! passed before and does not pass any more. Cases that never come to a changed step cannot notice it and are not run. Linear in the mutants times those cases.
+
+use super::case::{Case, Manifests};
+use super::coverage::Coverage;
+use super::killers::{KillingCase, killer};
+use super::mutants::{Mutant, mutants};
+use super::report::CaseOutcome;
+use super::run::{Compiled, Runner, Telling};
+use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::mode::Mode;
+use std::path::PathBuf;
+use std::rc::Rc;
+
+/// What came of the mutants.
+#[derive(Clone, Debug, Default)]
+pub struct Mutation {
+    /// Those that were tried, in the order in which they stand.
+    pub tried: Vec<TriedMutant>,
+}
+
+/// A mutant that was tried.
+#[derive(Clone, Debug)]
+pub struct TriedMutant {
+    /// The change.
+    pub mutant: Mutant,
+    /// What came of it.
+    pub fate: Fate,
+    /// A case that would notice it, if none does and one was looked for and found.
+    pub killer: Option<KillingCase>,
+}
+
+/// Whether cases are looked for that would notice what survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Search {
+    /// They are not.
+    Nothing,
+    /// Other arguments are tried.
+    Arguments,
+}
+
+/// What came of a mutant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// This case notices it.
+    Noticed(String),
+    /// No case does.
+    Survived,
+}
+
+/// Whoever knows which changes make no difference.
+///
+/// A change after which every operation is decided as before is no mutant that a case could notice, and does not count.
+pub trait KnowsEquivalents {
+    /// Whether it is certain that the change makes no difference.
+    fn is_equivalent(&self, mutant: &Mutant) -> bool;
+}
+
+/// Who knows of none.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoneKnown;
+
+impl KnowsEquivalents for NoneKnown {
+    fn is_equivalent(&self, _mutant: &Mutant) -> bool {
+        false
+    }
+}
+
+impl Mutation {
+    /// How many were noticed.
+    #[must_use]
+    pub fn noticed(&self) -> usize {
+        self.tried.iter().filter(|tried| matches!(tried.fate, Fate::Noticed(_))).count()
+    }
+
+    /// Those that no case notices.
+    pub fn survivors(&self) -> impl Iterator<Item = &TriedMutant> {
+        self.tried.iter().filter(|tried| tried.fate == Fate::Survived)
+    }
+}
+
+/// Cases that name the same manifests.
+struct Group<'c> {
+    key: (Vec<PathBuf>, Mode),
+    compiled: Rc<Compiled>,
+    cases: Vec<&'c Case>,
+}
+
+impl Runner {
+    /// Tries the mutants of the manifests that these cases name on those of them that pass. Cases that bring manifests of their own along are left out.
+    /// Mutants that do not compile, or make no difference as far as is known, do not count.
+    pub fn mutate(&mut self, cases: &[Case], search: Search, equivalents: &dyn KnowsEquivalents) -> Mutation {
+        let mut covering = Self::among(self.files.clone(), self.limits).covering();
+        let mut groups: Vec<Group<'_>> = Vec::new();
+        for case in cases.iter().filter(|case| matches!(case.manifests, Manifests::Files { .. })) {
+            let Ok(compiled) = covering.compile(case) else { continue };
+            if !matches!(covering.run(case).outcome, CaseOutcome::Passed) {
+                continue;
+            }
+            let key = (case.manifest_paths(), case.mode);
+            match groups.iter_mut().find(|group| group.key == key) {
+                Some(group) => group.cases.push(case),
+                None => groups.push(Group { key, compiled, cases: vec![case] }),
+            }
+        }
+        let mut mutation = Mutation::default();
+        for group in &groups {
+            for mutant in mutants(&group.compiled.catalog, &self.limits) {
+                if equivalents.is_equivalent(&mutant) {
+                    continue;
+                }
+                let Some(mutated) = group.compiled.mutated(&mutant) else { continue };
+                let (fate, may_notice) = self.fate(&mutant, &mutated, group, &covering);
+                let killer = match (&fate, search) {
+                    (Fate::Survived, Search::Arguments) => {
+                        killer(&mutant, &group.compiled, &mutated, &may_notice, &self.limits)
+                    }
+                    _ => None,
+                };
+                mutation.add(TriedMutant { mutant, fate, killer });
+            }
+        }
+        mutation
+    }
+
+    /// What comes of a mutant, and the cases that came to it.
+    fn fate<'c>(
+        &self,
+        mutant: &Mutant,
+        mutated: &Compiled,
+        group: &Group<'c>,
+        covering: &Self,
+    ) -> (Fate, Vec<&'c Case>) {
+        let mut tried = Vec::new();
+        for case in &group.cases {
+            let file = case.name.place.source.name();
+            let may_notice = |coverage: &Coverage| mutant.steps().any(|step| coverage.comes_to(file, step));
+            if mutant.is_local() && !covering.coverage.as_ref().is_none_or(may_notice) {
+                continue;
+            }
+            tried.push(*case);
+            let outcome = mutated.outcome(case, Telling::Off, &self.limits, &mut Vec::new());
+            if !matches!(outcome, Ok(CaseOutcome::Passed)) {
+                return (Fate::Noticed(case.name.text.to_string()), tried);
+            }
+        }
+        (Fate::Survived, tried)
+    }
+}
+
+impl Compiled {
+    /// The same manifests with a change; nothing if an agent does not compile with it that did without.
+    pub(super) fn mutated(&self, mutant: &Mutant) -> Option<Self> {
+        let catalog = mutant.apply(&self.catalog)?;
+        let engine = self.engine.of_mutant(&catalog);
+        let runs = |resolved: &ResolvedAgent| {
+            let (namespace, name) = (&resolved.agent.namespace.text, &resolved.agent.name.text);
+            self.engine.policy(namespace, name).is_err() || engine.policy(namespace, name).is_ok()
+        };
+        if !catalog.agents().iter().all(runs) {
+            return None;
+        }
+        Some(Self { catalog, engine, findings: self.findings.clone() })
+    }
+}
+
+impl Mutation {
+    /// A mutant of several groups of cases is one, and noticed if a case of any of them does.
+    fn add(&mut self, found: TriedMutant) {
+        let is_it = |tried: &&mut TriedMutant| {
+            let known = &tried.mutant;
+            (known.place.source.name(), known.place.span, &known.about)
+                == (found.mutant.place.source.name(), found.mutant.place.span, &found.mutant.about)
+        };
+        match self.tried.iter_mut().find(is_it) {
+            Some(known) if known.fate == Fate::Survived => *known = found,
+            Some(_) => {}
+            None => self.tried.push(found),
+        }
+    }
+}
