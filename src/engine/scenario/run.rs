@@ -139,7 +139,7 @@ impl Runner {
             coverage.add_case(&case.name.place.source.name().into(), &explained);
         }
         Report {
-            explained,
+            explained: explained.into(),
             name: case.name.text.to_string(),
             about: case.about.clone(),
             file: case.name.place.source.name().to_owned(),
