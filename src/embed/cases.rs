@@ -75,7 +75,7 @@ impl CaseResult {
     fn of(report: Report, wishes: CaseWishes) -> Self {
         let has_passed = matches!(report.outcome, CaseOutcome::Passed);
         let failure = (!has_passed).then(|| report.render(&Palette::PLAIN));
-        let explained = if wishes.explain || !has_passed { report.explained } else { Vec::new() };
+        let explained = if wishes.explain || !has_passed { report.explained.into_vec() } else { Vec::new() };
         Self { name: report.name, about: report.about, file: report.file, failure, explained }
     }
 }
