@@ -27,7 +27,10 @@ Examples:
   celador eval 'c.cap.refund.count_successful' --context task.json
   celador eval 'context.cap.payments.outputs[0].state' --context state.yaml \\
       --manifests policies/support-desk --agent support-desk
+  celador eval 'input.amount <= 1000' --case cases/too-much.yaml
   celador eval @guard.cel --scope guardrail_before --input '{\"message\": \"hi\"}'
+
+With --case the expression sees what the steps of the case's operation see, at the time of the case.
 
 The file of --context is the JSON of a task context, or YAML with the keys `env` and `state` of a
 case, which needs --manifests.
@@ -38,7 +41,7 @@ pub(crate) struct Arguments {
     /// The expression; `@FILE` reads it from a file, `@-` from standard input
     expression: String,
 
-    /// The scope; `after` if there is an output, else `before`
+    /// The scope; that of the case, or `after` if there is an output, else `before`
     #[arg(long, value_parser = scopes())]
     scope: Option<Scope>,
 
@@ -57,7 +60,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "JSON")]
     event: Option<String>,
 
-    /// `now`, RFC 3339; the clock's if it is not given
+    /// `now`, RFC 3339; that of the case or of the clock if it is not given
     #[arg(long, value_name = "TIME")]
     now: Option<String>,
 
@@ -91,9 +94,18 @@ impl Arguments {
                 |(option, value)| value.as_deref().map(|value| read_json(option, value, &limits)).transpose(),
             );
         let (input, output, event) = (input?, output?, event?);
-        let now: Moment = clock::now(self.now.as_deref())?.into();
-        let scope = self.scope.unwrap_or(if output.is_some() { Scope::After } else { Scope::Before });
         let mut subject = Subject::new(&self.task, limits, screen)?;
+        let (mut scope, mut time) = (if output.is_some() { Scope::After } else { Scope::Before }, None);
+        let (mut input, mut output) = (input, output);
+        if let Some(brought) = subject.brought.take() {
+            (scope, time) = (brought.scope, Some(brought.now));
+            (input, output) = (input.or(brought.input), output.or(brought.output));
+        }
+        let scope = self.scope.unwrap_or(scope);
+        let now: Moment = match time.filter(|_| self.now.is_none()) {
+            Some(time) => time.into(),
+            None => clock::now(self.now.as_deref())?.into(),
+        };
         if scope.tests_messages() {
             subject.test(input.as_ref(), output.as_ref())?;
         }

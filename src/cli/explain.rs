@@ -127,7 +127,7 @@ fn of_case(
             return Err(Failure::Told(ExitCode::Unusable));
         }
     }
-    Ok(report.explained)
+    Ok(report.explained.into_vec())
 }
 
 /// One step: of several operations the one of this number, of a single operation the step of this number; else the steps of this name.

@@ -4,13 +4,13 @@
 //! types that the engine gives it; without one it has those that the file shows.
 
 use super::{ExitCode, Failure, Screen, load_engine, messages, read_source};
-use celador::cel::{Json, LANGUAGE};
+use celador::cel::{Json, LANGUAGE, Timestamp};
 use celador::context::{MountFacts, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo};
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::agent::Agent;
 use celador::policy::Policy;
-use celador::scenario::{Background, Environment, agents_named, full_name, restore};
+use celador::scenario::{Background, Environment, Runner, Stage, agents_named, full_name, read, restore};
 use celador::source::{Place, Source, Span};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,22 @@ pub(crate) struct SubjectArguments {
     /// The agent, if the manifests have several: `name` or `namespace/name`
     #[arg(long, value_name = "NAME", requires = "manifests")]
     pub(crate) agent: Option<String>,
+
+    /// A case: its manifests, its past, its clock, and the values that its operation brings
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["context", "manifests", "agent"])]
+    pub(crate) case: Option<PathBuf>,
+
+    /// Of a case with steps, the state ahead of this one, from 1
+    #[arg(long, value_name = "N", requires = "case")]
+    pub(crate) step: Option<usize>,
+}
+
+/// What a case brings beside the task.
+pub(crate) struct Brought {
+    pub(crate) now: Timestamp,
+    pub(crate) scope: Scope,
+    pub(crate) input: Option<Json>,
+    pub(crate) output: Option<Json>,
 }
 
 /// What an expression is compiled in and evaluated on.
@@ -38,6 +54,8 @@ pub(crate) struct Subject {
     pub(crate) context: TaskContext,
     pub(crate) runtime: Runtime,
     pub(crate) mount: Option<MountFacts>,
+    /// What a case brings, if the subject is one.
+    pub(crate) brought: Option<Brought>,
     limits: EngineLimits,
 }
 
@@ -56,6 +74,9 @@ impl Subject {
         limits: EngineLimits,
         screen: &mut Screen,
     ) -> Result<Self, Failure> {
+        if let Some(case) = &arguments.case {
+            return Self::of_case(case, arguments.step, limits, screen);
+        }
         let state =
             arguments.context.as_deref().map(|path| State::read(path, &limits, screen)).transpose()?;
         if arguments.manifests.is_empty() {
@@ -72,7 +93,7 @@ impl Subject {
                     context.map_err(|error| Failure::Unusable(messages::no_context(&path, &error)))?;
                 let Environment { runtime, task_id, .. } = Environment::default();
                 let mount = policy.mount(&task_id);
-                return Ok(Self { policy: Some(policy), context, runtime, mount, limits });
+                return Ok(Self { policy: Some(policy), context, runtime, mount, brought: None, limits });
             }
             Some(State::Background(background)) => background,
             None => Background { environment: Environment::default(), state: Vec::new() },
@@ -84,7 +105,34 @@ impl Subject {
         })?;
         let runtime = background.environment.runtime;
         let (context, mount) = (task.context().clone(), task.mount().cloned());
-        Ok(Self { policy: Some(policy), context, runtime, mount, limits })
+        Ok(Self { policy: Some(policy), context, runtime, mount, brought: None, limits })
+    }
+
+    /// The task of a case ahead of an operation.
+    fn of_case(
+        path: &Path,
+        step: Option<usize>,
+        limits: EngineLimits,
+        screen: &mut Screen,
+    ) -> Result<Self, Failure> {
+        let source = read_source(path, limits.max_manifest_bytes)?;
+        let staged = read(&source, &limits).and_then(|case| {
+            let stage = Runner::new(limits).stage(&case, step)?;
+            Ok((stage, case.background.environment.runtime))
+        });
+        let (stage, runtime) = staged.map_err(|findings| {
+            screen.complain(&findings);
+            Failure::Told(ExitCode::Unusable)
+        })?;
+        let Stage { task, now, scope, input, output } = stage;
+        Ok(Self {
+            policy: Some(task.policy().clone()),
+            context: task.context().clone(),
+            runtime,
+            mount: task.mount().cloned(),
+            brought: Some(Brought { now, scope, input, output }),
+            limits,
+        })
     }
 
     /// Without an agent: the context is what the snapshot says, or empty.
@@ -96,7 +144,8 @@ impl Subject {
         };
         let context = restore(&snapshot, None);
         let context = context.map_err(|error| Failure::Unusable(messages::no_context(&path, &error)))?;
-        Ok(Self { policy: None, context, runtime: Environment::default().runtime, mount: None, limits })
+        let runtime = Environment::default().runtime;
+        Ok(Self { policy: None, context, runtime, mount: None, brought: None, limits })
     }
 
     /// What expressions of a scope are compiled in.

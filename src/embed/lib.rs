@@ -27,6 +27,7 @@
 //! | `sources`, `loaded`, `tools` | manifests and policies as a program has them, what is made of them, an agent of tools alone |
 //! | `step`, `decided`, `review` | the operations of a task as data, what they come to, what people are asked |
 //! | `expression`, `cases` | expressions that are tried out, cases that are run |
+//! | `patience` | how long somebody still waits |
 //! | `memory`, `remote`, `wire` | the places: this process; stores and servers (feature `stores`), and what is said to them |
 //! | `task`, `policies` | the door: tasks, agents, policies |
 //! | `texts` | the same door for texts: requests and answers as JSON |
@@ -40,6 +41,7 @@ mod expression;
 mod flaw;
 mod loaded;
 mod memory;
+mod patience;
 mod policies;
 #[cfg(feature = "stores")]
 mod remote;
@@ -52,7 +54,7 @@ mod tools;
 #[cfg(feature = "stores")]
 mod wire;
 
-pub use cases::{CaseResult, run_cases, run_cases_among};
+pub use cases::{CaseResult, CaseWishes, run_cases, run_cases_among};
 pub use decided::{Decided, Several, Stepped};
 pub use error::{Error, ErrorKind};
 pub use expression::{Tryout, evaluate};

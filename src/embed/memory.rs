@@ -5,6 +5,7 @@
 //! across them. [`Memory::begin`] gets or begins, as `POST /v1/tasks` of a server does.
 
 use crate::decided::{Decided, Several, Stepped};
+use crate::patience::Patience;
 use crate::review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
 use crate::step::Step;
 use crate::{Clock, Error};
@@ -18,7 +19,7 @@ use celador::task::{
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Tasks that may be in memory at a time. Each keeps what its policy may ask for later, so none is ever dropped to make room.
 const MAX_TASKS: usize = 100_000;
@@ -168,11 +169,11 @@ impl Memory {
         call: &CallId,
         wait: Duration,
     ) -> Result<Option<Decided>, Error> {
-        let begun = Instant::now();
+        let patience = Patience::of(wait);
         let mut place = unpoisoned(&held.task);
         loop {
             let stands = standing(place.as_ref().ok_or_else(purged)?, call);
-            let left = wait.saturating_sub(begun.elapsed());
+            let left = patience.left();
             if left.is_zero() || stands.as_ref().is_none_or(|decided| !decided.waits_for_others()) {
                 return Ok(stands);
             }

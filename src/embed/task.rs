@@ -6,6 +6,7 @@
 use crate::decided::{Decided, Several, Stepped};
 use crate::expression::{self, Tryout};
 use crate::memory::{Held, Memory, reviews_of};
+use crate::patience::Patience;
 #[cfg(feature = "stores")]
 use crate::remote::Desk;
 use crate::review::{Review, ReviewFilter};
@@ -388,11 +389,10 @@ const MAX_CONTEXT_BYTES: usize = 16_777_216;
 
 /// What a step came to once its calls are decided, or after so long.
 fn wait_for(memory: &Memory, held: &Held, came: Stepped, wait: Duration) -> Result<Stepped, Error> {
-    let begun = std::time::Instant::now();
+    let patience = Patience::of(wait);
     let decided = |told: Decided| -> Result<Decided, Error> {
         let Some(call) = told.call().cloned().filter(|_| told.waits_for_others()) else { return Ok(told) };
-        let left = wait.saturating_sub(begun.elapsed());
-        let Some(stands) = memory.decided(held, &call, left)? else { return Ok(told) };
+        let Some(stands) = memory.decided(held, &call, patience.left())? else { return Ok(told) };
         Ok(Decided { kind: told.kind, function: told.function, ..stands })
     };
     Ok(match came {

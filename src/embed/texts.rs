@@ -3,6 +3,7 @@
 //! In: what is asked, the handle of what it is about, a body. Out: the answer, or an object with `error`. A handle is a number that the
 //! binding gives back with [`Texts::forget`]. Decisions are written as the HTTP API writes those of several calls.
 
+use crate::cases::CaseWishes;
 use crate::{
     Agent, Clock, Decided, Error, ErrorKind, Flaw, Person, Place, Policies, Review, ReviewFilter,
     ReviewReply, Source, Step, Stepped, Task, TaskWish, Tryout, check, evaluate,
@@ -256,7 +257,7 @@ fn standing(task: &Task, body: &str) -> Answered {
 
 /// Runs cases: of the disk, or among the texts that are given, of which those below some paths are cases.
 fn test(body: &str) -> Answered {
-    let Cases { sources, below } = read(body)?;
+    let Cases { sources, below, wishes } = read(body)?;
     let (mut paths, mut texts) = (Vec::new(), Vec::new());
     for source in sources {
         match source {
@@ -264,11 +265,11 @@ fn test(body: &str) -> Answered {
             Told::Text { name, text } => texts.push((name, text)),
         }
     }
-    let results = match (paths.is_empty(), texts.is_empty()) {
-        (_, true) => crate::run_cases(&paths)?,
+    let (results, coverage) = match (paths.is_empty(), texts.is_empty()) {
+        (_, true) => crate::run_cases(&paths, wishes)?,
         (true, false) => {
             let below = if below.is_empty() { vec![String::new()] } else { below };
-            crate::run_cases_among(&Files::Given(GivenFiles::new(texts)), &below)?
+            crate::run_cases_among(&Files::Given(GivenFiles::new(texts)), &below, wishes)?
         }
         (false, false) => {
             return Err(Error::misuse(
@@ -277,7 +278,8 @@ fn test(body: &str) -> Answered {
             ));
         }
     };
-    told(&json!({ "results": results }))
+    let coverage = coverage.map(|coverage| coverage.to_json());
+    told(&json!({ "results": results, "coverage": coverage }))
 }
 
 fn mode(observe: bool) -> Mode {
@@ -428,6 +430,8 @@ struct Cases {
     sources: Vec<Told>,
     #[serde(default)]
     below: Vec<String>,
+    #[serde(flatten)]
+    wishes: CaseWishes,
 }
 
 #[derive(Deserialize)]

@@ -333,3 +333,13 @@ pub(super) const fn no_header_text() -> &'static str {
 pub(super) const fn no_webhook_secret() -> &'static str {
     "a line `whsec_…` is expected, with 24 to 64 bytes in Base64; several lines are several secrets"
 }
+
+pub(super) fn version_or_function() -> String {
+    "either `version`, the number of an event, or `function` with `arguments` says what is to be explained"
+        .to_owned()
+}
+
+pub(super) fn not_explainable() -> String {
+    "the event does not tell what its operation was about, or the rules of that time are not there any more"
+        .to_owned()
+}

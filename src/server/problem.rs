@@ -105,6 +105,8 @@ kinds! {
     UnknownSwitch = "unknown-switch", 404, "No such switch is on";
     /// Nobody has reserved such a counter.
     UnknownCounter = "unknown-counter", 404, "There is no such counter";
+    /// An event that does not tell what its operation was about, or whose rules are not there any more.
+    NotExplainable = "not-explainable", 409, "The decision cannot be explained";
     /// No context is kept under this key.
     UnknownContext = "unknown-context", 404, "Nothing is kept under this key";
     /// Another method is meant.

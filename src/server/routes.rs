@@ -8,6 +8,7 @@ use super::identity::Scope;
 use super::manifests::AgentName;
 use super::operations::evaluate::{Check, Evaluate, Render};
 use super::operations::event_step::Event;
+use super::operations::explain::explain;
 use super::operations::model_steps::{ModelAfter, ModelBefore};
 use super::operations::turn_steps::{Results, TurnStep};
 use super::operations::{agent_context_routes, counter_routes, switch_routes, task_policies, task_steps};
@@ -103,6 +104,7 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/unlock", "unlockTask", Needs(TasksAdmin), unlock),
         post("/v1/tasks/{task}/policy", "decidePolicy", Needs(PoliciesWrite), task_policies::decide),
         long(post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task)),
+        long(post("/v1/tasks/{task}/explain", "explain", read, explain)),
         long(post("/v1/tasks/{task}/check", "checkOnTask", read, check_on_task)),
         long(post("/v1/tasks/{task}/render", "render", read, render)),
         long(post("/v1/evaluate", "evaluate", read, evaluate)),

@@ -64,6 +64,8 @@ mod ends;
 #[cfg(feature = "server")]
 mod ends_over_http;
 mod event;
+#[cfg(feature = "server")]
+mod explain_over_http;
 mod fingerprints;
 mod folds;
 mod from_cel_interpreter;

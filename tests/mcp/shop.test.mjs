@@ -3,12 +3,22 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { CELADOR, connected, files, guarded, guardedUrl, listening, SHOP, text } from "./clients.mjs";
 
 const RULES = ["--policies", "policies/shop", "--user", "u-7", "--email", "kim@example.com"];
+
+/** A port that was free a moment ago. */
+const freePort = () =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
 
 const folder = (t) => {
   const path = mkdtempSync(join(tmpdir(), "celador-mcp-"));
@@ -77,12 +87,13 @@ test("whoever closes the form has not approved", async (t) => {
 });
 
 test("a review of somebody else waits for them on the page of reviews", async (t) => {
-  const client = await shop(t, ["--reviews", "127.0.0.1:18931", "--review-wait", "1"], approve);
+  const page = `127.0.0.1:${await freePort()}`;
+  const client = await shop(t, ["--reviews", page, "--review-wait", "1"], approve);
   const waits = await call(client, "refund", { order: "o-3", amount: 600 });
   assert.equal(waits.isError, true);
-  assert.match(text(waits), /waits for the review of `lead@example.com` at http:\/\/127.0.0.1:18931\/reviews/);
+  assert.ok(text(waits).includes(`waits for the review of \`lead@example.com\` at http://${page}/reviews`), text(waits));
 
-  const api = "http://127.0.0.1:18931/v1/reviews";
+  const api = `http://${page}/v1/reviews`;
   const { reviews } = await (await fetch(api)).json();
   assert.deepEqual(reviews.map((it) => [it.function, it.arguments.amount, it.reviewer]), [["refund", 600, "lead@example.com"]]);
   const body = JSON.stringify({ answer: "approve" });

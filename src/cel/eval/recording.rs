@@ -15,7 +15,9 @@ use crate::value::Value;
 /// What happened in one evaluation; see [`Program::run_recorded`](crate::Program::run_recorded).
 ///
 /// ```
-/// use celador_cel::{Activation, CameTo, Env, EnvBuilder, Program, Remembered, STANDARD, Type, Value};
+/// use celador_cel::{
+///     Activation, CameTo, Env, EnvBuilder, EvaluatedPart, Program, Remembered, STANDARD, SeenClause, Type, Value,
+/// };
 ///
 /// let scope = Env::builder().variable("amount", Type::Int);
 /// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
@@ -25,10 +27,12 @@ use crate::value::Value;
 /// let (result, _, recording) = program.run_recorded(&activation, None, &mut Remembered::default());
 /// assert!(matches!(result, Ok(Value::Bool(false))));
 /// let text = |span: celador_cel::source::Span| &program.source()[span.range()];
-/// let deciding = recording.clauses(true).into_iter().filter(|clause| clause.decided);
+/// let clauses: Vec<SeenClause> = recording.clauses(true);
+/// assert_eq!(clauses.iter().map(|clause| (clause.held, clause.held_not)).collect::<Vec<_>>(), [(1, 0), (0, 1), (0, 1)]);
+/// let deciding = clauses.iter().filter(|clause| clause.decided);
 /// assert_eq!(deciding.map(|clause| text(clause.span)).collect::<Vec<_>>(), ["amount <= 1000", "amount % 100 == 0"]);
 ///
-/// let tree = recording.tree();
+/// let tree: EvaluatedPart<'_> = recording.tree();
 /// assert!(matches!(tree.parts[0].came_to, CameTo::Value(Value::Bool(true))));
 /// assert_eq!(text(tree.parts[0].span), "amount > 0");
 /// ```

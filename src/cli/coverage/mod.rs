@@ -18,7 +18,6 @@ mod listing;
 use super::{Failure, Format, Screen, messages};
 use celador::scenario::Coverage;
 use clap::Args;
-use serde_json::json;
 use std::fs;
 use std::path::PathBuf;
 
@@ -82,7 +81,7 @@ impl Wanted {
                 Form::Cobertura => {
                     cobertura::report(coverage).map_err(|error| Failure::Unusable(error.to_string()))?
                 }
-                Form::Json => to_json(coverage).to_string() + "\n",
+                Form::Json => coverage.to_json().to_string() + "\n",
             };
             fs::write(file, text)
                 .map_err(|error| Failure::Unusable(messages::cannot_write_file(file, &error)))?;
@@ -93,7 +92,7 @@ impl Wanted {
                 let text = listing::render(coverage, &screen.palette());
                 screen.text(&text)?;
             }
-            Format::Json => screen.json("coverage", to_json(coverage))?,
+            Format::Json => screen.json("coverage", coverage.to_json())?,
         }
         let is_enough = self.threshold.is_none_or(|threshold| shares.clauses.reaches(threshold));
         if let Some(threshold) = self.threshold.filter(|_| !is_enough) {
@@ -101,12 +100,4 @@ impl Wanted {
         }
         Ok(is_enough)
     }
-}
-
-fn to_json(coverage: &Coverage) -> serde_json::Value {
-    let mut all = json!(coverage);
-    if let Some(members) = all.as_object_mut() {
-        members.insert("shares".to_owned(), json!(coverage.shares()));
-    }
-    all
 }

@@ -6,7 +6,7 @@
 use super::super::subject::SubjectArguments;
 use super::super::{Failure, Format, Screen, functions, read_text};
 use super::command::{self, Action, COMMANDS};
-use super::session::{Ended, Held, Session, now, run};
+use super::session::{Ended, Held, Session, run};
 use super::{explain, messages, tree};
 use celador::cel::{EvalError, Fault, Issue, Json, Program, Type, Value, check};
 use celador::diagnostic::{Diagnostic, nearest};
@@ -87,7 +87,7 @@ impl Answer<'_> {
 
     fn cost(&mut self, text: &str) -> Result<(), Failure> {
         let program = self.compile(text)?;
-        let now = now()?;
+        let now = self.session.now()?;
         let activation = self.session.activation(&now).map_err(unusable)?;
         let (ended, spent) = run(&program, &activation);
         let error = match ended {
@@ -113,7 +113,7 @@ impl Answer<'_> {
         let program = self.compile(text)?;
         let (checked, issues) = check(program.expr().clone(), self.session.env());
         let Some(checked) = checked else { return Err(self.refuse(text, &issues)) };
-        let now = now()?;
+        let now = self.session.now()?;
         let activation = self.session.activation(&now).map_err(unusable)?;
         let explained = explain::explain(text, &checked, self.session.env(), &activation);
         match self.screen.format() {
@@ -137,7 +137,7 @@ impl Answer<'_> {
         let paths = match paths.manifests.as_slice() {
             [] => SubjectArguments { agent: paths.agent.or_else(|| known.agent.clone()), ..known.clone() },
             [only] if self.is_context(only)? => {
-                SubjectArguments { context: Some(only.clone()), ..known.clone() }
+                SubjectArguments { context: Some(only.clone()), case: None, step: None, ..known.clone() }
             }
             _ => paths,
         };
@@ -261,7 +261,7 @@ impl Answer<'_> {
         then: impl FnOnce(&mut Screen, &Program, &Value<'_>, u64) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let program = self.compile(text)?;
-        let now = now()?;
+        let now = self.session.now()?;
         let activation = self.session.activation(&now).map_err(unusable)?;
         let (ended, cost) = run(&program, &activation);
         match ended {

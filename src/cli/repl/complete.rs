@@ -6,7 +6,7 @@
 //! keys. Work is bounded by the bounds of expressions.
 
 use super::command::{COMMANDS, expression};
-use super::session::{Ended, Session, now, run};
+use super::session::{Ended, Session, run};
 use celador::cel::{Checked, Expr, ExprKind, Kind, Literal, MACROS, Type, Value, check, parse};
 use celador::scenario::SCOPES;
 use celador::source::Span;
@@ -195,7 +195,7 @@ fn fields(session: &Session, ty: &Type, operand: &str) -> Vec<Candidate> {
 /// The keys of the map that an operand gives.
 fn keys(session: &Session, operand: &str) -> Option<Vec<Candidate>> {
     let program = session.compile(operand).ok()?;
-    let now = now().ok()?;
+    let now = session.now().ok()?;
     let activation = session.activation(&now).ok()?;
     let Ended::Value(Value::Map(map)) = run(&program, &activation).0 else { return None };
     let entries = map.iter().filter_map(|(key, value)| {

@@ -12,7 +12,6 @@
 //! | `complete` | what may stand at the cursor |
 //! | `explain`, `tree` | the parts of an expression with their values, as data and as text |
 //! | `rounds` | one round of a loop that is explained |
-//! | `show` | values as people read them |
 //! | `messages` | what all this says by itself |
 
 mod answer;
@@ -48,6 +47,7 @@ Examples:
   celador repl
   celador repl policies/support-desk --agent support-desk --scope before
   celador repl --context task.json
+  celador repl --case cases/too-much.yaml
   echo \"size('héllo') == 5\" | celador repl
 
 The file of --context is the JSON of a task context, or YAML with the keys `env` and `state` of a
@@ -65,14 +65,23 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     context: Option<PathBuf>,
 
-    /// The scope: which variables and functions there are
-    #[arg(long, default_value = "after", value_parser = scopes())]
-    scope: Scope,
+    /// A case: its manifests, its past, its clock, and the values that its operation brings
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["manifests", "agent", "context"])]
+    case: Option<PathBuf>,
+
+    /// Of a case with steps, the state ahead of this one, from 1
+    #[arg(long, value_name = "N", requires = "case")]
+    step: Option<usize>,
+
+    /// The scope: which variables and functions there are; that of the case, else `after`
+    #[arg(long, value_parser = scopes())]
+    scope: Option<Scope>,
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let paths = SubjectArguments { manifests: self.manifests, agent: self.agent, context: self.context };
+        let Self { manifests, agent, context, case, step, .. } = self;
+        let paths = SubjectArguments { manifests, agent, context, case, step };
         let session = Rc::new(RefCell::new(Session::open(self.scope, paths, screen)?));
         let attended = io::stdin().is_terminal() && io::stdout().is_terminal();
         let mut input =

@@ -8,7 +8,7 @@ use super::super::{Failure, Screen, clock};
 use super::messages;
 use celador::cel::{
     Activation, Env, EvalError, Fault, HostFunctions, Interruption, Issue, Json, Program, RESERVED, Slot,
-    Stop, Type, Value,
+    Stop, Timestamp, Type, Value,
 };
 use celador::context::{Bound, Moment, Root, Scope, ScopeEnv, TaskContext, TaskIo};
 use celador::limits::{EngineLimits, EvalLimits};
@@ -24,6 +24,8 @@ pub(super) struct Session {
     subject: Subject,
     bindings: IndexMap<String, Held>,
     frame: Frame,
+    /// The time of a case; that of the clock without one.
+    time: Option<Timestamp>,
 }
 
 /// What follows from the rest, made anew when that changes.
@@ -61,12 +63,29 @@ struct Questioned(Option<String>);
 
 impl Session {
     /// A session on what stands at these paths.
-    pub(super) fn open(scope: Scope, paths: SubjectArguments, screen: &mut Screen) -> Result<Self, Failure> {
+    pub(super) fn open(
+        scope: Option<Scope>,
+        paths: SubjectArguments,
+        screen: &mut Screen,
+    ) -> Result<Self, Failure> {
         let limits = EngineLimits::default();
-        let subject = Subject::new(&paths, limits, screen)?;
-        let bindings = IndexMap::new();
+        let mut subject = Subject::new(&paths, limits, screen)?;
+        let mut bindings = IndexMap::new();
+        let brought = subject.brought.take();
+        let time = brought.as_ref().map(|brought| brought.now);
+        let own = brought.as_ref().map(|brought| brought.scope);
+        let values = brought.map(|brought| [(Root::Input, brought.input), (Root::Output, brought.output)]);
+        for (root, value) in values.into_iter().flatten() {
+            bindings.extend(value.map(|value| (root.name().to_owned(), Held::document(value))));
+        }
+        let scope = scope.or(own).unwrap_or(Scope::After);
         let frame = Frame::new(scope, &subject, &bindings);
-        Ok(Self { limits, scope, paths, subject, bindings, frame })
+        Ok(Self { limits, scope, paths, subject, bindings, frame, time })
+    }
+
+    /// What the clock of the session shows, as expressions see it.
+    pub(super) fn now(&self) -> Result<Moment, Failure> {
+        self.time.map_or_else(|| clock::now(None), Ok).map(Moment::from)
     }
 
     /// Goes on with what stands at these paths. What was bound stays bound.
@@ -74,7 +93,9 @@ impl Session {
     /// # Errors
     /// Paths that cannot be read or have errors; nothing has changed then.
     pub(super) fn load(&mut self, paths: SubjectArguments, screen: &mut Screen) -> Result<(), Failure> {
-        self.subject = Subject::new(&paths, self.limits, screen)?;
+        let mut subject = Subject::new(&paths, self.limits, screen)?;
+        self.time = subject.brought.take().map(|brought| brought.now);
+        self.subject = subject;
         self.paths = paths;
         self.refresh();
         Ok(())
@@ -261,11 +282,6 @@ pub(super) fn rebound<'a: 'b, 'b, 'n>(
         }
     }
     more.into_iter().fold(activation, |activation, (name, value)| activation.with(env, name, value))
-}
-
-/// What the clock shows, as expressions see it.
-pub(super) fn now() -> Result<Moment, Failure> {
-    clock::now(None).map(Moment::from)
 }
 
 /// Whether a variable is the entry under test, which is a part of the context (GR-09, GR-10).

@@ -96,6 +96,19 @@ impl<T> Tail<T> {
     }
 }
 
+impl ContextChange {
+    /// The last call by the model that came on record: its function and its arguments.
+    pub(crate) fn last_call(&self) -> Option<(&str, &Json)> {
+        let (_, added) = self.invocations.0.as_ref()?;
+        added.iter().rev().find_map(StoredInvocation::of_model)
+    }
+
+    /// The last input that came on record.
+    pub(crate) fn last_input(&self) -> Option<&Json> {
+        self.inputs.0.as_ref()?.1.last()
+    }
+}
+
 impl TaskContext {
     /// Where the context is now.
     #[must_use]

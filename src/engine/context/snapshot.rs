@@ -85,6 +85,13 @@ pub(super) struct StoredInvocation {
     pub(super) kept: Kept,
 }
 
+impl StoredInvocation {
+    /// The function and the arguments of a call by the model, if they are kept whole.
+    pub(super) fn of_model(&self) -> Option<(&str, &Json)> {
+        (self.origin == Caller::Model && self.kept.is_whole()).then_some((&*self.function, &self.input))
+    }
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
 const fn is_zero(number: &u32) -> bool {
     *number == 0

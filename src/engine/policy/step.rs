@@ -13,7 +13,7 @@ use super::read_path::for_each_path;
 use super::step_text::{Shown, StepText};
 use super::template::PathStep;
 use crate::cel::{ExprKind, Literal};
-use crate::context::{Bound, Root, ScopeEnv, Selector};
+use crate::context::{Activations, Bound, Root, ScopeEnv, Selector};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
@@ -85,6 +85,24 @@ pub(super) struct StepScopes {
 }
 
 impl Step {
+    /// Whether a step passes that may do nothing but assert, as it is before there is a task; nothing if its condition leaves it out
+    /// (MW-24). An error passes nothing (TRG-03, MW-26).
+    pub(super) fn asserts<'a>(&'a self, values: &mut Activations<'a>) -> Option<bool> {
+        match self.condition.as_ref().map(|condition| condition.holds(values, None)) {
+            None | Some(Ok(true)) => {}
+            Some(Ok(false)) => return None,
+            Some(Err(_)) => return Some(false),
+        }
+        match &self.action {
+            StepAction::Assert(assert) => Some(assert.holds(values, None).unwrap_or(false)),
+            // the manifest layer refuses them there
+            StepAction::Transform(_)
+            | StepAction::Invoke(_)
+            | StepAction::Label(_)
+            | StepAction::Effect(_) => Some(false),
+        }
+    }
+
     /// Compiles a step that is for these functions. `target` is that of an invoke step.
     pub(super) fn compile(
         written: &DeclaredStep,

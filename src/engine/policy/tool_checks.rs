@@ -5,7 +5,7 @@
 
 use super::compiler::{Compiler, ScopeKey};
 use super::messages;
-use super::step::{StepAction, StepScopes};
+use super::step::StepScopes;
 use super::{Policy, Step};
 use crate::cel::Type;
 use crate::context::{Activations, Bound, Scope, tool_value};
@@ -41,24 +41,8 @@ impl Policy {
         let bound = Bound { tool: Some(value.value()), ..Bound::default() };
         let mut values = Activations::new(bound);
         let failed = checks.iter().filter(|step| step.mode == Mode::Enforce);
-        let failed = failed.into_iter().find(|step| !passes(step, &mut values))?;
+        let failed = failed.into_iter().find(|step| step.asserts(&mut values) == Some(false))?;
         let name = failed.name.as_ref().map(ToString::to_string).unwrap_or_default();
         Some(messages::tool_refused(&name, failed.message(values.bound(), "").as_deref()))
-    }
-}
-
-/// Whether a check passes, as one does that its condition leaves out. An error passes nothing (MW-26).
-fn passes<'a>(step: &'a Step, values: &mut Activations<'a>) -> bool {
-    match step.condition.as_ref().map(|condition| condition.holds(values, None)) {
-        None | Some(Ok(true)) => {}
-        Some(Ok(false)) => return true,
-        Some(Err(_)) => return false,
-    }
-    match &step.action {
-        StepAction::Assert(assert) => assert.holds(values, None).unwrap_or(false),
-        // the manifest layer refuses them here
-        StepAction::Transform(_) | StepAction::Invoke(_) | StepAction::Label(_) | StepAction::Effect(_) => {
-            false
-        }
     }
 }

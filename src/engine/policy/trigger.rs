@@ -11,7 +11,7 @@ use super::message::compile_event_message;
 use super::messages;
 use super::origin::Origin;
 use super::shape::Shape;
-use super::step::{Step, StepAction, StepScopes};
+use super::step::{Step, StepScopes};
 use super::template::Template;
 use crate::cel::{Cache, Json, LANGUAGE, Timestamp};
 use crate::context::{Activations, Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
@@ -130,7 +130,7 @@ impl Trigger {
         let bound = Bound { event: Some(event.value()), now: Some(&now), ..Bound::default() };
         let mut values = Activations::new(bound);
         for (position, step) in self.before.iter().enumerate() {
-            let Some(passed) = passes(step, &mut values) else { continue };
+            let Some(passed) = step.asserts(&mut values) else { continue };
             trace.push((position, passed));
             if !passed {
                 return FiringOutcome::Refused {
@@ -147,21 +147,5 @@ impl Trigger {
             .as_ref()
             .map(|template| template.render(&self.limits, |placeholder| placeholder.follow(event.value())));
         FiringOutcome::Create(Some(self.launch().input(message.as_deref()).into()))
-    }
-}
-
-/// Whether a step passes; nothing if its condition leaves it out (MW-24). An error passes nothing (TRG-03, MW-26).
-fn passes<'a>(step: &'a Step, values: &mut Activations<'a>) -> Option<bool> {
-    match step.condition.as_ref().map(|condition| condition.holds(values, None)) {
-        None | Some(Ok(true)) => {}
-        Some(Ok(false)) => return None,
-        Some(Err(_)) => return Some(false),
-    }
-    match &step.action {
-        StepAction::Assert(assert) => Some(assert.holds(values, None).unwrap_or(false)),
-        // the manifest layer refuses them here
-        StepAction::Transform(_) | StepAction::Invoke(_) | StepAction::Label(_) | StepAction::Effect(_) => {
-            Some(false)
-        }
     }
 }

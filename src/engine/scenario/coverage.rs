@@ -319,6 +319,16 @@ impl Coverage {
         file.and_then(|file| file.steps.get(&step.span)).is_none_or(|seen| seen.cases.contains(case))
     }
 
+    /// All of it for a program, with the shares under `shares`.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        let mut all = serde_json::json!(self);
+        if let Some(members) = all.as_object_mut() {
+            members.insert("shares".to_owned(), serde_json::json!(self.shares()));
+        }
+        all
+    }
+
     /// How much of everything was seen.
     #[must_use]
     pub fn shares(&self) -> Shares {

@@ -64,7 +64,7 @@ fn broken(source: &Source, findings: Vec<Diagnostic>) -> Report {
     let file = Path::new(source.name());
     let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(source.name());
     Report {
-        explained: Vec::new(),
+        explained: Box::default(),
         name: name.to_owned(),
         about: String::new(),
         file: source.name().to_owned(),

@@ -285,3 +285,7 @@ pub(super) fn alternatives(words: &[&str]) -> String {
         }
     }
 }
+
+pub(super) fn no_such_step(operation: &Place, number: usize) -> Diagnostic {
+    Diagnostic::error("no_such_step", format!("the case has no step {number}"), operation.clone())
+}

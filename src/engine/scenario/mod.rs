@@ -28,6 +28,7 @@
 //! | `script` | a recorded task |
 //! | `replay`, `replay_reviews` | steps through the engine, and the answers to their reviews |
 //! | `replayed`, `known_call` | what came of a step, and how far each call came |
+//! | `stage` | where an expression of an operation would be evaluated |
 //! | `snapshot` | a task context out of its JSON |
 //! | `terminal` | colours, and text that cannot steer a terminal |
 //! | `messages` | what is wrong with a case or a script |
@@ -66,6 +67,7 @@ mod report;
 mod run;
 mod script;
 mod snapshot;
+mod stage;
 mod step;
 mod story;
 mod table;
@@ -96,5 +98,6 @@ pub use report::{CaseOutcome, Report, Summary};
 pub use run::Runner;
 pub use script::Script;
 pub use snapshot::{SnapshotError, restore};
+pub use stage::Stage;
 pub use step::{ScriptAction, ScriptCall, ScriptResult, ScriptReview, ScriptStep};
 pub use terminal::{Palette, visible};

@@ -112,6 +112,11 @@ impl Replay {
         &self.task
     }
 
+    /// The task as it is now, to go on with.
+    pub(super) fn into_task(self) -> Task {
+        self.task
+    }
+
     /// The time of the last step.
     #[must_use]
     pub fn now(&self) -> Timestamp {

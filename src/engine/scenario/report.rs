@@ -25,7 +25,7 @@ pub struct Report {
     /// Its outcome.
     pub outcome: CaseOutcome,
     /// What its operations went through, if it failed or somebody has asked.
-    pub explained: Vec<ExplainedOperation>,
+    pub explained: Box<[ExplainedOperation]>,
 }
 
 /// What came of one case.

@@ -139,7 +139,7 @@ impl Runner {
             coverage.add_case(&case.name.place.source.name().into(), &explained);
         }
         Report {
-            explained,
+            explained: explained.into(),
             name: case.name.text.to_string(),
             about: case.about.clone(),
             file: case.name.place.source.name().to_owned(),
@@ -287,18 +287,18 @@ fn outcome(mismatches: Vec<Mismatch>, found: Found) -> CaseOutcome {
 }
 
 /// A case under way.
-struct Running<'c> {
+pub(super) struct Running<'c> {
     case: &'c Case,
-    task: Task,
+    pub(super) task: Task,
     /// What makes the task, if the operation is about that.
     trigger: Option<Arc<Trigger>>,
-    world: World,
+    pub(super) world: World,
     /// How many verdicts of `resume` were given.
     resumed: usize,
 }
 
 impl<'c> Running<'c> {
-    fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Broken> {
+    pub(super) fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Broken> {
         let agent = agent_under_test(case, &compiled.catalog)?;
         let blame = |finding| compiled.blame(finding);
         let mut background = case.background.clone();

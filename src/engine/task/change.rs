@@ -6,12 +6,13 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, ModelCalls,
+    Activity, Call, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, ModelCalls,
     ModelMark, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError, Termination,
     TerminationReason, Verdict, stored_waiting,
 };
+use crate::cel::Json;
 use crate::context::{ContextChange, ContextMark};
-use crate::policy::{AllowList, Fingerprint};
+use crate::policy::{AllowList, Fingerprint, Policy};
 use serde::{Deserialize, Serialize};
 
 /// Where a task was at one moment. Linear in the calls that are let through and not reported, and in the capabilities.
@@ -170,7 +171,35 @@ impl Task {
     }
 }
 
+/// An operation that a stored change tells of.
+#[derive(Clone, Debug)]
+pub enum ToldOperation {
+    /// A call of the model, with the arguments that its steps saw.
+    Call(Call),
+    /// An input that was admitted.
+    Input(Json),
+}
+
 impl TaskChange {
+    /// The operation that the change came of, as far as it tells: a call that was let through, put on record or asked about, or an input that was
+    /// admitted. What was turned away without a trace is not told, nor are several calls of one turn. `policy` is that of the task.
+    #[must_use]
+    pub fn operation(&self, verdict: Verdict, policy: &Policy) -> Option<ToldOperation> {
+        let call =
+            |function: &str, arguments: &Json| ToldOperation::Call(Call::new(function, arguments.clone()));
+        if verdict == Verdict::Suspend {
+            let asked = self.waiting.last()?.operation.subject.call()?;
+            return Some(call(&policy.function(asked.function)?.key, &asked.arguments));
+        }
+        let opened = match &*self.opened {
+            [only] => Some(only.told()),
+            _ => None,
+        };
+        let called = opened.or_else(|| self.context.last_call());
+        let called = called.map(|(function, arguments)| call(function, arguments));
+        called.or_else(|| self.context.last_input().cloned().map(ToldOperation::Input))
+    }
+
     /// The reviews that were open behind the change, as [`SavedTask::open_reviews`].
     pub fn open_reviews(&self) -> impl Iterator<Item = QuestionId> {
         self.waiting.iter().filter_map(Pending::dated_review)

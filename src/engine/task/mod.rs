@@ -69,7 +69,7 @@ mod why_not;
 pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
 pub use calls::turn::{Reported, Turned};
-pub use change::{TaskChange, TaskMark};
+pub use change::{TaskChange, TaskMark, ToldOperation};
 pub use driver::Host;
 pub use evaluation::file_reference::FileReference;
 pub use evaluation::interpolation::{Given, InterpolationError, TemplateKind};

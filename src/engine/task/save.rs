@@ -111,6 +111,13 @@ pub(super) struct SavedCall {
     asked: Option<QuestionId>,
 }
 
+impl SavedCall {
+    /// The function and the arguments.
+    pub(super) fn told(&self) -> (&str, &Json) {
+        (&self.function, &self.arguments)
+    }
+}
+
 impl SavedTask {
     /// The agent whose policy it needs: namespace and name.
     #[must_use]
@@ -363,6 +370,25 @@ impl Task {
 }
 
 impl Task {
+    /// A copy of it, to try something on.
+    ///
+    /// # Errors
+    /// As [`Task::restore`].
+    ///
+    /// # Cost
+    /// Linear in the task.
+    pub fn copy(&self) -> Result<Self, TaskError> {
+        self.copy_at(self.save())
+    }
+
+    /// The same as it was earlier, under the policy that it has now.
+    ///
+    /// # Errors
+    /// As [`Task::restore`].
+    pub fn copy_at(&self, earlier: SavedTask) -> Result<Self, TaskError> {
+        Self::restore(self.policy.clone(), self.cache.clone(), earlier)
+    }
+
     /// The same under a policy that was compiled from the very manifests that the task was under when it was saved: the caller
     /// vouches for that. A task that an earlier release saved while it waited goes on with the step at which it waits,
     /// and what reviewers have answered to that step is asked again: look at [`Task::request`].

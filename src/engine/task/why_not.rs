@@ -194,7 +194,7 @@ impl Task {
         operation: &UnderWay,
         now: &Moment,
     ) -> Option<bool> {
-        let mut past = Self::restore(self.policy.clone(), self.cache.clone(), self.save()).ok()?;
+        let mut past = self.copy().ok()?;
         let call = PastCall {
             function: function.key.to_string(),
             arguments: Json::object([]),
@@ -257,7 +257,9 @@ fn changes_of(expression: &Expr, is_negated: bool, arguments: &Value, found: &mu
         ("@in", None, [a, list]) if !is_negated => {
             let (Some(path), ExprKind::List(elements)) = (path_of(a), &list.kind) else { return };
             let values: Vec<&Expr> = elements.iter().map(|element| &element.value).collect();
-            if values.iter().any(|value| literal_of(value).is_none()) {
+            let now = arguments.pointer(&pointer(&path));
+            let literals: Option<Vec<Value>> = values.iter().map(|value| literal_of(value)).collect();
+            if literals.is_none_or(|literals| now.is_some_and(|now| literals.contains(now))) {
                 return;
             }
             let shown: Vec<String> = values.iter().map(ToString::to_string).collect();
@@ -341,11 +343,33 @@ fn compared(
         _ => return,
     };
     let now = arguments.pointer(&pointer(&path));
+    // what holds already is not why
+    if now.is_some_and(|now| holds(operator, now, bound)) {
+        return;
+    }
     // a number is not put in the place of a text
     let fits = now.is_none_or(|now| std::mem::discriminant(now) == std::mem::discriminant(bound));
     if let Some(value) = value.filter(|_| fits) {
         let text = format!("{} {word} {written}", path.join("."));
         found.push(Change { path, value, text });
+    }
+}
+
+/// Whether a comparison holds of a value as it is.
+fn holds(operator: &str, now: &Value, bound: &Value) -> bool {
+    match (operator, now.as_f64(), bound.as_f64()) {
+        ("_==_", Some(now), Some(bound)) => now.total_cmp(&bound).is_eq(),
+        ("_!=_", Some(now), Some(bound)) => now.total_cmp(&bound).is_ne(),
+        ("_==_", ..) => now == bound,
+        ("_!=_", ..) => now != bound,
+        (_, Some(now), Some(bound)) => match operator {
+            "_<_" => now < bound,
+            "_<=_" => now <= bound,
+            "_>_" => now > bound,
+            "_>=_" => now >= bound,
+            _ => false,
+        },
+        _ => false,
     }
 }
 

@@ -12,12 +12,18 @@ const PACKAGES = fileURLToPath(new URL("../", import.meta.url));
 const TYPES = { js: "text/javascript", wasm: "application/wasm", json: "application/json" };
 
 const PAGE = `<!doctype html>
+<script>
+  // whatever goes wrong is told as well, so that nobody waits for it
+  const broken = (why) => (window.told = { broken: String(why) });
+  addEventListener("error", (event) => broken(event.message ?? "a part of the page does not load"), true);
+  addEventListener("unhandledrejection", (event) => broken(event.reason));
+</script>
 <script type="importmap">{"imports": {"@celador/api": "/api/dist/esm/index.js", "@celador/wasm": "/wasm/dist/esm/index.js"}}</script>
 <script type="module">
   import { celadorFrom } from "@celador/wasm";
   const { load, test } = await celadorFrom(fetch("/wasm/celador.wasm"));
   const texts = await (await fetch("/texts.json")).json();
-  const policies = load(texts.filter(({ name }) => name.startsWith("examples/first-policy")));
+  const policies = load(texts.filter(({ name }) => name === "examples/first-policy/agent.yaml"));
   const task = policies.agent("shop/clerk").task("thread-7", { user: "u-7" });
   const verdicts = [40, 250, 2000].map((amount) => task.before("payout", { amount }).verdict);
   const { passed, failed } = test(texts, { below: ["policies", "tests/data/cases/spec"] });
@@ -89,6 +95,7 @@ test("a page of Chromium decides and runs the cases", { skip: !hasModule }, asyn
     await browser.ask("/url", { url: `http://127.0.0.1:${server.address().port}/` });
     const script = "const done = arguments[0]; const look = () => window.told ? done(window.told) : setTimeout(look, 50); look();";
     const told = await browser.ask("/execute/async", { script, args: [] });
+    assert.equal(told.broken, undefined);
     assert.deepEqual(told.verdicts, ["allow", "suspend", "block"]);
     assert.equal(told.failed, 0);
     assert.ok(told.passed > 1000, `${told.passed} cases`);

@@ -576,6 +576,10 @@ class CaseResult:
     def failure(self) -> str | None:
         """What was expected and what came."""
 
+    @property
+    def explained(self) -> list[dict[str, Json]]:
+        """What its operations went through, step by step: of a case that has failed, and of every case with `explain`."""
+
 @final
 class TestReport:
     """What cases came to. True if all have passed and there was one at least."""
@@ -586,6 +590,10 @@ class TestReport:
     def passed(self) -> int: ...
     @property
     def failed(self) -> int: ...
+    @property
+    def coverage(self) -> dict[str, Json] | None:
+        """Which steps and clauses the cases have tried, if that was asked for."""
+
     def __bool__(self) -> bool: ...
     def __str__(self) -> str:
         """`N passed, M failed`, with each failure above it."""
@@ -625,8 +633,11 @@ def agent_for(
 def check(*manifests: Source) -> list[Diagnostic]:
     """Every problem of manifests and policies. None is an exception; a path that cannot be read is `LoadError`."""
 
-def test(*paths: str | PathLike[str]) -> TestReport:
-    """Runs case files: files, or folders to be searched."""
+def test(*paths: str | PathLike[str], coverage: bool = False, explain: bool = False) -> TestReport:
+    """Runs case files: files, or folders to be searched.
+
+    With `coverage` the report says which steps and clauses of their policies the cases have tried; with `explain` each result tells what its operations went
+    through, and not only one that has failed."""
 
 def evaluate(expression: str, /, **variables: Json) -> Json:
     """Evaluates an expression of the language with these variables. Raises `LoadError` for one that is not valid and `MisuseError` for one that fails."""

@@ -72,10 +72,11 @@ fn check(py: Python<'_>, manifests: &Bound<'_, PyTuple>) -> PyResult<Vec<Diagnos
 }
 
 #[pyfunction]
-#[pyo3(signature = (*paths))]
-fn test(py: Python<'_>, paths: Vec<PathBuf>) -> PyResult<TestReport> {
-    let results = long_door(py, || embed::run_cases(&paths))?;
-    Ok(TestReport(results))
+#[pyo3(signature = (*paths, coverage=false, explain=false))]
+fn test(py: Python<'_>, paths: Vec<PathBuf>, coverage: bool, explain: bool) -> PyResult<TestReport> {
+    let wishes = embed::CaseWishes { coverage, explain };
+    let (results, coverage) = long_door(py, || embed::run_cases(&paths, wishes))?;
+    Ok(TestReport { results, coverage: coverage.map(|coverage| coverage.to_json()) })
 }
 
 #[pyfunction]
@@ -147,6 +148,11 @@ impl CaseResult {
         self.0.failure.as_deref()
     }
 
+    #[getter]
+    fn explained<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        giving::written(py, &self.0.explained)
+    }
+
     fn __repr__(&self) -> String {
         let word = if self.passed() { "passed" } else { "failed" };
         format!("<CaseResult {word} {}>", self.0.name)
@@ -155,32 +161,41 @@ impl CaseResult {
 
 /// What cases came to.
 #[pyclass(frozen, module = "celador")]
-pub(crate) struct TestReport(Vec<embed::CaseResult>);
+pub(crate) struct TestReport {
+    results: Vec<embed::CaseResult>,
+    /// What the cases have tried, if that was asked for.
+    coverage: Option<serde_json::Value>,
+}
 
 #[pymethods]
 impl TestReport {
     #[getter]
     fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let results = self.0.iter().cloned().map(|result| Py::new(py, CaseResult(result)));
+        let results = self.results.iter().cloned().map(|result| Py::new(py, CaseResult(result)));
         PyTuple::new(py, results.collect::<PyResult<Vec<_>>>()?)
     }
 
     #[getter]
     fn passed(&self) -> usize {
-        self.0.iter().filter(|result| result.failure.is_none()).count()
+        self.results.iter().filter(|result| result.failure.is_none()).count()
     }
 
     #[getter]
     fn failed(&self) -> usize {
-        self.0.len().saturating_sub(self.passed())
+        self.results.len().saturating_sub(self.passed())
+    }
+
+    #[getter]
+    fn coverage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        giving::written(py, &self.coverage)
     }
 
     fn __bool__(&self) -> bool {
-        !self.0.is_empty() && self.failed() == 0
+        !self.results.is_empty() && self.failed() == 0
     }
 
     fn __str__(&self) -> String {
-        let failures: String = self.0.iter().filter_map(|result| result.failure.as_deref()).collect();
+        let failures: String = self.results.iter().filter_map(|result| result.failure.as_deref()).collect();
         format!("{failures}{} passed, {} failed", self.passed(), self.failed())
     }
 

@@ -29,6 +29,18 @@ def test_all_cases_pass(root: Path, folder: str, least: int) -> None:
     assert str(report) == f"{report.passed} passed, 0 failed"
 
 
+def test_coverage_and_explanations(root: Path) -> None:
+    report = celador.test(root / "tests/data/coverage/cases", coverage=True, explain=True)
+    assert report and report.coverage is not None
+    shares = report.coverage["shares"]
+    assert isinstance(shares, dict) and shares["reached"] == {"seen": 6, "all": 6}
+    for result in report.results:
+        (operation,) = result.explained
+        assert operation["agent"] == "shop/clerk" and operation["steps"]
+    plain = celador.test(root / "tests/data/coverage/cases")
+    assert plain.coverage is None and all(not result.explained for result in plain.results)
+
+
 def test_a_case_that_fails(tmp_path: Path, manifests: Path) -> None:
     case = manifests.parent / "a-small-refund-is-blocked.yaml"
     case.write_text(BROKEN)

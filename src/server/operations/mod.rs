@@ -5,6 +5,7 @@ pub(crate) mod counter_routes;
 pub(crate) mod ending;
 pub(crate) mod evaluate;
 pub(crate) mod event_step;
+pub(crate) mod explain;
 pub(crate) mod model_steps;
 pub(crate) mod pending;
 pub(crate) mod switch_routes;

@@ -25,7 +25,7 @@ use crate::{Database, SqlValue, StoreError, messages};
 use celador::cel::Timestamp;
 use celador::counter::CounterChanges;
 use celador::policy::Fingerprint;
-use celador::task::{Decision, Task, TaskChange, TaskState};
+use celador::task::{Decision, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -412,6 +412,42 @@ impl StoredTasks {
     ) -> Result<Vec<StoredEvent>, StoreError> {
         let most = limit.min(self.max_page());
         self.database.read(|sql| stored_events(sql, owner, id, after, (most, &self.limits)))
+    }
+
+    /// The task as it was before one of its events, and that event; nothing before the first, which is its beginning, and nothing behind the last.
+    ///
+    /// # Errors
+    /// As [`StoredTasks::load`].
+    ///
+    /// # Cost
+    /// Linear in the events before it.
+    pub fn before_event(
+        &self,
+        owner: &Owner,
+        id: &str,
+        version: u64,
+    ) -> Result<Option<(SavedTask, StoredEvent)>, StoreError> {
+        let altered = || StoreError::Corrupt(messages::altered_task(id));
+        let mut task: Option<SavedTask> = None;
+        let mut after = 0;
+        while after < version {
+            let events = self.events(owner, id, after, self.max_page())?;
+            if events.is_empty() {
+                return Ok(None);
+            }
+            for event in events {
+                after = event.version;
+                task = Some(match task {
+                    Some(task) if after == version => return Ok(Some((task, event))),
+                    Some(task) => {
+                        let change = serde_json::from_str(&event.change).map_err(|_| altered())?;
+                        task.apply(change).map_err(|_| altered())?
+                    }
+                    None => serde_json::from_str(&event.change).map_err(|_| altered())?,
+                });
+            }
+        }
+        Ok(None)
     }
 
     /// Takes a task away for good: its events, its snapshot and its answers, in one transaction. What is left is the

@@ -18,12 +18,39 @@ export interface CaseResult {
   readonly passed: boolean;
   /** What was expected and what came. */
   readonly failure?: string;
+  /** What its operations went through, step by step: of a case that has failed, and of every case with `explain`. */
+  readonly explained?: readonly JsonObject[];
+}
+
+/** So many of so many. */
+export interface Share {
+  readonly seen: number;
+  readonly all: number;
+}
+
+/** Which steps and clauses of their policies cases have tried. */
+export interface Coverage {
+  readonly shares: Readonly<Record<string, Share>>;
+  /** By file. */
+  readonly files: Readonly<Record<string, { readonly steps: readonly JsonObject[]; readonly clauses: readonly JsonObject[] }>>;
+  readonly limits: readonly JsonObject[];
+  readonly events: readonly JsonObject[];
+}
+
+/** What is asked of cases beside whether they pass. */
+export interface Testing {
+  /** Which of the texts are cases. */
+  readonly below?: readonly string[];
+  readonly coverage?: boolean;
+  readonly explain?: boolean;
 }
 
 export interface TestReport {
   readonly results: readonly CaseResult[];
   readonly passed: number;
   readonly failed: number;
+  /** If it was asked for. */
+  readonly coverage?: Coverage;
 }
 
 /** Whether nothing is stopped: each operation goes on, and its decision says in `enforced` what would have come of it. */
@@ -50,7 +77,7 @@ export interface Celador {
   /** Every problem of manifests and policies. None is an exception; a path that cannot be read is `LoadError`. */
   check(sources: Source | readonly Source[]): readonly Diagnostic[];
   /** Runs case files. Texts have the names under which cases name their manifests; `below` says which of them are cases. */
-  test(sources: Source | readonly Source[], options?: { readonly below?: readonly string[] }): TestReport;
+  test(sources: Source | readonly Source[], options?: Testing): TestReport;
   /** Evaluates an expression of the language with these variables. */
   evaluate(expression: string, variables?: JsonObject): Json;
   /** Goes on with a task in memory that `Task.save` has written, in this process or another. */
@@ -81,14 +108,18 @@ export function celador(port: Port): Celador {
     check(sources: Source | readonly Source[]): readonly Diagnostic[] {
       return desk.now<{ diagnostics: Diagnostic[] }>("check", 0, { sources: list(sources) }).diagnostics;
     },
-    test(sources: Source | readonly Source[], { below = [] }: { below?: readonly string[] } = {}): TestReport {
-      const body = { sources: list(sources), below };
-      const { results } = desk.now<{ results: (Omit<CaseResult, "passed" | "failure"> & { failure: string | null })[] }>("test", 0, body);
+    test(sources: Source | readonly Source[], { below = [], coverage = false, explain = false }: Testing = {}): TestReport {
+      const body = { sources: list(sources), below, coverage, explain };
+      const { results, coverage: tried } = desk.now<{
+        results: (Omit<CaseResult, "passed" | "failure"> & { failure: string | null })[];
+        coverage: Coverage | null;
+      }>("test", 0, body);
       const told = results.map(({ failure, ...result }) =>
         failure === null ? { ...result, passed: true } : { ...result, passed: false, failure },
       );
       const passed = told.filter((result) => result.passed).length;
-      return { results: told, passed, failed: told.length - passed };
+      const report = { results: told, passed, failed: told.length - passed };
+      return tried === null ? report : { ...report, coverage: tried };
     },
     evaluate(expression: string, variables: JsonObject = {}): Json {
       return desk.now<{ value: Json }>("evaluate_alone", 0, { expression, variables }).value;

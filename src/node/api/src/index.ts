@@ -14,7 +14,17 @@ export type {
   Tool,
   User,
 } from "./agent.js";
-export { type CaseResult, type Celador, type Observing, type Source, type TestReport, celador } from "./celador.js";
+export {
+  type CaseResult,
+  type Celador,
+  type Coverage,
+  type Observing,
+  type Share,
+  type Source,
+  type Testing,
+  type TestReport,
+  celador,
+} from "./celador.js";
 export type {
   Allowed,
   Credential,

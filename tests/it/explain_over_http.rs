@@ -1,0 +1,82 @@
+//! Explanations over HTTP: of decisions that a store has, and of calls that are only tried.
+
+use crate::serving::Serving;
+use celador_store::{Database, Location, StoreLimits};
+use serde_json::{Value, json};
+use std::path::Path;
+
+fn shop() -> Serving {
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+    Serving::over(database, |settings, folder| {
+        settings.policies = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/coverage/shop.yaml")];
+        settings.authentication.tokens = Some(folder.join("tokens.json"));
+    })
+}
+
+fn pay(amount: u32) -> Value {
+    json!({ "function": "refund_pay", "arguments": { "amount": amount, "pin": "4711" } })
+}
+
+/// The step of a name in an explanation.
+fn step<'e>(explained: &'e Value, name: &str) -> &'e Value {
+    explained["steps"].as_array().unwrap().iter().find(|step| step["step"] == name).unwrap()
+}
+
+#[test]
+fn who_may_read_a_task_is_told_why_it_was_decided() {
+    let serving = shop();
+    let ann = serving.token("did:web:ann", &["tasks:read", "tasks:write"]);
+    let reader = serving.token("did:web:ann", &["tasks:read"]);
+    let other = serving.token("did:web:bob", &["tasks:read", "tasks:write"]);
+    let begin = json!({ "namespace": "shop", "agent": "clerk", "user": { "id": "u-7" } });
+    let id = serving.post_as(&ann, "/v1/tasks", &begin).json()["task"].as_str().unwrap().to_owned();
+    let path = format!("/v1/tasks/{id}");
+    let blocked = serving.post_as(&ann, &format!("{path}/before"), &pay(1_500)).json();
+    assert_eq!(blocked["decided"]["verdict"], "block");
+    let version = blocked["version"].as_u64().unwrap();
+    let explain = |token: &str, body: Value| serving.post_as(token, &format!("{path}/explain"), &body);
+
+    // nothing was fetched, and the decision of that event is explained although the task has gone on
+    let found = explain(&reader, json!({ "version": version })).json();
+    assert_eq!((&found["decision"]["verdict"], &found["same"]), (&json!("block"), &json!(true)));
+    let first = step(&found, "before[0]");
+    assert_eq!(first["outcome"], "fail");
+    assert_eq!(first["why_not"][0]["text"], "orders must have succeeded");
+    assert_eq!(step(&found, "before[1]")["outcome"], "not_reached");
+
+    let order = json!({ "id": "c1", "function": "orders", "arguments": { "id": "o-1" } });
+    assert_eq!(
+        serving.post_as(&ann, &format!("{path}/before"), &order).json()["decided"]["verdict"],
+        "allow"
+    );
+    let result = json!({ "call": "c1", "result": { "status": "successful", "output": { "total": 5000 } } });
+    assert_eq!(
+        serving.post_as(&ann, &format!("{path}/after"), &result).json()["decided"]["verdict"],
+        "allow"
+    );
+
+    // a call that is only tried: nothing of the task changes, and a secret is not shown
+    let before = serving.get_as(&reader, &path).json();
+    let tried = explain(&reader, pay(1_500)).json();
+    assert_eq!(tried["decision"]["verdict"], "block");
+    assert_eq!(step(&tried, "before[1]")["why_not"][0]["text"], "amount at most 1000");
+    assert_eq!(tried["same"], Value::Null);
+    let passes = explain(&reader, pay(50));
+    assert_eq!(passes.json()["decision"]["verdict"], "allow");
+    assert!(!passes.text().contains("4711"), "{}", passes.text());
+    assert_eq!(serving.get_as(&reader, &path).json(), before);
+
+    // the first decision is still explained as it was
+    let again = explain(&reader, json!({ "version": version })).json();
+    assert_eq!(again["steps"], found["steps"]);
+
+    assert_eq!(explain(&other, json!({ "version": version })).status, 404);
+    for (body, status) in [
+        (json!({}), 400),
+        (json!({ "version": 1 }), 409),
+        (json!({ "version": 99 }), 409),
+        (json!({ "version": version, "function": "orders" }), 400),
+    ] {
+        assert_eq!(explain(&reader, body.clone()).status, status, "{body}");
+    }
+}
