@@ -71,7 +71,7 @@ fn large(clauses: usize) -> String {
     for step in 0..clauses / 10 {
         let clause = |at: usize| {
             let number = step * 10 + at;
-            if at % 2 == 0 {
+            if at.is_multiple_of(2) {
                 format!("input.amount != {number}")
             } else {
                 format!("!input.order.startsWith('order-{number}')")

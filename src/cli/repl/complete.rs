@@ -319,9 +319,12 @@ mod tests {
     fn session() -> Session {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/cli/files/good");
         let agent = Some("clerk".to_owned());
-        let paths = SubjectArguments { manifests: vec![folder.into()], agent, context: None };
+        let paths =
+            SubjectArguments { manifests: vec![folder.into()], agent, context: None, case: None, step: None };
         let mut screen = Screen::new(Format::Human, Color::Never);
-        let Ok(mut session) = Session::open(Scope::After, paths, &mut screen) else { panic!("no session") };
+        let Ok(mut session) = Session::open(Some(Scope::After), paths, &mut screen) else {
+            panic!("no session")
+        };
         let order = serde_json::json!({ "order id": 7, "items": [{ "price": 5 }, { "price": 50 }] });
         session.bind("input", Held::document(Json::from(order))).unwrap();
         session
