@@ -281,7 +281,7 @@ fn is_contradicted(finding: &Diagnostic, decision: &Decision) -> bool {
 
 #[test]
 fn no_run_contradicts_an_accusation() {
-    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(60, |rounds| rounds.parse().unwrap());
+    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(150, |rounds| rounds.parse().unwrap());
     let shop = shop();
     let mut runner = TestRunner::deterministic();
     let (mut accused, mut runs, mut decided) = (BTreeMap::new(), 0, 0);

@@ -166,7 +166,8 @@ fn first(holds: &dyn Fn(f64) -> bool) -> Option<f64> {
         return None;
     }
     while below < above {
-        let middle = below.midpoint(above);
+        // rounded down, so that it is never the upper one of two neighbours: `midpoint` rounds towards zero
+        let middle = (below & above).wrapping_add((below ^ above) >> 1);
         if holds(at(middle)) {
             above = middle;
         } else {
