@@ -51,12 +51,14 @@ const MESSAGES: [&str; 5] = [
 
 /// Messages that no file can bring about: arguments that only a host in Rust can give, whose
 /// words `task.rs` holds, what a script of very many functions is told, which `task_script.rs` holds, what is found when a
-/// task brings its tools, which `policies.rs` and `brought_tools.rs` hold, and what a call adds to counters, which `policy_counters.rs` holds.
-const NOT_OF_FILES: [&str; 7] = [
+/// task brings its tools, which `policies.rs` and `brought_tools.rs` hold, what a call adds to counters, which `policy_counters.rs` holds, and what the
+/// corpora of the analysis hold, which `analysis.rs` runs.
+const NOT_OF_FILES: [&str; 8] = [
     "arguments_not_an_object",
     "allowed_in_scripts",
     "nothing_brought",
     "tool_refused",
+    "set_not_by_all",
     "key_of_kind",
     "amount_of_kind",
     "no_amount",

@@ -265,7 +265,8 @@ fn every_route_asks_who_and_for_which_scope() {
         // `readCall` hands over the arguments of a call that runs, secrets among them, as `before` does
         let writes = ["turnSwitchOff", "writeAgentContext", "deleteAgentContext", "readCall"]
             .contains(&operation)
-            || method == "POST" && !["check", "evaluate", "render"].iter().any(|end| path.ends_with(end));
+            || method == "POST"
+                && !["check", "evaluate", "render", "explain"].iter().any(|end| path.ends_with(end));
         let writes = writes && !["jsonRpc", "unlockTask"].contains(&operation);
         assert_eq!(allowed[0].ends_with(":write"), writes, "{row}: {allowed:?}");
     }

@@ -74,6 +74,8 @@ fn look<'e>(
         let of_two = OPERATIONS.iter().find(|(known, _)| *known == name);
         let of_list = OF_LISTS.iter().find(|(known, _)| *known == name);
         let asked = match (of_two, of_list, operands.as_slice()) {
+            // what stands on both sides is of one kind, whichever that is
+            (Some(_), _, [left, right]) if is_same_path(left, right) => None,
             (Some((_, text)), _, [left, right]) => {
                 kinds(checked, left).zip(kinds(checked, right)).map(|kinds| (*text, kinds))
             }
@@ -91,6 +93,18 @@ fn look<'e>(
         }
     }
     expr.for_each_part(&mut |part| look((checked, numbers), part, limits, found));
+}
+
+/// Whether both read the same value: `input.amount` and `input.amount`.
+fn is_same_path(left: &Expr, right: &Expr) -> bool {
+    match (&left.kind, &right.kind) {
+        (ExprKind::Ident { name: left, .. }, ExprKind::Ident { name: right, .. }) => left == right,
+        (
+            ExprKind::Select { operand: left, field: of_left, .. },
+            ExprKind::Select { operand: right, field: of_right, .. },
+        ) => of_left.text == of_right.text && is_same_path(left, right),
+        _ => false,
+    }
 }
 
 /// The argument of each call that a list is made of: `amount` of `calls.map(t, t.input.amount)`.
