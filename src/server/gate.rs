@@ -204,7 +204,11 @@ impl Gate {
         }
         let left = time.saturating_sub(begun.elapsed());
         let answer = match route.work {
-            Work::Step if self.service.steps_at_once => done_by(&self.service, route.answer, &request)?,
+            Work::Step if self.service.steps_at_once => {
+                // what it holds it needs no longer, whatever it waits for afterwards
+                let _held = held;
+                done_by(&self.service, route.answer, &request)?
+            }
             _ => self.work(route.answer, request, held, left).await?,
         };
         match of_call {

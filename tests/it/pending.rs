@@ -1,6 +1,7 @@
 //! Requests that wait for a call to be decided, replays of answers that left one pending, and calls that wait for too long.
 
 use crate::serving::{Reply, Serving};
+use celador_server::{InProcess, Parts, Settings, system_clock};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::thread;
@@ -77,6 +78,40 @@ fn decided_meanwhile(waits: &Serving, acts: &Serving) {
 fn a_request_waits_until_its_call_is_decided() {
     let serving = Serving::start();
     decided_meanwhile(&serving, &serving);
+}
+
+/// Without a network, with tasks in memory, steps run where they are asked for, and the one place is free while a request waits.
+#[test]
+fn who_waits_in_the_same_process_holds_no_place() {
+    let mut settings = Settings::new(vec!["policies/support-desk".into()]);
+    settings.limits.max_requests_in_flight = 1;
+    let database = Database::open(&Location::Memory, &settings.limits.store).unwrap();
+    let desk =
+        InProcess::open(settings, Parts { clock: system_clock().unwrap(), database, log: None }).unwrap();
+    let send = |path: &str, body: Option<Value>| {
+        let body = body.map(|body| body.to_string());
+        let method = if body.is_some() { "POST" } else { "GET" };
+        let reply = desk.send(method, path, &[], body.as_deref().map(str::as_bytes)).unwrap();
+        (reply.status, serde_json::from_slice::<Value>(&reply.body).unwrap())
+    };
+    let begin = json!({"id": "t-1", "namespace": "support", "agent": "support-desk", "user": {"id": "u-7", "email": "kim@example.com"}});
+    assert_eq!(send("/v1/tasks", Some(begin)).0, 201);
+    let input = json!({"message": "Please see to this.", "ticket_id": "T-1041"});
+    assert_eq!(send("/v1/tasks/t-1/input", Some(input)).1["decided"]["verdict"], "allow");
+    let fetch = json!({"id": "fetch", "function": "zendesk_fetch_ticket", "arguments": {}});
+    assert_eq!(send("/v1/tasks/t-1/before", Some(fetch)).1["decided"]["verdict"], "allow");
+    thread::scope(|scope| {
+        let begun = Instant::now();
+        let waiter = scope.spawn(|| send("/v1/tasks/t-1/before?wait_ms=20000", Some(refund("refund"))));
+        while send("/v1/tasks/t-1/calls/refund", None).0 != 200 {
+            thread::sleep(Duration::from_millis(5));
+        }
+        let report = json!({"call": "fetch", "result": ticket()});
+        assert_eq!(send("/v1/tasks/t-1/after", Some(report)).1["decided"]["verdict"], "allow");
+        let (status, told) = waiter.join().unwrap();
+        assert_eq!((status, told["asks"]["invoke"].is_object()), (200, true), "{told}");
+        assert!(begun.elapsed() < Duration::from_secs(15));
+    });
 }
 
 #[test]
