@@ -82,15 +82,9 @@ impl Layers {
             return Ok(layer);
         }
         let taker = self.agents.get(&name).ok_or(ToolsError::Misfit(String::new()))?;
-        // what a tool says of itself is checked before anything is made of it
-        let checked =
-            tools.iter().map(|tool| base.refuses_tool(tool).map_or(Ok(tool), |why| Err((tool, why))));
-        let (passed, refused): (Vec<_>, Vec<_>) = checked.partition(Result::is_ok);
-        let passed: Vec<BroughtTool> = passed.into_iter().flatten().cloned().collect();
-        let Linked { agent, mut left_out, mut findings } =
-            bring(&taker.resolved, taker.mount.as_deref(), &passed, limits)?;
-        let refused = refused.into_iter().filter_map(Result::err);
-        left_out.extend(refused.map(|(tool, reason)| LeftOut { name: tool.name.clone(), reason }));
+        let refuses = |tool: &BroughtTool| base.refuses_tool(tool);
+        let Linked { agent, left_out, mut findings } =
+            bring(&taker.resolved, taker.mount.as_deref(), tools, refuses, limits)?;
         let (policy, compiled) = if takes_tools(&taker.resolved) {
             Policy::compile(&agent, taker.mount.as_ref(), limits, cache)
         } else {

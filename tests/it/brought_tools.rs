@@ -296,6 +296,10 @@ fn a_tool_that_fails_a_check_is_left_out() {
         );
     }
     assert_eq!(left_out(&engine_of("observe"), long, json!({})), [""; 0]);
+    // nobody hides behind a tool that is left out: two of one name are an error still
+    let mut twice = json!([reader(), reader()]);
+    twice[1]["description"] = long.into();
+    assert!(matches!(begin(&engine, twice).err(), Some(TaskError::Tools(ToolsError::SameKey(..)))));
 }
 
 #[test]

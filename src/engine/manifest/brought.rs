@@ -164,7 +164,7 @@ pub(crate) fn takes_tools(resolved: &ResolvedAgent) -> bool {
     resolved.capabilities.iter().filter_map(|entry| entry.tool()).any(|tool| tool.takes_brought())
 }
 
-/// The agent with the tools of a task.
+/// The agent with the tools of a task, but for those that it refuses with a reason.
 ///
 /// # Errors
 /// As [`ToolsError`], but for rules that do not fit.
@@ -172,10 +172,20 @@ pub(crate) fn bring(
     resolved: &ResolvedAgent,
     mount: Option<&Mount>,
     tools: &[BroughtTool],
+    refuses: impl Fn(&BroughtTool) -> Option<String>,
     limits: &EngineLimits,
 ) -> Result<Linked, ToolsError> {
     check_names(resolved, tools, limits)?;
-    let (actions, mut left_out) = read(tools, limits);
+    // what a tool says of itself is checked before anything is made of it
+    let (mut passed, mut refused) = (Vec::new(), Vec::new());
+    for tool in tools {
+        match refuses(tool) {
+            Some(reason) => refused.push(LeftOut { name: tool.name.clone(), reason }),
+            None => passed.push(tool),
+        }
+    }
+    let (actions, mut left_out) = read(&passed, limits);
+    left_out.extend(refused);
     let (agent, findings) = relink(resolved, mount, limits, |tool| tool.with(&actions));
     let admitted: HashSet<&str> = admitted(&agent).collect();
     let refused = actions.iter().filter(|action| !admitted.contains(&*action.name.text));
@@ -234,7 +244,7 @@ fn check_names(
 }
 
 /// The tools as actions, and those whose schemas are not supported.
-fn read(tools: &[BroughtTool], limits: &EngineLimits) -> (Vec<ActionDecl>, Vec<LeftOut>) {
+fn read(tools: &[&BroughtTool], limits: &EngineLimits) -> (Vec<ActionDecl>, Vec<LeftOut>) {
     let source = Source::new("tools of the task", "");
     let place = Place::new(&source, Span::new(0, 0));
     // one budget of schemas for all of them, as for the tools of one document
