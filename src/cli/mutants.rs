@@ -4,6 +4,7 @@
 
 use super::files::write_new;
 use super::{Failure, Format, Screen, messages};
+use celador::manifest::given::plain;
 use celador::scenario::{Fate, Mutation, Palette, Search, TriedMutant, visible};
 use clap::Args;
 use serde_json::json;
@@ -61,19 +62,7 @@ impl Wanted {
 
 /// The way from a folder to a file, both from the root.
 fn way(from: &Path, to: &Path) -> PathBuf {
-    let tidy = |path: &Path| {
-        path.components().fold(PathBuf::new(), |mut tidy, part| {
-            match part {
-                Component::ParentDir => {
-                    tidy.pop();
-                }
-                Component::CurDir => {}
-                part => tidy.push(part),
-            }
-            tidy
-        })
-    };
-    let (from, to) = (tidy(from), tidy(to));
+    let (from, to) = (plain(from), plain(to));
     let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
     let up = from.components().skip(common).map(|_| Component::ParentDir);
     up.chain(to.components().skip(common)).collect()

@@ -133,7 +133,7 @@ pub(super) fn mixed_numbers(place: Place, name: &str) -> Diagnostic {
 /// `claims: {properties: {roles: {type: string}}}`, where another policy says that it is a list
 pub(super) fn contrary_claims(place: Place, claim: &str, policy: &str, first: Place) -> Diagnostic {
     let message = format!(
-        "no value of `{claim}` is what this and the policy `{policy}` say, so no task begins for who has it"
+        "the policy `{policy}` gives `{claim}` another type, and no value has both: no task begins for a user with this claim"
     );
     Diagnostic::warning("contrary_claims", message, place)
         .related(first, "the claim is of another type here")

@@ -129,8 +129,9 @@ impl GivenFiles {
     }
 }
 
-/// A path without `.`, and without a folder that `..` leaves again.
-fn plain(path: &Path) -> PathBuf {
+/// A path without `.`, and without a folder that `..` leaves again: `cases/../agent.yaml` is `agent.yaml`.
+#[must_use]
+pub fn plain(path: &Path) -> PathBuf {
     let mut parts: Vec<Component<'_>> = Vec::new();
     for part in path.components() {
         match (part, parts.last()) {

@@ -7,12 +7,13 @@
 use super::agent::full_name;
 use super::explain::ExplainedOperation;
 use crate::manifest::agent::{StretchLimits, TaskLimits};
+use crate::manifest::given::plain;
 use crate::policy::{Policy, Step};
 use crate::source::{Place, Source, Span};
 use crate::task::{ExplainedExpression, ExplainedStep, SkipReason, StepEnding, StepKind};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 /// What was tried of some manifests.
@@ -353,17 +354,7 @@ impl Coverage {
 
 /// The name of the file of a place, as several cases may come to it by several ways: `cases/../agent.yaml` is `agent.yaml`.
 pub(super) fn file_name(place: &Place) -> String {
-    let mut tidy = PathBuf::new();
-    for part in Path::new(place.source.name()).components() {
-        match part {
-            Component::ParentDir if matches!(tidy.components().next_back(), Some(Component::Normal(_))) => {
-                tidy.pop();
-            }
-            Component::CurDir => {}
-            part => tidy.push(part),
-        }
-    }
-    tidy.display().to_string()
+    plain(Path::new(place.source.name())).display().to_string()
 }
 
 /// The names of the limits that are set.
