@@ -122,6 +122,18 @@ fn a_line_says_who_decided_what_and_why() {
 }
 
 #[test]
+fn a_log_that_was_closed_can_be_opened_at_once_while_processes_begin() {
+    let folder = TempDir::new().unwrap();
+    std::thread::scope(|scope| {
+        let begin = || (0..300).for_each(|_| assert!(Command::new("true").status().unwrap().success()));
+        let begins = [scope.spawn(begin), scope.spawn(begin)];
+        while begins.iter().any(|begin| !begin.is_finished()) {
+            drop(open(folder.path()));
+        }
+    });
+}
+
+#[test]
 fn what_was_written_by_many_threads_over_many_files_is_intact() {
     let folder = TempDir::new().unwrap();
     let settings = LogSettings { max_file_bytes: 2_000, ..LogSettings::new(folder.path()) };

@@ -72,11 +72,38 @@ impl LogSettings {
 pub struct DecisionLog {
     settings: LogSettings,
     /// Held as long as the log is open.
-    _lock: File,
+    _held: Held,
     current: Mutex<Current>,
     turns: Turns,
     /// The id of this log.
     id: String,
+}
+
+/// The lock of a folder, which keeps every other log out.
+///
+/// It is given back by name, because to close the file is not enough: a process that this one has just begun holds the same
+/// file until it runs its own program, and the lock with it.
+#[derive(Debug)]
+struct Held(File);
+
+impl Held {
+    fn of(folder: &Path) -> Result<Self, LogError> {
+        let path = folder.join("lock");
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
+        let lock = lock.map_err(failed("open", &path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self(lock)),
+            Err(TryLockError::WouldBlock) => Err(LogError::InUse(folder.to_owned())),
+            Err(TryLockError::Error(reason)) => Err(failed("lock", &path)(reason)),
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // what the system does not unlock here it unlocks when the file is closed
+        let _ = self.0.unlock();
+    }
 }
 
 impl DecisionLog {
@@ -90,18 +117,11 @@ impl DecisionLog {
     pub fn open(settings: LogSettings, now: Timestamp) -> Result<Self, LogError> {
         let folder = &settings.folder;
         fs::create_dir_all(folder).map_err(failed("create", folder))?;
-        let path = folder.join("lock");
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(&path);
-        let lock = lock.map_err(failed("open", &path))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LogError::InUse(folder.clone())),
-            Err(TryLockError::Error(reason)) => return Err(failed("lock", &path)(reason)),
-        }
+        let held = Held::of(folder)?;
         let id = identity(folder, now)?;
         let current = Current::of(folder, now)?;
         let (current, turns) = (Mutex::new(current), Turns::default());
-        Ok(Self { settings, _lock: lock, current, turns, id })
+        Ok(Self { settings, _held: held, current, turns, id })
     }
 
     /// The id of this log, different from that of every other. It is made together with the folder and kept in its file `id`.
