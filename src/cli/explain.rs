@@ -32,6 +32,10 @@ pub(crate) struct Arguments {
     #[arg(value_name = "CASE|TASK")]
     subject: PathBuf,
 
+    /// One case alone of a file of several: its name, with or without that of the file
+    #[arg(long, value_name = "NAME")]
+    case: Option<String>,
+
     /// One step alone: a number of the listing, or a name such as `before[0]` or the id of a step of a policy
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
@@ -49,7 +53,13 @@ impl Arguments {
         let limits = self.changes.of_engine()?;
         let source = read_source(&self.subject, limits.max_manifest_bytes)?;
         let explained = match Subject::read(&source, &limits) {
-            Ok(Subject::Case(case)) => of_case(&case, limits, screen)?,
+            Ok(Subject::Cases(cases)) => {
+                let mut explained = Vec::new();
+                for case in cases.iter().filter(|case| self.means(case)) {
+                    explained.extend(of_case(case, limits, screen)?);
+                }
+                explained
+            }
             Ok(Subject::Script(script)) => self.of_script(&script, limits, screen)?,
             Err(findings) => {
                 screen.complain(&findings);
@@ -67,6 +77,13 @@ impl Arguments {
             }
         }
         Ok(ExitCode::Yes)
+    }
+
+    /// Whether a case is to be explained.
+    fn means(&self, case: &Case) -> bool {
+        let name = &*case.name.text;
+        let own = name.split_once('/').map_or(name, |(_, own)| own);
+        self.case.as_ref().is_none_or(|meant| *meant == *name || *meant == *own)
     }
 
     fn of_script(
@@ -100,7 +117,7 @@ fn no_step(step: &str) -> Failure {
 
 /// What is explained.
 enum Subject {
-    Case(Box<Case>),
+    Cases(Vec<Case>),
     Script(Box<Script>),
 }
 
@@ -108,8 +125,16 @@ impl Subject {
     /// A file is a case if it has what no recorded task has.
     fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
         let begins = |word: &str| source.text().lines().any(|line| line.starts_with(word));
-        if ["manifest:", "call:", "expect:", "about:"].into_iter().any(begins) {
-            return read(source, limits).map(|case| Self::Case(Box::new(case)));
+        if ["manifest:", "call:", "expect:", "about:", "cases:", "story:"].into_iter().any(begins) {
+            let mut cases = Vec::new();
+            for case in read(source, limits) {
+                match case.map_err(|report| report.outcome) {
+                    Ok(case) => cases.push(case),
+                    Err(CaseOutcome::Broken(findings)) => return Err(findings),
+                    Err(_) => {}
+                }
+            }
+            return Ok(Self::Cases(cases));
         }
         Script::read(source, limits).map(|script| Self::Script(Box::new(script)))
     }

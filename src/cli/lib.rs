@@ -11,10 +11,12 @@ mod counters;
 mod coverage;
 #[cfg(feature = "gateway")]
 mod decisions;
+mod diff;
 mod eval;
 mod exit;
 mod explain;
 mod files;
+mod fmt;
 mod functions;
 #[cfg(feature = "server")]
 mod hook;
@@ -33,6 +35,7 @@ mod operator;
 mod proxy;
 mod ready_policies;
 mod repl;
+mod replay;
 #[cfg(feature = "store")]
 mod report;
 #[cfg(feature = "server")]
@@ -55,6 +58,7 @@ mod switch;
 mod task;
 mod test;
 mod timeline;
+mod watch;
 
 use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
@@ -105,6 +109,9 @@ enum Command {
     Eval(eval::Arguments),
     Run(run::Arguments),
     Test(test::Arguments),
+    Fmt(fmt::Arguments),
+    Diff(diff::Arguments),
+    Replay(Box<replay::Arguments>),
     Explain(explain::Arguments),
     Repl(repl::Arguments),
     Schedule(schedule::Arguments),
@@ -183,6 +190,9 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Eval(eval) => eval.run(&mut screen),
         Command::Run(run) => run.run(&mut screen),
         Command::Test(test) => test.run(&mut screen),
+        Command::Fmt(fmt) => fmt.run(&mut screen),
+        Command::Diff(diff) => diff.run(&mut screen),
+        Command::Replay(replay) => replay.run(&mut screen),
         Command::Explain(explain) => explain.run(&mut screen),
         Command::Repl(repl) => repl.run(&mut screen),
         Command::Schedule(schedule) => schedule.run(&mut screen),

@@ -2,10 +2,12 @@
 
 use celador::cel::{Assumptions, JsonError};
 use celador::diagnostic::{Diagnostic, Standing};
+use celador::replay::{FlipRow, NotJudged, RecordError, Tally};
 use celador::scenario::{Mismatch, Report, SnapshotError};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 /// What becomes of a warning, if anything does.
 pub(crate) fn standing(finding: &Diagnostic) -> Option<String> {
@@ -454,7 +456,104 @@ pub(crate) fn was_stopped() -> &'static str {
     "was stopped"
 }
 
+pub(crate) fn cannot_watch(error: &notify::Error) -> String {
+    format!("this system does not tell of changes: {error}")
+}
+
+pub(crate) fn nothing_to_watch() -> String {
+    "none of the paths is there, so there is nothing to watch".to_owned()
+}
+
+pub(crate) fn watching() -> String {
+    "waiting for changes; end it with Ctrl-C\n".to_owned()
+}
+
+pub(crate) fn formatted(file: &str, is_check: bool) -> String {
+    if is_check { format!("{file} would change") } else { format!("{file} formatted") }
+}
+
+pub(crate) fn formatted_files(files: usize, changed: usize, is_check: bool) -> String {
+    let word = if is_check { "would change" } else { "changed" };
+    format!("{files} file(s), {changed} {word}")
+}
+
+pub(crate) fn several_cases(path: &Path) -> String {
+    format!("`{}` has several cases, and one is needed: write it into a file of its own", path.display())
+}
+
+/// How many operations were compared, and what came of it.
+pub(crate) fn compared(operations: usize, differ: usize, unknown: usize) -> String {
+    format!("{operations} operation(s), {differ} decided otherwise, {unknown} unknown")
+}
+
+pub(crate) fn tried_in_vain(tried: usize) -> String {
+    format!("  the rules differ, and none of {tried} tasks shows a difference")
+}
+
+pub(crate) fn no_revision(revision: &str) -> String {
+    format!("`{revision}` is no revision")
+}
+
+pub(crate) fn no_git(why: &str) -> String {
+    format!("git does not give these files: {why}")
+}
+
+/// How much was judged anew, and how much of it would be otherwise.
+pub(crate) fn replayed(tally: &Tally) -> String {
+    let (decisions, tasks, flips) = (tally.decisions, tally.tasks, tally.flips());
+    format!("{decisions} decision(s) of {tasks} task(s) judged anew, {flips} decided otherwise")
+}
+
+/// The same while the work goes on, and how fast.
+pub(crate) fn replayed_so_far(tally: &Tally, took: Duration) -> String {
+    let each_second =
+        u128::from(tally.decisions).saturating_mul(1_000).checked_div(took.as_millis()).unwrap_or_default();
+    format!("{}, {each_second} a second", replayed(tally))
+}
+
+pub(crate) fn not_judged(count: u64, why: NotJudged) -> String {
+    format!("{count} not judged: {}", why.as_str())
+}
+
+/// Nothing of a recording could be judged, and why most of it could not.
+pub(crate) fn nothing_judged(tally: &Tally) -> String {
+    let most = tally.not_judged.iter().max_by_key(|(_, count)| **count);
+    let why = most.map(|(why, count)| format!(": {}", not_judged(*count, *why))).unwrap_or_default();
+    let help = match most {
+        Some((NotJudged::NothingToCompare, _)) => "; `--against` names the policies to compare with",
+        _ => "",
+    };
+    format!("no decision could be judged{why}{help}")
+}
+
+pub(crate) fn no_recorded_step(path: &Path, line: u64, error: &RecordError) -> String {
+    format!("{}:{line}: {error}", path.display())
+}
+
+#[cfg(not(feature = "store"))]
+pub(crate) fn no_recording(path: &Path) -> String {
+    format!("`{}` is a folder, and this build reads no decision logs", path.display())
+}
+
 #[cfg(feature = "store")]
+pub(crate) fn log_without_content(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "the log `{folder}` has no content of requests, so nothing can be judged: `celador serve --log-content` writes it"
+    )
+}
+
+/// A difference in the words of a report.
+pub(crate) fn flip(row: &FlipRow) -> String {
+    let FlipRow { kind, count, task, step } = row;
+    let what = kind
+        .function
+        .as_deref()
+        .map_or_else(|| kind.operation.clone(), |function| format!("{} {function}", kind.operation));
+    let by = kind.is_by.as_ref().or(kind.was_by.as_ref()).map(|by| format!(" ({by})")).unwrap_or_default();
+    format!("{what}: {} becomes {}{by}, {count} time(s), first in {task} at step {step}", kind.was, kind.is)
+}
+
 pub(crate) fn rows_left_out(count: u64) -> String {
     format!("{count} more have no row, as there are too many")
 }

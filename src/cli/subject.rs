@@ -10,7 +10,9 @@ use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::agent::Agent;
 use celador::policy::Policy;
-use celador::scenario::{Background, Environment, Runner, Stage, agents_named, full_name, read, restore};
+use celador::scenario::{
+    Background, CaseOutcome, Environment, Runner, Stage, agents_named, full_name, read, restore,
+};
 use celador::source::{Place, Source, Span};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -116,7 +118,15 @@ impl Subject {
         screen: &mut Screen,
     ) -> Result<Self, Failure> {
         let source = read_source(path, limits.max_manifest_bytes)?;
-        let staged = read(&source, &limits).and_then(|case| {
+        let mut cases = read(&source, &limits);
+        let (Some(case), true) = (cases.pop(), cases.is_empty()) else {
+            return Err(Failure::Unusable(messages::several_cases(path)));
+        };
+        let case = case.map_err(|report| match report.outcome {
+            CaseOutcome::Broken(findings) => findings,
+            CaseOutcome::Passed | CaseOutcome::Failed { .. } => Vec::new(),
+        });
+        let staged = case.and_then(|case| {
             let stage = Runner::new(limits).stage(&case, step)?;
             Ok((stage, case.background.environment.runtime))
         });

@@ -1,6 +1,7 @@
 //! `celador test`: cases, each failure with what was expected and what was found.
 
 use super::service_reports::{Results, Wanted};
+use super::watch::Watch;
 use super::{ExitCode, Failure, Format, Screen, messages};
 use super::{coverage, mutants};
 use celador::limits::EngineLimits;
@@ -10,7 +11,7 @@ use std::path::PathBuf;
 
 /// Run cases: a task's past, one operation, and what must come of it
 ///
-/// A case is one YAML file with `name`, `manifest`, `call` and `expect`. In folders, files that are no cases are left
+/// A case is a YAML file with `name`, `manifest`, `call` and `expect`, or one of several in a file. In folders, files that are no cases are left
 /// alone. Tools, reviewers and files are played from the case, so nothing outside is touched.
 #[derive(Args)]
 #[command(after_long_help = "\
@@ -19,6 +20,7 @@ Examples:
   celador test policies/support-desk/cases/refund-needs-ticket.yaml
   celador test policies/ --filter refund          only cases with `refund` in their name
   celador test policies/ --report junit=results.xml
+  celador test policies/ --watch                  again with each change of a file
   celador test policies/ --coverage --threshold 90 --coverage-report lcov=coverage.info
   celador test policies/ --format json | jq 'select(.outcome != \"passed\")'
 
@@ -40,6 +42,9 @@ pub(crate) struct Arguments {
     reports: Wanted,
 
     #[command(flatten)]
+    watch: Watch,
+
+    #[command(flatten)]
     coverage: coverage::Wanted,
 
     #[command(flatten)]
@@ -48,6 +53,12 @@ pub(crate) struct Arguments {
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        self.watch.run(screen, |screen, watched| self.round(screen, watched))
+    }
+
+    /// Runs the cases, and names the files that they are made of.
+    fn round(&self, screen: &mut Screen, watched: &mut Vec<PathBuf>) -> Result<ExitCode, Failure> {
+        watched.extend_from_slice(&self.paths);
         let limits = EngineLimits::default();
         let loaded =
             load_cases(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
@@ -62,6 +73,7 @@ impl Arguments {
             }
             let report = match case {
                 Ok(case) => {
+                    watched.extend(case.manifest_paths());
                     let report = runner.run(&case);
                     cases.push(case);
                     report

@@ -30,6 +30,7 @@
 //! | `patience` | how long somebody still waits |
 //! | `memory`, `remote`, `wire` | the places: this process; stores and servers (feature `stores`), and what is said to them |
 //! | `task`, `policies` | the door: tasks, agents, policies |
+//! | `replay` | recorded steps judged anew |
 //! | `texts` | the same door for texts: requests and answers as JSON |
 
 #![forbid(unsafe_code)]
@@ -45,6 +46,7 @@ mod patience;
 mod policies;
 #[cfg(feature = "stores")]
 mod remote;
+mod replay;
 mod review;
 mod sources;
 mod step;
@@ -60,6 +62,7 @@ pub use error::{Error, ErrorKind};
 pub use expression::{Tryout, evaluate};
 pub use flaw::Flaw;
 pub use policies::{Agent, Place, Policies, TaskWish};
+pub use replay::{Replaying, add_tallies};
 pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
 pub use sources::{Source, check};
 pub use step::Step;

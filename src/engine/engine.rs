@@ -411,6 +411,17 @@ impl Engine {
         }
     }
 
+    /// Namespace and name of the one agent with this name; nothing if there is none, or several namespaces have one.
+    #[must_use]
+    pub fn agent_named(&self, name: &str) -> Option<(String, String)> {
+        let loaded = self.loaded();
+        let mut agents = loaded.policies.keys().filter(|(_, agent)| agent == name);
+        match (agents.next(), agents.next()) {
+            (Some(only), None) => Some(only.clone()),
+            _ => None,
+        }
+    }
+
     /// How much of what its policies permit was decided when they were compiled. What was found is among the findings of loading, which
     /// [`Engine::from_catalog`] gives. Nothing was asked of an engine of [`Engine::lenient_from_catalog`], [`Engine::kept_from_catalog`] or [`Engine::beside`].
     ///

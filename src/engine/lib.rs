@@ -82,6 +82,7 @@
 //! - [`cel`] is the language alone: scopes, programs, values, the cache of compiled expressions.
 //! - [`counter`] has amounts that count across tasks, users and days.
 //! - [`context`] is what expressions see; [`manifest`] is what authors write; [`scenario`] runs their cases.
+//! - [`replay`] judges recorded tasks anew, and counts what other policies would decide otherwise.
 //! - [`limits`] has every bound.
 //!
 //! # Untrusted input
@@ -99,6 +100,7 @@ pub mod context;
 pub mod copies;
 pub mod counter;
 pub mod detect;
+pub mod diff;
 pub mod digest;
 pub mod engine;
 pub mod explained;
@@ -107,6 +109,7 @@ pub mod limits;
 pub mod lint;
 pub mod manifest;
 pub mod policy;
+pub mod replay;
 pub mod scenario;
 pub mod task;
 

@@ -34,8 +34,10 @@ fn the_console_shows_what_the_command_prints() {
     for (page, least) in [
         ("README.md", 5),
         ("docs/diagnostics.md", 3),
-        ("docs/cases.md", 1),
+        ("docs/cases.md", 3),
         ("docs/observe.md", 1),
+        ("docs/replay.md", 2),
+        ("docs/everyday.md", 1),
         ("docs/testing.md", 4),
     ] {
         let path = root().join(page);
@@ -110,7 +112,12 @@ fn the_yaml_stands_in_the_files() {
     let policy = root().join("examples/first-policy");
     let files = ["agent.yaml", "cases/large-needs-review.yaml", "cases/both-at-once.yaml"];
     let files = files.map(|file| policy.join(file)).into_iter();
-    let own = ["counter-allows.yaml", "policy-label-page.yaml"];
+    let own = [
+        "counter-allows.yaml",
+        "file-of-several-cases.yaml",
+        "policy-label-page.yaml",
+        "story-of-a-payout.yaml",
+    ];
     let files = files.chain(own.map(|file| root().join("tests/data/cases/own").join(file)));
     let files: Vec<_> = files.map(|file| fs::read_to_string(file).unwrap()).collect();
     for (page, least) in [("README.md", 2), ("docs/cases.md", 4)] {

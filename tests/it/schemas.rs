@@ -5,7 +5,7 @@
 use celador::Diagnostic;
 use celador::limits::EngineLimits;
 use celador::manifest::yaml;
-use celador::scenario::{self, Script};
+use celador::scenario::{self, CaseOutcome, Script};
 use celador::source::Source;
 use regex::Regex;
 use serde_json::{Map, Value, json};
@@ -156,7 +156,7 @@ fn documents(path: &Path) -> Vec<Value> {
 fn kind_of(document: &Value) -> Option<&str> {
     match document.get("kind").and_then(Value::as_str) {
         Some(kind) => kind.rsplit('/').next(),
-        None if document.get("expect").is_some() => Some("case"),
+        None if ["expect", "cases", "story"].iter().any(|key| document.get(key).is_some()) => Some("case"),
         None if document.get("steps").is_some() => Some("script"),
         None if document.get("path_prefixes").is_some() => Some("mount"),
         None => None,
@@ -261,8 +261,9 @@ fn sample(schema: &Value, definitions: &Map<String, Value>) -> Value {
     if let Some(word) = first("enum") {
         return word.clone();
     }
-    if let Some(one) = first("anyOf").or_else(|| if schema["type"].is_null() { first("oneOf") } else { None })
-    {
+    // what only says which keys must be there is no form of its own
+    let any = first("anyOf").filter(|_| schema.get("properties").is_none());
+    if let Some(one) = any.or_else(|| if schema["type"].is_null() { first("oneOf") } else { None }) {
         return sample(one, definitions);
     }
     let kind = schema["type"].as_str().or_else(|| schema["type"][0].as_str());
@@ -373,7 +374,14 @@ fn findings(kind: &str, document: &Value) -> Vec<Diagnostic> {
     let (limits, text) = (EngineLimits::default(), document.to_string());
     let source = Source::new("x.yaml", text.as_str());
     match kind {
-        "case" => scenario::read(&source, &limits).err().unwrap_or_default(),
+        "case" => {
+            let broken = scenario::read(&source, &limits).into_iter().filter_map(Result::err);
+            let findings = broken.filter_map(|report| match report.outcome {
+                CaseOutcome::Broken(findings) => Some(findings),
+                _ => None,
+            });
+            findings.flatten().collect()
+        }
         "script" => Script::read(&source, &limits).err().unwrap_or_default(),
         _ => crate::task_fixture::parse("x.yaml", &text).1,
     }

@@ -96,7 +96,7 @@ fn a_turn_is_added_when_the_model_gets_word_and_not_before() {
     assert_eq!(see(&task, "context._history.turns"), json!(["capability"]));
     let unknown = decided(task.before(&call("nope", json!({})), noon()).unwrap());
     assert_eq!(unknown.verdict, Verdict::Error);
-    assert_eq!(unknown.message.unwrap(), "there is no function `nope`");
+    assert_eq!(unknown.message.unwrap(), "there is no function `nope`; there is `probe`");
     assert_eq!(see(&task, "context._history.turn_count"), 2);
 }
 

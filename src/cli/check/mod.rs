@@ -5,6 +5,7 @@ mod cost;
 mod reads;
 
 use super::service_reports::{Results, Wanted};
+use super::watch::Watch;
 use super::{ExitCode, Failure, Format, Screen};
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
@@ -30,6 +31,7 @@ Examples:
   celador check policies/support-desk --reads
   celador check policies/support-desk --analysis
   celador check policies --report sarif=celador.sarif --report github
+  celador check policies --watch
   celador check policies --format json | jq 'select(.severity == \"error\")'
 
 A warning that may lose a rule is refused, here as by `serve`, `run` and `test` (docs/findings.md).
@@ -60,10 +62,20 @@ pub(crate) struct Arguments {
 
     #[command(flatten)]
     reports: Wanted,
+
+    #[command(flatten)]
+    watch: Watch,
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        self.watch.run(screen, |screen, watched| {
+            watched.extend_from_slice(&self.paths);
+            self.round(screen)
+        })
+    }
+
+    fn round(&self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = EngineLimits::default();
         let (files, mut findings) =
             load(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;

@@ -9,6 +9,7 @@ mod sarif;
 
 use super::{Failure, Format, Screen, messages};
 use celador::diagnostic::{Diagnostic, Severity, Standing};
+use celador::replay::Tally;
 use celador::scenario::{CaseOutcome, Report};
 use celador::source::{Place, Position};
 use clap::Args;
@@ -162,6 +163,42 @@ impl Results {
             problems,
             text: report.render(&celador::scenario::Palette::PLAIN),
         });
+    }
+}
+
+impl Results {
+    /// What came of judging recorded tasks anew: a test for each kind of difference, at the task where it came first.
+    pub(crate) fn of_replay(tally: &Tally) -> Self {
+        let rows = tally.rows().into_iter();
+        let tried = rows.map(|row| {
+            let message = messages::flip(&row);
+            let place = Position { line: 1, column: 1 };
+            let problem = Problem {
+                weight: Weight::Error,
+                code: "decided_otherwise".to_owned(),
+                message: message.clone(),
+                help: None,
+                reason: String::new(),
+                file: row.task.clone(),
+                start: place,
+                end: place,
+            };
+            Tried {
+                suite: "replay".to_owned(),
+                name: row.kind.function.clone().unwrap_or_else(|| row.kind.operation.clone()),
+                file: row.task,
+                problems: vec![problem],
+                text: message,
+            }
+        });
+        let judged = Tried {
+            suite: "replay".to_owned(),
+            name: "judged".to_owned(),
+            file: String::new(),
+            problems: Vec::new(),
+            text: messages::replayed(tally),
+        };
+        Self(tried.chain([judged]).collect())
     }
 }
 

@@ -174,6 +174,8 @@ impl Role {
         {
             Self::Manifest
         } else if (has("name") && (has("call") || has("steps")) && has("expect"))
+            || (has("name") && has("story"))
+            || (has("manifest") && has("cases"))
             || (has("agent") && has("steps"))
         {
             Self::Companion

@@ -170,7 +170,7 @@ impl Encoder {
         });
     }
 
-    fn mount(&mut self, scope: MountScope, mount: Option<&Mount>) {
+    pub(super) fn mount(&mut self, scope: MountScope, mount: Option<&Mount>) {
         self.part("mount");
         self.text(match scope {
             MountScope::None => "none",
@@ -223,7 +223,7 @@ impl Encoder {
         }
     }
 
-    fn capability(&mut self, resolved: &ResolvedAgent, capability: &Capability) {
+    pub(super) fn capability(&mut self, resolved: &ResolvedAgent, capability: &Capability) {
         let Capability {
             reference,
             path: _,
@@ -244,7 +244,7 @@ impl Encoder {
         }
     }
 
-    fn binding(&mut self, DeclaredBinding { name, value, path: _ }: &DeclaredBinding) {
+    pub(super) fn binding(&mut self, DeclaredBinding { name, value, path: _ }: &DeclaredBinding) {
         self.embedded(name);
         self.embedded(value);
     }
@@ -333,7 +333,7 @@ impl Encoder {
         }
     }
 
-    fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {
+    pub(super) fn function(&mut self, resolved: &ResolvedAgent, declaration: &Declaration<'_>) {
         // what `call` is in a step is written with the steps that may ask for it
         let Declaration { capability, function, parameters, output, call: _ } = declaration;
         // the parameters are there as they are taken, and the action as what it does
@@ -421,7 +421,7 @@ impl Encoder {
         self.optional(payload.as_deref(), |it, payload| it.shape(&Shape::of(payload)));
     }
 
-    fn parameters(&mut self, parameters: &Parameters) {
+    pub(super) fn parameters(&mut self, parameters: &Parameters) {
         // the keys are the names, packed
         let Parameters { list, open, keys: _ } = parameters;
         self.part("parameters");
@@ -472,7 +472,7 @@ impl Encoder {
         self.optional(validator.as_deref(), |it, validator| it.plain_json(validator.schema()));
     }
 
-    fn secrets(&mut self, secrets: &TaskSecrets) {
+    pub(super) fn secrets(&mut self, secrets: &TaskSecrets) {
         let TaskSecrets { functions, input, exposes } = secrets;
         self.part("secrets");
         self.list(functions, |it, CallSecrets { arguments, result }| {

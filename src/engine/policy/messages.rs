@@ -41,6 +41,11 @@ pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
     of_misfit(&format!("the parameter `{parameter}"), misfit)
 }
 
+/// An argument that no parameter takes.
+pub(super) fn undeclared_argument(name: &str) -> String {
+    format!("there is no parameter `{name}`")
+}
+
 /// What of a result does not fit the schema of its action.
 pub(super) fn output_misfit(misfit: &Misfit) -> String {
     of_misfit("`output", misfit)

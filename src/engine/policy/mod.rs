@@ -36,6 +36,7 @@
 //! | `counter`, `counter_list` | counters of policy documents, and which of them a call needs |
 //! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
 //! | `model_call`, `model_schema`, `model_steps` | what is sent to a model and what it answers, and the steps on both |
+//! | `operation_rules` | what single operations decide by, as digests |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
@@ -72,6 +73,7 @@ mod model_call;
 mod model_schema;
 mod model_steps;
 mod of_agents;
+mod operation_rules;
 mod origin;
 mod panel;
 mod panel_check;
@@ -153,6 +155,7 @@ use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
 use encoding::Rules;
+use operation_rules::OperationRules;
 use policy_steps::PolicySteps;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -183,6 +186,7 @@ pub struct Policy {
     prompt: Option<Template>,
     fingerprint: Fingerprint,
     rules: Rules,
+    operation_rules: OperationRules,
     limits: EngineLimits,
     /// What operations depend on, once somebody has asked.
     dependencies: KnownDependencies,
@@ -255,6 +259,25 @@ impl Policy {
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// Two digests: of everything that decides whether a call of a function may run, and of everything that decides about its result. Two policies with the same one decide alike, on
+    /// any task. Nothing for a function that the agent does not have.
+    #[must_use]
+    pub fn rules_of_calls(&self, function: &str) -> Option<[Digest; 2]> {
+        self.operation_rules.calls.get(function).copied()
+    }
+
+    /// The same of inputs and responses.
+    #[must_use]
+    pub fn rules_of_messages(&self) -> Digest {
+        self.operation_rules.messages
+    }
+
+    /// The same of what is sent to the model and comes back.
+    #[must_use]
+    pub fn rules_of_models(&self) -> Digest {
+        self.operation_rules.models
     }
 
     /// The functions that the model or an invoke step can call, in the order of the manifest.

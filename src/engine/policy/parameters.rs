@@ -144,6 +144,22 @@ impl Parameters {
         forming.finish()
     }
 
+    /// Why no call can have run with these arguments: one that is not declared, or that does not fit. One that lacks is no reason, as whoever
+    /// tells of a call may leave out what does not matter.
+    #[must_use]
+    pub fn misfit(&self, arguments: &Json) -> Option<String> {
+        // null says that there is none
+        arguments.root().entries().filter(|(_, value)| !value.is_null()).find_map(|(name, value)| {
+            let Some(parameter) = self.list.iter().find(|parameter| *parameter.name == *name) else {
+                return (!self.open).then(|| messages::undeclared_argument(name));
+            };
+            let misfit = parameter.shape.check_part(Part::Json(value)).err()?;
+            // a default need not fit
+            let is_default = matches!(&parameter.missing, Missing::Default(default) if default.value().equals(&value.value()));
+            (!is_default).then(|| messages::misfit(&parameter.name, &misfit))
+        })
+    }
+
     /// Works out the arguments of an invoke step: what the step binds, else what the agent binds, else the default
     /// (BND-16); nothing of the model's (BND-17).
     #[must_use]

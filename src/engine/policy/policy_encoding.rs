@@ -85,7 +85,7 @@ impl Encoder {
     }
 
     /// The tags of a function; its other names are written with it.
-    fn tags(&mut self, resolved: &ResolvedAgent, at: FunctionRef) {
+    pub(super) fn tags(&mut self, resolved: &ResolvedAgent, at: FunctionRef) {
         let tags = resolved.function(at).map(|(entry, function)| entry.tags(function).all());
         let tags: Vec<&str> = tags.into_iter().flatten().collect();
         self.list(&tags, |it, tag| it.text(tag));
@@ -128,7 +128,7 @@ impl Encoder {
 
     /// The counters of a policy, with the functions whose calls add to them. In a store a counter goes by the names of its
     /// policy and its own.
-    fn policy_counters(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy) {
+    pub(super) fn policy_counters(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy) {
         if applied.policy.counters.is_empty() {
             return;
         }
@@ -154,6 +154,20 @@ impl Encoder {
         self.definitions(&applied.policy);
         for steps in [&key.before_first, &key.before, &key.after] {
             self.policy_steps(resolved, applied, steps);
+        }
+    }
+
+    /// The steps of all policies behind the calls of a function.
+    pub(super) fn steps_behind(&mut self, resolved: &ResolvedAgent, function: &str) {
+        for applied in &resolved.policies {
+            for (key, selected) in applied.keys() {
+                let mut keys = selected.functions.iter().map(|at| target_key(resolved, Some(*at)));
+                if !key.after.is_empty() && keys.any(|key| key == Some(function)) {
+                    self.part("behind calls");
+                    self.definitions(&applied.policy);
+                    self.policy_steps(resolved, applied, &key.after);
+                }
+            }
         }
     }
 

@@ -6,13 +6,14 @@ use super::environment::{Environment, EnvironmentKeys};
 use super::messages;
 use super::one_document::read_one;
 use super::past::{PastKeys, StateEntry, read_state};
+use crate::context::InvocationStatus;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::Agent;
 use crate::manifest::shape::{List, mapping};
 use crate::source::{Place, Source};
-use crate::task::Task;
+use crate::task::{Past, Task};
 
 /// An environment and a past.
 #[derive(Clone, Debug)]
@@ -55,11 +56,34 @@ impl Background {
         let mut at = self.environment.started_at;
         for entry in &self.state {
             at = entry.at.unwrap_or(at);
+            if let Some(why) = misfit(&entry.past, &task) {
+                return Err(messages::past_misfit(&entry.place, &why).into());
+            }
             for past in std::iter::once(&entry.past).chain(&entry.labels) {
-                task.record(past.clone(), at)
-                    .map_err(|error| messages::impossible_past(&entry.place, &error))?;
+                if let Err(error) = task.record(past.clone(), at) {
+                    let finding = messages::impossible_past(&entry.place, &error);
+                    return Err(messages::beside_functions(finding, &error, &task).into());
+                }
             }
         }
         Ok(task)
+    }
+}
+
+/// Why no task of the agent can have had this behind it: a schema does not let it. What did not run may be anything that a model wrote, and what
+/// failed gives what it likes.
+fn misfit(past: &Past, task: &Task) -> Option<String> {
+    let policy = task.policy();
+    match past {
+        Past::Call(call) | Past::Invoke(call) if call.executed => {
+            let function = policy.function(policy.position(&call.function)?)?;
+            if let Some(why) = function.parameters.misfit(&call.arguments) {
+                return Some(why);
+            }
+            let (output, schema) = (call.output.as_ref()?, function.output.as_ref()?);
+            let is_result = call.status == InvocationStatus::Successful && !output.root().is_null();
+            schema.check(output).err().filter(|_| is_result)
+        }
+        _ => None,
     }
 }

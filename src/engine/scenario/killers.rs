@@ -5,9 +5,9 @@
 //! for each change.
 
 use super::case::{Aspect, Case, Manifests, TestedOperation};
+use super::case_file::read;
 use super::expect::Found;
 use super::mutants::Mutant;
-use super::read::read;
 use super::report::CaseOutcome;
 use super::run::{Compiled, Telling};
 use crate::cel::{Expr, ExprKind, Json, Literal, parse};
@@ -112,9 +112,10 @@ fn is_killer(
 ) -> bool {
     let file = Path::new(base.name.place.source.name()).with_file_name("killer.yaml");
     let source = Source::new(file.display().to_string(), found.text("killer", Path::to_path_buf));
-    let Ok(case) = read(&source, limits) else { return false };
+    let read = read(&source, limits);
+    let [Ok(case)] = read.as_slice() else { return false };
     let passes = |under: &Compiled| {
-        let outcome = under.outcome(&case, Telling::Off, limits, &mut Vec::new());
+        let outcome = under.outcome(case, Telling::Off, limits, &mut Vec::new());
         matches!(outcome, Ok(CaseOutcome::Passed))
     };
     passes(compiled) && !passes(mutated)

@@ -1,24 +1,20 @@
 //! Finds the case files among paths, and reads the manifests that a case names.
 //!
-//! In: files and folders. Out: a case, or what is wrong with it, for each file that is one. A file that somebody named
-//! must be a case; in a folder, what has neither `call` nor `expect` nor a name with `steps` is something else and left alone. A file of a
+//! In: files and folders. Out: a case, or what is wrong with it, for each one that their files hold. A file that somebody named
+//! must be of cases; in a folder, what has neither `call` nor `expect` nor `cases` nor a name with `steps` or `story` is something else and left alone. A file of a
 //! folder that is no YAML might have been a case, so it counts as one that cannot be read: no test is lost in silence.
 
 use super::case::{Case, Manifests};
+use super::case_file::read;
 use super::messages;
-use super::read::read;
-use super::report::{CaseOutcome, Report};
+use super::report::{Loaded, Report};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::manifest::given::Files;
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::node::Node;
 use crate::manifest::{Catalog, Document, yaml};
-use crate::source::Source;
 use std::path::{Path, PathBuf};
-
-/// A case, or the report about a file that cannot be read as one.
-pub type Loaded = Result<Case, Report>;
 
 /// The cases of files and folders, each path's in the order of their names.
 ///
@@ -40,12 +36,9 @@ pub fn cases_among<P: AsRef<Path>>(
     let (files, unreadable) = files.load(paths, limits)?;
     let unreadable = unreadable.into_iter().map(|finding| {
         let source = finding.place.source.clone();
-        Err(broken(&source, vec![finding]))
+        Err(Report::of_broken(&source, vec![finding]))
     });
-    let cases = files.iter().filter(|file| is_case(file, limits)).map(|file| {
-        let source = &file.source;
-        read(source, limits).map_err(|findings| broken(source, findings))
-    });
+    let cases = files.iter().filter(|file| is_case(file, limits)).flat_map(|file| read(&file.source, limits));
     Ok(unreadable.chain(cases).collect())
 }
 
@@ -53,23 +46,16 @@ fn is_case(file: &File, limits: &EngineLimits) -> bool {
     let mut findings = Vec::new();
     let documents = yaml::parse(&file.source, limits, &mut findings);
     let has = |node: &Node, key| node.get(key).is_some();
-    let told = |node: &Node| has(node, "name") && has(node, "steps");
-    let case = |node: &Node| !has(node, "kind") && (has(node, "call") || has(node, "expect") || told(node));
+    let told = |node: &Node| has(node, "name") && (has(node, "steps") || has(node, "story"));
+    let one = |node: &Node| has(node, "call") || has(node, "expect") || told(node);
+    let several = |node: &Node| {
+        let cases = node.get("cases").and_then(Node::as_mapping).unwrap_or_default();
+        has(node, "manifest") || cases.iter().any(|case| one(&case.value) || has(&case.value, "story"))
+    };
+    let case = |node: &Node| !has(node, "kind") && (one(node) || has(node, "cases") && several(node));
     file.origin == FileOrigin::Named
         || documents.iter().any(|document| case(&document.node))
         || documents.is_empty() && !findings.is_empty()
-}
-
-fn broken(source: &Source, findings: Vec<Diagnostic>) -> Report {
-    let file = Path::new(source.name());
-    let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(source.name());
-    Report {
-        explained: Box::default(),
-        name: name.to_owned(),
-        about: String::new(),
-        file: source.name().to_owned(),
-        outcome: CaseOutcome::Broken(findings),
-    }
 }
 
 impl Case {

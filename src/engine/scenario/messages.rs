@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{TaskError, Verdict};
+use crate::task::{Task, TaskError, Verdict};
 
 // Reading.
 
@@ -125,8 +125,65 @@ pub(super) fn resume_of_steps(place: &Place) -> Diagnostic {
     Diagnostic::error("resume_of_steps", message, place.clone())
 }
 
-pub(super) fn no_steps(place: &Place) -> Diagnostic {
-    Diagnostic::error("no_steps", "`steps` has no step", place.clone())
+pub(super) fn no_steps(key: &Embedded) -> Diagnostic {
+    Diagnostic::error("no_steps", format!("`{}` has no step", key.text), key.place.clone())
+}
+
+pub(super) fn no_expect(case: &Place) -> Diagnostic {
+    Diagnostic::error("missing_key", "`expect` is missing", case.clone())
+}
+
+pub(super) fn state_of_story(state: &Place) -> Diagnostic {
+    Diagnostic::error("state_of_story", "a `story` has no `state`", state.clone()).help(
+        "what happened before is told by the first steps of the story; `state` goes with `call` and `steps`",
+    )
+}
+
+// Several cases in a file.
+
+pub(super) fn no_cases(place: &Place) -> Diagnostic {
+    Diagnostic::error("no_cases", "`cases` has no case", place.clone())
+}
+
+pub(super) fn no_rows(place: &Place) -> Diagnostic {
+    Diagnostic::error("no_rows", "`each` has no row", place.clone())
+}
+
+pub(super) fn no_column(name: &Embedded) -> Diagnostic {
+    let message = format!("`{}` cannot be the name of a value of a row", name.text);
+    Diagnostic::error("no_column", message, name.place.clone())
+        .help("a name begins with a letter or `_`, and has letters, digits and `_`")
+}
+
+pub(super) fn unused_column(name: &Embedded) -> Diagnostic {
+    let message = format!("nothing in the case uses `${}`", name.text);
+    Diagnostic::error("unused_column", message, name.place.clone())
+}
+
+pub(super) fn unknown_column(text: &Embedded, name: &str, known: &[&str]) -> Diagnostic {
+    let message = format!("the row has no value `{name}`");
+    let finding = Diagnostic::error("unknown_column", message, text.place.clone());
+    match nearest(name, known.iter().copied()) {
+        Some(near) => finding.help(format!("did you mean `${near}`?")),
+        None => finding.help("`$$` is a dollar sign"),
+    }
+}
+
+pub(super) fn no_text(text: &Embedded, name: &str) -> Diagnostic {
+    let message = format!("the value `{name}` is no text, so it cannot stand within one");
+    Diagnostic::error("no_text", message, text.place.clone())
+        .help(format!("a text that is `${name}` alone becomes the value, whatever it is"))
+}
+
+pub(super) fn same_key(key: &Embedded) -> Diagnostic {
+    let message = "with this row two keys of the mapping are the same";
+    Diagnostic::error("same_key", message, key.place.clone())
+}
+
+pub(super) fn too_many_nodes(place: &Place, bound: usize) -> Diagnostic {
+    let message = format!("the cases of the file have more than {bound} nodes (`max_yaml_nodes`)");
+    Diagnostic::error("too_many_nodes", message, place.clone())
+        .help("what cases share, and a case that has a table, count for each case anew; divide the file")
 }
 
 pub(super) fn payload(place: &Place) -> Diagnostic {
@@ -172,7 +229,11 @@ pub(super) fn cannot_start(place: &Place, error: &TaskError) -> Diagnostic {
 }
 
 pub(super) fn impossible_past(place: &Place, error: &TaskError) -> Diagnostic {
-    let message = format!("this cannot have happened: {error}");
+    past_misfit(place, &error.to_string())
+}
+
+pub(super) fn past_misfit(place: &Place, why: &str) -> Diagnostic {
+    let message = format!("this cannot have happened: {why}");
     Diagnostic::error("impossible_past", message, place.clone())
 }
 
@@ -183,6 +244,18 @@ pub(super) fn impossible_call(place: &Place, error: &TaskError) -> Diagnostic {
 
 pub(super) fn no_schema(place: &Place, error: &TaskError) -> Diagnostic {
     Diagnostic::error("no_schema", error.to_string(), place.clone())
+}
+
+/// Adds which functions the agent has, where it does not have the one that was named.
+pub(super) fn beside_functions(finding: Diagnostic, error: &TaskError, task: &Task) -> Diagnostic {
+    let TaskError::UnknownFunction(name) = error else { return finding };
+    let known: Vec<&str> = task.policy().functions().iter().map(|function| &*function.key).collect();
+    let there = format!("the agent has {}", listed(&known));
+    match nearest(name, known.iter().copied()) {
+        _ if known.is_empty() => finding,
+        Some(near) => finding.help(format!("did you mean `{near}`? {there}")),
+        None => finding.help(there),
+    }
 }
 
 pub(super) fn other_reviewer(reviewer: &Embedded, asked: &str) -> Diagnostic {
@@ -272,6 +345,15 @@ pub(super) fn no_cost(place: &Place, why: AmountError) -> Diagnostic {
 pub(super) fn no_amount(place: &Place, why: AmountError) -> Diagnostic {
     Diagnostic::error("no_amount", why.to_string(), place.clone())
         .help("a counter holds a number that is not negative")
+}
+
+/// Words in backticks, divided by commas, as many as a person reads.
+fn listed(words: &[&str]) -> String {
+    const MOST: usize = 20;
+    let shown: Vec<String> = words.iter().take(MOST).map(|word| format!("`{word}`")).collect();
+    let more = words.len().saturating_sub(MOST);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{more}", shown.join(", "))
 }
 
 /// Words in backticks, divided by commas and a last `or`.

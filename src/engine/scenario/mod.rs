@@ -8,8 +8,9 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `one_document` | a file that holds one thing |
+//! | `one_document` | a file that holds one document |
 //! | `case`, `read`, `case_step` | the shape of a case, and YAML to it |
+//! | `case_file`, `placeholder` | the cases of a file: one, several, or those of a table |
 //! | `step` | a step of a task, as cases and scripts have it |
 //! | `environment`, `past`, `background` | what a task starts with, its past, and both together |
 //! | `agent` | which agent is meant |
@@ -22,10 +23,10 @@
 //! | `loading` | the operations that need no task |
 //! | `expect` | what was expected against what was found |
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
+//! | `script`, `recording` | a recorded task, and its steps to be judged anew |
 //! | `coverage` | what cases have tried of their policies |
 //! | `mutants`, `mutate`, `killers` | small changes of policies, which of them cases notice, and cases that would |
 //! | `explain`, `explain_text` | why an operation was decided as it was, as data and as text |
-//! | `script` | a recorded task |
 //! | `replay`, `replay_reviews` | steps through the engine, and the answers to their reviews |
 //! | `replayed`, `known_call` | what came of a step, and how far each call came |
 //! | `stage` | where an expression of an operation would be evaluated |
@@ -37,6 +38,7 @@ mod agent;
 mod arrival;
 mod background;
 mod case;
+mod case_file;
 mod case_step;
 mod counted;
 mod coverage;
@@ -59,7 +61,9 @@ mod mutate;
 mod observed;
 mod one_document;
 mod past;
+mod placeholder;
 mod read;
+mod recording;
 mod replay;
 mod replay_reviews;
 mod replayed;
@@ -79,6 +83,7 @@ pub use agent::{agents_named, full_name};
 pub use arrival::{Arrival, ArrivalBody};
 pub use background::Background;
 pub use case::{Aspect, Case, TestedStep};
+pub use case_file::read;
 pub use counted::CountedAmount;
 pub use coverage::{ClauseCoverage, Coverage, FileCoverage, SeenPart, Share, Shares, StepCoverage};
 pub use environment::Environment;
@@ -86,15 +91,15 @@ pub use expect::{Found, Mismatch};
 pub use explain::{ExplainedOperation, explain_script};
 pub use explain_text::{Detail, render_step, render_tree};
 pub use killers::KillingCase;
-pub use load::{Loaded, cases_among, load_cases};
+pub use load::{cases_among, load_cases};
 pub use messages::NO_ANSWER;
 pub use mutants::Mutant;
 pub use mutate::{Fate, KnowsEquivalents, Mutation, NoneKnown, Search, TriedMutant};
 pub use past::StateEntry;
-pub use read::{SCOPES, read};
+pub use read::SCOPES;
 pub use replay::{Replay, Unanswered};
 pub use replayed::{Happened, ReplayedEvent};
-pub use report::{CaseOutcome, Report, Summary};
+pub use report::{CaseOutcome, Loaded, Report, Summary};
 pub use run::Runner;
 pub use script::Script;
 pub use snapshot::{SnapshotError, restore};

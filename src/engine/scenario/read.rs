@@ -1,48 +1,67 @@
 //! YAML to a case: every key of the format, and a finding with its place for every other.
 //!
-//! In: the text of a case file. Out: a [`Case`], or nothing and findings. A case is a test, so nothing in it is
+//! In: the fields of a case. Out: a [`Case`], or nothing and findings. A case is a test, so nothing in it is
 //! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
 use super::arrival::{Arrival, ArrivalKeys};
 use super::background::Background;
 use super::case::{BoundVariables, Case, Manifests, ReviewAnswer, TestedOperation};
-use super::case_step::{TestedSteps, read_steps};
-use super::counted::Counted;
+use super::case_step::{StorySteps, TestedSteps, read_steps, read_story};
+use super::counted::{Counted, CountedAmount};
 use super::environment::{Environment, EnvironmentKeys};
 use super::expect::Expectations;
-use super::one_document::read_one;
 use super::past::{PastKeys, read_state};
 use super::values::{Entry, Mocks, ResultKeys, Verdict};
 use super::{expect, messages, values};
+use crate::cel::Json;
 use crate::context::Scope;
-use crate::diagnostic::Diagnostic;
-use crate::limits::EngineLimits;
 use crate::manifest::fields::{Fields, Key};
 use crate::manifest::mode::Mode;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, ByName, Expression, List, Mapping, Object, OneOf, Part, Required, Row, Shape, Text, Vocabulary,
-    closed, document, mapping, names, shape, with, words,
+    Anything, ByName, Expression, List, Mapping, Object, OneOf, Part, Required, Row, Text, Vocabulary,
+    closed, mapping, names, shape, with, words,
 };
 use crate::source::{Embedded, Place, Source};
-use crate::task::{Call, Next, TemplateKind};
+use crate::task::{Call, CallResult, Next, TemplateKind};
 use serde_json::{Value, json};
+use std::collections::BTreeMap;
 
 mapping! {
     /// What should happen: a past, one operation or several steps, and what must come of it.
     #[rules = {
-        "oneOf": [{ "required": ["call"] }, { "required": ["steps"] }],
-        "dependentRequired": { "resume": ["call"] }
+        "oneOf": [{ "required": ["call"] }, { "required": ["steps"] }, { "required": ["story"] }],
+        "anyOf": [{ "required": ["expect"] }, { "required": ["story"] }],
+        "dependentRequired": { "resume": ["call"] },
+        "not": { "required": ["story", "state"] }
     }]
-    CaseKeys as "case" = "a case" {
+    pub(super) CaseKeys as "case" = "a case" {
         /// The name of the file.
         name: Required<Text>,
-        /// The requirements that the case shows.
-        requirements: List<Text>,
+        _own: Part<OwnKeys>,
+    }
+
+    pub(super) OwnKeys = "a case" {
         /// One sentence about the case.
         about: Text,
+        shared: Part<SharedKeys>,
+        /// Verdicts that are given, one each time the operation waits.
+        resume: List<NamedVerdict>,
+        /// The operation under test.
+        call: Operation,
+        /// What happens, step by step, in the place of one operation.
+        steps: TestedSteps,
+        /// What happens from the beginning, step by step, each with what must come of it: nothing of it is claimed by `state`.
+        story: StorySteps,
+        /// What must hold in the end; an absent key is not looked at.
+        expect: Expectations,
+    }
+
+    pub(super) SharedKeys = "a case" {
+        /// The requirements that the case shows.
+        requirements: List<Text>,
         /// The manifests of the task.
         manifest: ManifestsValue,
         /// `observe` for an engine that stops nothing and says what it would have done.
@@ -63,14 +82,6 @@ mapping! {
         counters: ByName<Counted>,
         /// What happened so far.
         state: List<PastKeys>,
-        /// Verdicts that are given, one each time the operation waits.
-        resume: List<NamedVerdict>,
-        /// The operation under test.
-        call: Operation,
-        /// What happens, step by step, in the place of one operation.
-        steps: TestedSteps,
-        /// What must hold in the end; an absent key is not looked at.
-        expect: Required<Expectations>,
     }
 
     FileKeys = "`manifest`" {
@@ -125,20 +136,25 @@ shape! {
     };
 }
 
-/// Reads a case file.
-///
-/// # Errors
-/// Everything that is wrong with it.
-pub fn read(source: &Source, limits: &EngineLimits) -> Result<Case, Vec<Diagnostic>> {
-    read_one(source, limits, &["call", "expect"], read_case)
+/// What several cases may share.
+pub(super) struct Shared {
+    requirements: Vec<String>,
+    manifests: Option<Manifests>,
+    mode: Mode,
+    settings: BTreeMap<String, Json>,
+    auth: BTreeMap<String, String>,
+    mocks: BTreeMap<String, Vec<CallResult>>,
+    reviews: BTreeMap<String, bool>,
+    files: BTreeMap<String, String>,
+    counters: Vec<CountedAmount>,
+    background: Background,
 }
 
-fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case> {
-    let name = read_name(&fields.name(), reader);
+/// Reads what several cases may share.
+pub(super) fn read_shared(fields: &Fields<'_, SharedKeys>, reader: &mut Reader) -> Shared {
     let requirements = fields
         .requirements()
         .items(reader, |node, path, reader| Some(reader.text(node, path)?.text.to_string()));
-    let about = fields.about().string(reader).unwrap_or_default();
     let manifests = read_manifests(&fields.manifest(), reader);
     let mode = fields.mode().mode(Mode::Enforce, reader);
     let settings = fields.settings().values(reader);
@@ -152,20 +168,36 @@ fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case>
     let files = fields.files().strings(reader);
     let counters = fields.counters().counted(reader);
     let background = Background { environment, state: read_state(&fields.state(), reader) };
+    Shared { requirements, manifests, mode, settings, auth, mocks, reviews, files, counters, background }
+}
+
+/// Reads the keys of a case; its name is the caller's to say.
+pub(super) fn read_case(fields: &Fields<'_, OwnKeys>, reader: &mut Reader) -> Option<Case> {
+    let about = fields.about().string(reader).unwrap_or_default();
+    let shared = fields.shared().part();
+    let past = shared.state().get().map(|state| state.key.place.clone());
+    let Shared { requirements, manifests, mode, settings, auth, mocks, reviews, files, counters, background } =
+        read_shared(&shared, reader);
     let resume = fields.resume().items(reader, read_verdict);
     let operation = read_operation(fields, reader);
-    let expect = fields
-        .expect()
-        .required("", reader)
-        .and_then(|key| key.get())
-        .map(|field| expect::read(field.node, &field.path, reader))
-        .unwrap_or_default();
+    if let (Some(story), Some(past)) = (fields.story().get(), past) {
+        reader.report(&story.path, messages::state_of_story(&past));
+    }
+    let expect = match fields.expect().get() {
+        None if fields.story().get().is_some() => Vec::new(),
+        None => {
+            reader.report(&fields.expect().path(), messages::no_expect(fields.place));
+            Vec::new()
+        }
+        Some(field) => expect::read(field.node, &field.path, reader),
+    };
     let (operation, operation_place) = operation?;
     if matches!(manifests, Some(Manifests::None)) && operation.name() != "bundle" {
-        reader.report(&Path::document("manifest"), messages::no_manifest(&operation_place, operation.name()));
+        reader
+            .report(&fields.path.key("manifest"), messages::no_manifest(&operation_place, operation.name()));
     }
     Some(Case {
-        name: name?,
+        name: Embedded::new("", fields.place.clone(), []),
         requirements,
         about,
         manifests: manifests?,
@@ -185,14 +217,25 @@ fn read_case(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Case>
 }
 
 /// The name, which must be that of the file: a report names the case, and a reader looks for the file.
-fn read_name(key: &Key<'_, '_, Required<Text>>, reader: &mut Reader) -> Option<Embedded> {
+pub(super) fn read_name(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<Embedded> {
+    let key = fields.name();
     let name = key.required_text(reader)?;
-    let file = name.place.source.name();
-    let stem = std::path::Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(file);
-    if *name.text != *stem {
-        reader.report(&key.path(), messages::other_name(&name, stem));
-    }
+    hold_to_file(&name, &key.path(), reader);
     Some(name)
+}
+
+/// Reports a name that is not that of the file.
+pub(super) fn hold_to_file(name: &Embedded, path: &Path, reader: &mut Reader) {
+    let stem = stem(&name.place.source);
+    if *name.text != *stem {
+        reader.report(path, messages::other_name(name, &stem));
+    }
+}
+
+/// The name of a file without its ending.
+pub(super) fn stem(source: &Source) -> String {
+    let path = std::path::Path::new(source.name());
+    path.file_stem().and_then(|stem| stem.to_str()).unwrap_or(source.name()).to_owned()
 }
 
 fn read_manifests(key: &Key<'_, '_, ManifestsValue>, reader: &mut Reader) -> Option<Manifests> {
@@ -473,25 +516,33 @@ operations! {
     },
 }
 
-/// `call` or `steps`, with its place.
-fn read_operation(fields: &Fields<'_, CaseKeys>, reader: &mut Reader) -> Option<(TestedOperation, Place)> {
-    match (fields.call().get(), fields.steps().get()) {
-        (Some(call), None) => {
+/// `call`, `steps` or `story`, with its place.
+fn read_operation(fields: &Fields<'_, OwnKeys>, reader: &mut Reader) -> Option<(TestedOperation, Place)> {
+    match (fields.call().get(), fields.steps().get(), fields.story().get()) {
+        (Some(call), None, None) => {
             let fields = reader.fields::<OperationKeys>(call.node, &call.path)?;
             let op = fields.op().required_text(reader)?;
             Some((read_keys_of(&op, &fields, reader)?, op.place))
         }
-        (None, Some(steps)) => {
-            if let Some(resume) = fields.resume().get() {
-                reader.report(&resume.path, messages::resume_of_steps(&resume.key.place));
-            }
+        (None, Some(steps), None) => {
+            refuse_resume(fields, reader);
             Some((read_steps(&steps, reader)?, steps.key.place.clone()))
         }
+        (None, None, Some(story)) => {
+            refuse_resume(fields, reader);
+            Some((read_story(&story, reader)?, story.key.place.clone()))
+        }
         _ => {
-            let keys = [fields.call().name(), fields.steps().name()];
+            let keys = [fields.call().name(), fields.steps().name(), fields.story().name()];
             reader.report(&fields.path, messages::one_key_of(fields.place, CaseKeys::OWNER, &keys));
             None
         }
+    }
+}
+
+fn refuse_resume(fields: &Fields<'_, OwnKeys>, reader: &mut Reader) {
+    if let Some(resume) = fields.resume().get() {
+        reader.report(&resume.path, messages::resume_of_steps(&resume.key.place));
     }
 }
 
@@ -506,13 +557,5 @@ fn read_bound(fields: &Fields<'_, BoundKeys>) -> BoundVariables {
         input: fields.input().json(),
         output: fields.output().json(),
         event: fields.event().json(),
-    }
-}
-
-impl Case {
-    /// The JSON Schema of such a file.
-    #[must_use]
-    pub fn json_schema() -> Value {
-        document(CaseKeys::schema)
     }
 }

@@ -3,15 +3,18 @@
 //! In: what came of each case. Out: text or JSON, and the counts. It decides nothing: a case has passed, failed, is
 //! broken (it cannot be read or run, which counts as failed), or needs what the engine does not have yet.
 
+use super::case::Case;
 use super::expect::{Found, Mismatch};
 use super::explain::ExplainedOperation;
 use super::explain_text::Detail;
 use super::table;
 use super::terminal::Palette;
 use crate::diagnostic::Diagnostic;
+use crate::source::Source;
 use crate::task::Origin;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
+use std::path::Path;
 
 /// What came of one case.
 #[derive(Clone, Debug)]
@@ -53,7 +56,28 @@ pub struct Summary {
     pub failed: usize,
 }
 
+/// A case, or the report that it cannot be read.
+pub type Loaded = Result<Case, Report>;
+
 impl Report {
+    /// The report about a file that cannot be read; it stands for the cases that may be in it.
+    pub(super) fn of_broken(source: &Source, findings: Vec<Diagnostic>) -> Self {
+        let file = Path::new(source.name());
+        let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(source.name());
+        Self::of_broken_case(name, source, findings)
+    }
+
+    /// The report about a case that cannot be read.
+    pub(super) fn of_broken_case(name: &str, source: &Source, findings: Vec<Diagnostic>) -> Self {
+        Self {
+            explained: Box::default(),
+            name: name.to_owned(),
+            about: String::new(),
+            file: source.name().to_owned(),
+            outcome: CaseOutcome::Broken(findings),
+        }
+    }
+
     /// The word for the outcome.
     #[must_use]
     pub fn word(&self) -> &'static str {

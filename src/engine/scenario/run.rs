@@ -33,7 +33,7 @@ use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
     Answer, Call, CallResult, Decision, Exchange, Explanation, Given, ModelCall, Next, Progress, Request,
-    StepName, StepOutcome, Task, TemplateKind, Trial, Tried, User, Verdict,
+    StepName, StepOutcome, Task, TaskError, TemplateKind, Trial, Tried, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -353,7 +353,10 @@ impl<'c> Running<'c> {
             }
             TestedOperation::Schema(function) => {
                 let schema = self.task.schema(&function.text);
-                let schema = schema.map_err(|error| messages::no_schema(&function.place, &error))?;
+                let schema = schema.map_err(|error| {
+                    let finding = messages::no_schema(&function.place, &error);
+                    messages::beside_functions(finding, &error, &self.task)
+                })?;
                 let properties = schema.get("properties").and_then(Value::as_object);
                 let mut names: Vec<&str> = properties
                     .into_iter()
@@ -415,9 +418,12 @@ impl<'c> Running<'c> {
         if let (Verdict::Allow, Some(arguments)) = (resolved.verdict, resolved.value) {
             call.arguments = arguments;
         }
-        let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
-        let id = self.task.await_result(&call).map_err(impossible)?;
-        Ok(self.task.after(&id, result, now).map_err(impossible)?.into_progress())
+        let place = &self.case.operation_place;
+        let impossible = |error: &TaskError| messages::impossible_call(place, error);
+        let awaited = self.task.await_result(&call);
+        let id =
+            awaited.map_err(|error| messages::beside_functions(impossible(&error), &error, &self.task))?;
+        Ok(self.task.after(&id, result, now).map_err(|error| impossible(&error))?.into_progress())
     }
 
     fn model_before(&mut self, request: &Json) -> Result<Progress, Broken> {

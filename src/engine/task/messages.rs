@@ -5,6 +5,7 @@
 use super::state::{CallId, LimitReached, Switch};
 use crate::cel::Kind;
 use crate::context::TaskIoError;
+use crate::policy::Policy;
 
 // For the model.
 
@@ -37,8 +38,18 @@ pub(super) fn answer_refused() -> String {
     "Answer withheld by policy.".to_owned()
 }
 
-pub(super) fn unknown_function(name: &str) -> String {
-    format!("there is no function `{name}`")
+/// The functions that there are stand in it, as many as somebody reads: one of them may be meant.
+pub(super) fn unknown_function(name: &str, policy: &Policy) -> String {
+    const MOST: usize = 20;
+    let offered = || policy.functions().iter().filter(|function| function.offered);
+    let shown: Vec<String> = offered().take(MOST).map(|function| format!("`{}`", function.called)).collect();
+    let there = match (shown.as_slice(), offered().count().saturating_sub(MOST)) {
+        ([], _) => String::new(),
+        ([only], _) => format!("; there is {only}"),
+        (_, 0) => format!("; there are {}", shown.join(", ")),
+        (_, more) => format!("; there are {} and {more} more", shown.join(", ")),
+    };
+    format!("there is no function `{name}`{there}")
 }
 
 pub(super) fn bad_arguments(faults: &[String]) -> String {

@@ -15,6 +15,7 @@
 //! | `removal` | the oldest files, removed by their age |
 //! | `flush` | one sync of the disk for all who wait |
 //! | `read`, `verify` | reading all of it again |
+//! | `recording` | a log with content as steps to be judged anew |
 
 mod broken;
 mod chain;
@@ -28,6 +29,7 @@ mod messages;
 mod notice;
 mod observed;
 mod read;
+mod recording;
 mod removal;
 mod terms;
 mod verify;
@@ -40,6 +42,7 @@ pub use entry::{LogEntry, Stored};
 pub use error::LogError;
 pub use notice::Notice;
 pub use read::{Read, Recorded, read, read_as, read_back};
+pub use recording::{LoggedDecision, Recording};
 pub use removal::Removal;
 pub use verify::{Intact, verify};
 pub use writer::{DecisionLog, LogSettings, SyncMode};

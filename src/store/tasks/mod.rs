@@ -17,6 +17,7 @@ mod owner;
 mod policy_store;
 mod purge;
 mod reading;
+mod recording;
 mod retention;
 mod review;
 mod review_store;

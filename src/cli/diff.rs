@@ -1,0 +1,156 @@
+//! `celador diff`: two states of policies side by side, and whether anything is decided otherwise.
+//!
+//! In: files, folders, or folders of a git revision (`REV:path`). Out: a line for each operation of each agent: that nothing differs, a task that shows
+//! how it differs, or that it is not known.
+
+use super::{ExitCode, Failure, Format, Screen, messages};
+use celador::diagnostic::Diagnostic;
+use celador::diff::{Difference, OperationDifference, Outcome, Witness, compare};
+use celador::engine::Engine;
+use celador::limits::EngineLimits;
+use celador::manifest::Catalog;
+use celador::manifest::given::{Files, GivenFiles};
+use clap::Args;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Say for each operation whether two states of policies decide anything otherwise
+///
+/// OLD and NEW are files or folders, or `REV:path` for those of a git revision. Where the rules of an operation are
+/// the same, that is proved. Where they differ, tasks are tried that are made of the values that the rules name; one on which
+/// the two sides differ is shown for each direction. Where none is found nobody knows, and that is said.
+#[derive(Args)]
+#[command(after_long_help = "\
+Examples:
+  celador diff policies/support-desk stricter/
+  celador diff HEAD:policies/support-desk policies/support-desk
+  celador diff main:policies HEAD:policies --format json | jq 'select(.difference == \"found\")'
+
+Exit codes: 0 nothing is decided otherwise, 2 something is, 4 it is not known, 3 manifests that are not valid, 1 a path cannot be read.")]
+pub(crate) struct Arguments {
+    /// The manifests and policies of before
+    #[arg(value_name = "OLD")]
+    old: String,
+
+    /// Those of after
+    #[arg(value_name = "NEW")]
+    new: String,
+}
+
+impl Arguments {
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let limits = EngineLimits::default();
+        let (old, new) = (load(&self.old, limits, screen)?, load(&self.new, limits, screen)?);
+        let found = compare(&old, &new, limits);
+        let (mut differs, mut unknown) = (0_usize, 0_usize);
+        for operation in &found {
+            match operation.difference {
+                Difference::None => {}
+                Difference::Unknown { .. } => unknown = unknown.saturating_add(1),
+                _ => differs = differs.saturating_add(1),
+            }
+            match screen.format() {
+                Format::Human => show(operation, screen)?,
+                Format::Json => screen.json("operation", operation.to_json())?,
+            }
+        }
+        let counts = serde_json::json!({ "operations": found.len(), "differ": differs, "unknown": unknown });
+        match screen.format() {
+            Format::Human => screen.line(&messages::compared(found.len(), differs, unknown))?,
+            Format::Json => screen.json("summary", counts)?,
+        }
+        Ok(match (differs, unknown) {
+            (0, 0) => ExitCode::Yes,
+            (0, _) => ExitCode::Undecided,
+            _ => ExitCode::No,
+        })
+    }
+}
+
+fn show(operation: &OperationDifference, screen: &mut Screen) -> Result<(), Failure> {
+    let OperationDifference { agent, operation: what, function, difference } = operation;
+    let what = function.as_ref().map_or_else(|| (*what).to_owned(), |function| format!("{what} {function}"));
+    let known = match difference {
+        Difference::None => "none",
+        Difference::Found { .. } => "decided otherwise",
+        Difference::Unknown { .. } => "unknown",
+        Difference::Added => "new",
+        Difference::Removed => "gone",
+    };
+    screen.line(&format!("{agent} {what}: {known}"))?;
+    if let Difference::Unknown { tried } = difference {
+        screen.line(&messages::tried_in_vain(*tried))?;
+    }
+    for (direction, Witness { user, state, call, old, new }) in difference.witnesses() {
+        screen.line(&format!("  {direction}: {} becomes {}", outcome(old), outcome(new)))?;
+        if let (_, Some(email)) = user {
+            screen.line(&format!("    user:  {email}"))?;
+        }
+        if !state.is_empty() {
+            screen.line(&format!("    state: {}", serde_json::Value::from(state.clone())))?;
+        }
+        screen.line(&format!("    call:  {call}"))?;
+    }
+    Ok(())
+}
+
+fn outcome(outcome: &Outcome) -> String {
+    let by = outcome.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    let value = outcome.value.as_ref().filter(|_| outcome.by.is_none()).map(|value| format!(" {value}"));
+    format!("{}{by}{}", outcome.verdict, value.unwrap_or_default())
+}
+
+/// The manifests of a path, or of a path in a revision.
+fn load(said: &str, limits: EngineLimits, screen: &mut Screen) -> Result<Catalog, Failure> {
+    let (files, path) = match said.split_once(':') {
+        Some((revision, path)) if !Path::new(said).exists() => {
+            (of_revision(revision, path)?, PathBuf::from(path))
+        }
+        _ => (Files::System, PathBuf::from(said)),
+    };
+    let (files, mut findings) =
+        files.load(&[path], &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+    let (catalog, read) = Catalog::parse(&files, &limits);
+    findings.extend(read);
+    findings.extend(Engine::from_catalog(&catalog, limits).1);
+    findings.retain(Diagnostic::is_refused);
+    if findings.is_empty() {
+        return Ok(catalog);
+    }
+    screen.complain(&findings);
+    Err(Failure::Told(ExitCode::Invalid))
+}
+
+/// The YAML files below a path of a git revision. Nothing is checked out.
+fn of_revision(revision: &str, path: &str) -> Result<Files, Failure> {
+    // a revision that begins with a dash would be taken for an option
+    if revision.is_empty() || revision.starts_with('-') {
+        return Err(Failure::Unusable(messages::no_revision(revision)));
+    }
+    let listed =
+        git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", revision, "--", &in_tree(path)?])?;
+    let names = listed.split('\0').filter(|name| name.ends_with(".yaml") || name.ends_with(".yml"));
+    let prefix = git(&["rev-parse", "--show-prefix"])?;
+    let prefix = prefix.trim_end();
+    let mut files = Vec::new();
+    for name in names {
+        let text = git(&["show", &format!("{revision}:{name}")])?;
+        files.push((name.strip_prefix(prefix).unwrap_or(name).to_owned(), text));
+    }
+    Ok(Files::Given(GivenFiles::new(files)))
+}
+
+/// A path from the top of the working tree.
+fn in_tree(path: &str) -> Result<String, Failure> {
+    let prefix = git(&["rev-parse", "--show-prefix"])?;
+    Ok(format!("{}{path}", prefix.trim_end()))
+}
+
+fn git(arguments: &[&str]) -> Result<String, Failure> {
+    let output = Command::new("git").args(arguments).output();
+    let output = output.map_err(|error| Failure::Unusable(messages::no_git(&error.to_string())))?;
+    if !output.status.success() {
+        return Err(Failure::Unusable(messages::no_git(String::from_utf8_lossy(&output.stderr).trim())));
+    }
+    String::from_utf8(output.stdout).map_err(|_| Failure::Unusable(messages::no_git("a file is not UTF-8")))
+}

@@ -1,0 +1,105 @@
+//! The values that two sets of policies name, and those just beside them: where a comparison turns, a difference shows.
+//!
+//! In: agents with their policies. Out: for a JSON Schema some values that fit it. The texts of expressions are read for their constants.
+
+use crate::cel::{Expr, ExprKind, Literal, parse};
+use crate::limits::EngineLimits;
+use crate::manifest::catalog::ResolvedAgent;
+use serde_json::{Number, Value, json};
+use std::collections::BTreeSet;
+
+/// How many values of a kind are kept: what more there are is not tried.
+const MOST: usize = 24;
+
+/// The constants of expressions.
+#[derive(Debug, Default)]
+pub(super) struct Named {
+    ints: BTreeSet<i64>,
+    texts: BTreeSet<String>,
+}
+
+impl Named {
+    /// Adds the constants of an agent and of the policies that are for it. Linear in the texts.
+    pub(super) fn add(&mut self, resolved: &ResolvedAgent, limits: &EngineLimits) {
+        let agent = &resolved.agent;
+        let own = agent.capabilities.iter().flat_map(|capability| capability.steps());
+        let guardrails = agent.guardrails.before.iter().chain(&agent.guardrails.after);
+        let of_policies = resolved.policies.iter().flat_map(|applied| applied.policy.steps());
+        let variables = resolved.policies.iter().flat_map(|applied| &applied.policy.variables);
+        let bindings = agent.capabilities.iter().flat_map(|capability| &capability.bindings);
+        let steps = own.chain(guardrails).chain(of_policies);
+        let texts = steps.flat_map(|step| step.expressions());
+        let texts = texts.chain(variables.map(|variable| &variable.expression));
+        for text in texts.chain(bindings.map(|binding| &binding.value)) {
+            // what is wrong with it was said when it was loaded
+            if let Ok(expr) = parse(&text.text, &limits.eval) {
+                self.walk(&expr);
+            }
+        }
+        for limit in [agent.limits.max_turns, agent.limits.max_tool_calls].into_iter().flatten() {
+            self.ints.extend(i64::try_from(limit));
+        }
+    }
+
+    fn walk(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Literal(Literal::Int(number)) => {
+                self.ints.insert(*number);
+            }
+            ExprKind::Literal(Literal::UInt(number)) => self.ints.extend(i64::try_from(*number)),
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::as_conversions,
+                reason = "saturates; any number near it will do"
+            )]
+            ExprKind::Literal(Literal::Double(number)) => {
+                self.ints.insert(*number as i64);
+            }
+            ExprKind::Literal(Literal::String(text)) => {
+                self.texts.insert(text.clone());
+            }
+            _ => {}
+        }
+        expr.for_each_part(&mut |part| self.walk(part));
+    }
+
+    /// Some values that a schema lets through, those first that the policies name.
+    pub(super) fn fitting(&self, schema: &Value) -> Vec<Value> {
+        if let Some(values) = schema.get("enum").and_then(Value::as_array) {
+            return values.iter().take(MOST).cloned().collect();
+        }
+        match schema.get("type").and_then(Value::as_str) {
+            Some("integer" | "number") => self.numbers(),
+            Some("boolean") => vec![json!(true), json!(false)],
+            Some("array") => {
+                let items = schema.get("items").map(|items| self.fitting(items)).unwrap_or_default();
+                let some = items.into_iter().take(MOST).map(|item| json!([item]));
+                std::iter::once(json!([])).chain(some).collect()
+            }
+            Some("object") => vec![json!({})],
+            _ => self.texts().map(Value::String).collect(),
+        }
+    }
+
+    fn numbers(&self) -> Vec<Value> {
+        let beside = |number: &i64| [*number, number.saturating_sub(1), number.saturating_add(1)];
+        let numbers: BTreeSet<i64> = self.ints.iter().flat_map(beside).chain([0, 1, 50]).collect();
+        numbers
+            .into_iter()
+            .take(MOST.saturating_mul(2))
+            .map(|number| Value::Number(Number::from(number)))
+            .collect()
+    }
+
+    /// The texts, and each with a letter more.
+    pub(super) fn texts(&self) -> impl Iterator<Item = String> {
+        let longer = self.texts.iter().map(|text| format!("{text}x"));
+        let texts = self.texts.iter().cloned().chain(longer).take(MOST.saturating_mul(2));
+        ["x".to_owned(), String::new()].into_iter().chain(texts)
+    }
+
+    /// The texts that may be addresses of people.
+    pub(super) fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str).filter(|text| text.contains('@')).take(4)
+    }
+}

@@ -1,0 +1,128 @@
+//! What single operations of an agent decide by, each written out as a digest: two that have the same one decide alike.
+//!
+//! In: an agent with all that its manifest and policies say. Out: for the calls of each function, for messages and for calls of the model a digest of
+//! everything that may make a difference to them. It rather holds too much than too little: different digests prove nothing.
+
+use super::claims::Claims;
+use super::declaration::Declaration;
+use super::encoder::Encoder;
+use super::labels::copy_letters;
+use super::parameters::Parameters;
+use super::policy_encoding::{calls_of_policies, target_key};
+use super::task_limits::AllLimits;
+use crate::context::TaskSecrets;
+use crate::digest::Digest;
+use crate::manifest::agent::DeclaredExpose;
+use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::mode::Mode;
+use crate::manifest::mount::Mount;
+use crate::manifest::step::{DeclaredAction, DeclaredInvoke};
+use std::collections::HashMap;
+
+const VERSION: &str = "celador operation 1";
+
+/// The digests of what operations decide by.
+#[derive(Debug)]
+pub(super) struct OperationRules {
+    pub(super) messages: Digest,
+    pub(super) models: Digest,
+    /// By function, of its calls and of their results.
+    pub(super) calls: HashMap<String, [Digest; 2]>,
+}
+
+impl OperationRules {
+    pub(super) fn of(
+        resolved: &ResolvedAgent,
+        functions: &[Declaration<'_>],
+        secrets: &TaskSecrets,
+        mount: Option<&Mount>,
+    ) -> Self {
+        let rest = rest(resolved, functions, secrets, mount).to_string();
+        let begin = || {
+            let mut encoder = Encoder::new(VERSION);
+            encoder.text(&rest);
+            encoder
+        };
+        let policies = calls_of_policies(resolved);
+        let call = |declaration: &Declaration<'_>| {
+            let mut encoder = begin();
+            encoder.function(resolved, declaration);
+            let entry = resolved.capabilities.get(declaration.capability);
+            encoder.optional(entry, |it, entry| {
+                let tags: Vec<&str> = entry.tags(declaration.function).all().into_iter().collect();
+                it.list(&tags, |it, tag| it.text(tag));
+            });
+            let shared = encoder.finish().to_string();
+            let capability = entry.and_then(|entry| entry.capability(&resolved.agent));
+            let mut before = Encoder::new(VERSION);
+            before.text(&shared);
+            before.optional(capability, |it, capability| it.capability(resolved, capability));
+            let of_policies = policies.get(&declaration.function.key).map(ToString::to_string);
+            before.optional(of_policies.as_deref(), Encoder::text);
+            // what is judged when a result comes knows of the steps ahead of the call only what is on record
+            let mut after = Encoder::new(VERSION);
+            after.text(&shared);
+            let own = |invoke: &DeclaredInvoke| target_key(resolved, resolved.invoke_target(invoke));
+            after.optional(capability, |it, capability| {
+                it.list(&capability.after, |it, step| it.step(&own, step))
+            });
+            after.steps_behind(resolved, &declaration.function.key);
+            (declaration.function.key.clone(), [before.finish(), after.finish()])
+        };
+        let mut messages = begin();
+        messages.parameters(&Parameters::of_agent(&resolved.agent.parameters));
+        let own = |invoke: &DeclaredInvoke| target_key(resolved, resolved.invoke_target(invoke));
+        for steps in [&resolved.agent.guardrails.before, &resolved.agent.guardrails.after] {
+            messages.list(steps, |it, step| it.step(&own, step));
+        }
+        messages.list(&resolved.agent.exposes, |it, DeclaredExpose { name, value, path: _ }| {
+            it.embedded(name);
+            it.embedded(value);
+        });
+        messages.policy_guardrails(resolved);
+        let mut models = begin();
+        models.policy_models(resolved);
+        Self {
+            messages: messages.finish(),
+            models: models.finish(),
+            calls: functions.iter().map(call).collect(),
+        }
+    }
+}
+
+/// What every operation may depend on: limits, counters, claims, secrets, and, where a step calls another function, all functions with their bindings.
+fn rest(
+    resolved: &ResolvedAgent,
+    functions: &[Declaration<'_>],
+    secrets: &TaskSecrets,
+    mount: Option<&Mount>,
+) -> Digest {
+    let agent = &*resolved.agent;
+    let mut encoder = Encoder::new(VERSION);
+    encoder.embedded(&agent.namespace);
+    encoder.embedded(&agent.name);
+    encoder.optional(agent.model.as_ref(), Encoder::embedded);
+    encoder.mount(agent.mount, mount);
+    encoder.limits(&AllLimits::of(resolved).limits);
+    encoder.secrets(secrets);
+    encoder.count(copy_letters(resolved) as u64);
+    encoder.flag(resolved.mode == Mode::Observe);
+    for (_, schema) in Claims::of(resolved).schemas() {
+        encoder.shape(schema);
+    }
+    for applied in &resolved.policies {
+        encoder.policy_counters(resolved, applied);
+    }
+    let steps_of_agent = agent.capabilities.iter().flat_map(|capability| capability.steps());
+    let steps_of_policies = resolved.policies.iter().flat_map(|applied| applied.policy.steps());
+    let guardrails = agent.guardrails.before.iter().chain(&agent.guardrails.after);
+    let mut steps = steps_of_agent.chain(steps_of_policies).chain(guardrails);
+    if steps.any(|step| matches!(step.action, DeclaredAction::Invoke(_))) {
+        encoder.part("steps call functions");
+        encoder.list(functions, |it, function| it.function(resolved, function));
+        encoder.list(&agent.capabilities, |it, capability| {
+            it.list(&capability.bindings, Encoder::binding);
+        });
+    }
+    encoder.finish()
+}

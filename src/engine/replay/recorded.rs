@@ -1,0 +1,301 @@
+//! One step of a task that was recorded: what happened, when, and what was decided then.
+//!
+//! In: a line of JSON, or what a caller knows. Out: a [`Recorded`]. The words are those of the steps of a recorded task (`celador run`); beside
+//! the step stand `task`, which tells tasks apart, and on the first line of a task its `agent` and `user`.
+//!
+//! ```json
+//! {"task": "t-1", "agent": "shop/clerk", "at": "2026-06-01T12:00:00Z", "input": {"message": "Pay Kim."}, "verdict": "allow"}
+//! {"task": "t-1", "call": {"id": "c1", "fn": "payout", "args": {"amount": 40}}, "verdict": "allow"}
+//! {"task": "t-1", "result": {"id": "c1", "output": {"paid": true}}, "verdict": "allow"}
+//! ```
+
+use super::error::RecordError;
+use crate::cel::{Json, Timestamp};
+use crate::limits::EngineLimits;
+use crate::task::{Call, CallId, CallResult, CallStatus, Ran, ReviewWord, Usage, User, Verdict};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// One step of a recorded task.
+#[derive(Clone, Debug)]
+pub struct Recorded {
+    /// The task, as whoever recorded it tells tasks apart.
+    pub task: String,
+    /// Its agent, `namespace/name` or a name alone; needed on its first step.
+    pub agent: Option<String>,
+    /// For whom it runs; of its first step.
+    pub user: Option<User>,
+    /// When the task was created; when its first step happened without it.
+    pub started_at: Option<Timestamp>,
+    /// When it happened; as the step before it without it.
+    pub at: Option<Timestamp>,
+    /// What happened.
+    pub step: RecordedStep,
+    /// What was decided then; of a turn of the model about its limits.
+    pub was: Option<Was>,
+    /// By function, what the executions that steps asked for gave, in turn; of a first step for the whole task, the last one again and again.
+    pub gave: BTreeMap<String, Vec<CallResult>>,
+    /// Whether any other execution in the task gives an empty object, as where a recorded task is played; of a first step.
+    pub plays_others: bool,
+}
+
+/// What was decided when a step was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Was {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// What decided: the name of a step of a policy, the place of one of a manifest, a limit.
+    pub by: Option<String>,
+}
+
+/// What happened in a recorded task.
+#[derive(Clone, Debug)]
+pub enum RecordedStep {
+    /// Somebody said something.
+    Input(Json),
+    /// The model answered, and asked for calls.
+    Turn {
+        /// What it used.
+        usage: Usage,
+        /// The calls, each with what was decided about it.
+        calls: Vec<(Call, Option<Was>)>,
+    },
+    /// The model called a function.
+    Call(Call),
+    /// A call that was let through has run.
+    Result {
+        /// The call.
+        id: CallId,
+        /// What it gave.
+        result: CallResult,
+    },
+    /// A call was taken back.
+    Withdraw {
+        /// The call.
+        id: CallId,
+        /// Whether it has run.
+        ran: Ran,
+    },
+    /// A reviewer decided.
+    Review {
+        /// The call that the review is about; without it the first one that this reviewer is asked for.
+        id: Option<CallId>,
+        /// The reviewer, where no call is named.
+        reviewer: Option<String>,
+        /// What they decided.
+        word: ReviewWord,
+    },
+    /// The model had a response.
+    Output(Json),
+    /// An operator unlocked the task.
+    Unlock,
+    /// Something else, which is not judged anew.
+    Other,
+}
+
+impl RecordedStep {
+    /// What is judged, in a word.
+    #[must_use]
+    pub fn operation(&self) -> &'static str {
+        match self {
+            Self::Input(_) => "input",
+            Self::Turn { .. } => "turn",
+            Self::Call(_) => "before",
+            Self::Result { .. } => "after",
+            Self::Withdraw { .. } => "withdraw",
+            Self::Review { .. } => "review",
+            Self::Output(_) => "output",
+            Self::Unlock => "unlock",
+            Self::Other => "other",
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    task: String,
+    agent: Option<String>,
+    user: Option<User>,
+    started_at: Option<String>,
+    at: Option<String>,
+    verdict: Option<Verdict>,
+    by: Option<String>,
+    #[serde(default)]
+    mocks: BTreeMap<String, Vec<LineResult>>,
+    input: Option<Json>,
+    llm: Option<LineTurn>,
+    call: Option<LineCall>,
+    result: Option<LineResult>,
+    withdraw: Option<LineWithdraw>,
+    review: Option<LineReview>,
+    output: Option<Json>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineTurn {
+    #[serde(default)]
+    prompt_tokens: u64,
+    #[serde(default)]
+    completion_tokens: u64,
+    #[serde(default)]
+    calls: Vec<LineCall>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineCall {
+    id: CallId,
+    #[serde(rename = "fn")]
+    function: String,
+    args: Option<Json>,
+    verdict: Option<Verdict>,
+    by: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineResult {
+    id: Option<CallId>,
+    status: Option<CallStatus>,
+    output: Option<Json>,
+    task_id: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineWithdraw {
+    id: CallId,
+    ran: LineRan,
+}
+
+/// `false` or `unknown`.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum LineRan {
+    Never(bool),
+    Unknown(UnknownWord),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum UnknownWord {
+    Unknown,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct LineReview {
+    call: Option<CallId>,
+    reviewer: Option<String>,
+    verdict: LineVerdict,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum LineVerdict {
+    Approved,
+    Denied,
+    Edited,
+    Responded,
+}
+
+impl Recorded {
+    /// A step out of a line of JSON.
+    ///
+    /// # Errors
+    /// [`RecordError`] for a line that is longer than `max_json_bytes`, that is no such JSON, or that has no step or several.
+    ///
+    /// # Cost
+    /// Linear in the line, which is gone through once.
+    pub fn parse(line: &[u8], limits: &EngineLimits) -> Result<Self, RecordError> {
+        if line.len() > limits.eval.max_json_bytes {
+            return Err(RecordError::TooLong(limits.eval.max_json_bytes));
+        }
+        let line: Line =
+            serde_json::from_slice(line).map_err(|error| RecordError::Json(error.to_string()))?;
+        let Line { task, agent, user, started_at, at, verdict, by, mocks, .. } = line;
+        let time = |at: Option<String>| at.map(|at| at.parse().map_err(|_| RecordError::Time)).transpose();
+        let (started_at, at) = (time(started_at)?, time(at)?);
+        let mut steps = [
+            line.input.map(|input| Ok(RecordedStep::Input(input))),
+            line.llm.map(|turn| Ok(turn.step())),
+            line.call.map(|call| Ok(RecordedStep::Call(call.call().0))),
+            line.result.map(LineResult::step),
+            line.withdraw.map(LineWithdraw::step),
+            line.review.map(|review| Ok(review.step())),
+            line.output.map(|output| Ok(RecordedStep::Output(output))),
+        ]
+        .into_iter()
+        .flatten();
+        let (Some(step), None) = (steps.next(), steps.next()) else { return Err(RecordError::OneStep) };
+        let gave = mocks.into_iter().map(|(function, results)| {
+            (function, results.into_iter().map(LineResult::result).collect::<Vec<_>>())
+        });
+        let was = verdict.map(|verdict| Was { verdict, by });
+        Ok(Self {
+            task,
+            agent,
+            user,
+            started_at,
+            at,
+            step: step?,
+            was,
+            gave: gave.collect(),
+            plays_others: false,
+        })
+    }
+}
+
+impl LineTurn {
+    fn step(self) -> RecordedStep {
+        let Self { prompt_tokens, completion_tokens, calls } = self;
+        let usage = Usage { prompt_tokens, completion_tokens, ..Usage::default() };
+        RecordedStep::Turn { usage, calls: calls.into_iter().map(LineCall::call).collect() }
+    }
+}
+
+impl LineWithdraw {
+    fn step(self) -> Result<RecordedStep, RecordError> {
+        let ran = match self.ran {
+            LineRan::Never(false) => Ran::Never,
+            LineRan::Unknown(UnknownWord::Unknown) => Ran::Unknown,
+            LineRan::Never(true) => return Err(RecordError::Withdrawn),
+        };
+        Ok(RecordedStep::Withdraw { id: self.id, ran })
+    }
+}
+
+impl LineReview {
+    fn step(self) -> RecordedStep {
+        let word = match self.verdict {
+            LineVerdict::Approved => ReviewWord::Approve,
+            LineVerdict::Denied => ReviewWord::Deny,
+            LineVerdict::Edited => ReviewWord::Edit,
+            LineVerdict::Responded => ReviewWord::Respond,
+        };
+        RecordedStep::Review { id: self.call, reviewer: self.reviewer, word }
+    }
+}
+
+impl LineCall {
+    fn call(self) -> (Call, Option<Was>) {
+        let Self { id, function, args, verdict, by } = self;
+        let arguments = args.unwrap_or_else(|| Json::object([]));
+        (Call { id: Some(id), function, arguments }, verdict.map(|verdict| Was { verdict, by }))
+    }
+}
+
+impl LineResult {
+    fn step(self) -> Result<RecordedStep, RecordError> {
+        let id = self.id.clone().ok_or(RecordError::NoId)?;
+        Ok(RecordedStep::Result { id, result: self.result() })
+    }
+
+    fn result(self) -> CallResult {
+        let output = self.output.unwrap_or_else(|| Json::object([]));
+        let status = self.status.unwrap_or(CallStatus::Successful);
+        CallResult { status, task_id: self.task_id, ..CallResult::successful(output) }
+    }
+}

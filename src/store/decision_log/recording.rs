@@ -1,0 +1,286 @@
+//! A decision log with content as recorded steps, to be judged anew.
+//!
+//! In: its lines, in order. Out: a [`Recorded`] step for each operation that was decided, with what was decided. An operation that asked for something is
+//! held until it is answered: the results of the executions that it asked for are part of it. It holds one step a task that waits, and no more.
+
+use celador::cel::Json;
+use celador::manifest::policy_step::PolicyStep;
+use celador::replay::{Recorded, RecordedStep, Was};
+use celador::task::{
+    Answer, Call, CallId, CallResult, Invocation, Ran, ReviewChoice, ReviewWord, Turn, User, Verdict,
+};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, HashMap};
+
+/// A line of a log, as far as it is needed to judge its decision anew.
+#[derive(Debug, Deserialize)]
+pub struct LoggedDecision {
+    #[serde(default)]
+    at: String,
+    #[serde(default)]
+    who: Option<String>,
+    #[serde(default)]
+    task: String,
+    #[serde(default)]
+    owner: Option<String>,
+    #[serde(default)]
+    namespace: String,
+    #[serde(default)]
+    agent: String,
+    #[serde(default)]
+    operation: String,
+    #[serde(default)]
+    verdict: String,
+    #[serde(default)]
+    step: Option<String>,
+    #[serde(default)]
+    policy: Option<PolicyStep>,
+    #[serde(default)]
+    limit: Option<String>,
+    #[serde(default)]
+    replayed: bool,
+    #[serde(default)]
+    content: Option<Content>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Content {
+    request: Box<RawValue>,
+    #[serde(default)]
+    answer: Answered,
+}
+
+/// What was answered, as far as it names calls.
+#[derive(Debug, Default, Deserialize)]
+struct Answered {
+    #[serde(default)]
+    decided: Option<Decided>,
+    #[serde(default)]
+    asks: Option<Asked>,
+    /// The call that waits.
+    #[serde(default)]
+    call: Option<CallId>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Decided {
+    #[serde(default)]
+    call: Option<CallId>,
+    #[serde(default)]
+    decided: Vec<DecidedCall>,
+}
+
+#[derive(Debug, Deserialize)]
+struct DecidedCall {
+    call: CallId,
+    decision: DecidedVerdict,
+}
+
+#[derive(Debug, Deserialize)]
+struct DecidedVerdict {
+    verdict: Verdict,
+}
+
+/// What an operation asks for; what is neither an execution nor a review is answered by the line that follows and needs nothing.
+#[derive(Debug, Default, Deserialize)]
+struct Asked {
+    #[serde(default)]
+    invoke: Option<Invocation>,
+    #[serde(default)]
+    review: Option<serde::de::IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct After {
+    call: CallId,
+    result: CallResult,
+}
+
+#[derive(Deserialize)]
+struct Results {
+    results: Vec<After>,
+}
+
+#[derive(Deserialize)]
+struct Resume {
+    answer: Answer,
+}
+
+#[derive(Deserialize)]
+struct Withdraw {
+    call: CallId,
+}
+
+/// Makes steps out of the lines of a log.
+///
+/// ```
+/// use celador_store::decision_log::{LoggedDecision, Recording};
+///
+/// let line = r#"{"at": "2026-06-01T12:00:00Z", "task": "t-1", "owner": "", "namespace": "shop", "agent": "clerk", "operation": "input",
+///     "verdict": "allow", "content": {"request": {"message": "Hi."}, "answer": {}}}"#;
+/// let line: LoggedDecision = serde_json::from_str(line)?;
+/// let mut recording = Recording::default();
+/// let steps = recording.take(line);
+/// assert_eq!((steps[0].agent.as_deref(), steps[0].step.operation()), (Some("shop/clerk"), "input"));
+/// assert_eq!(recording.without_content(), 0);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct Recording {
+    /// By owner and task, the operation that asks, and the function that it asks for.
+    held: HashMap<(String, String), Held>,
+    without_content: u64,
+    /// How many calls have had no id of their own.
+    made_up: u64,
+}
+
+#[derive(Debug)]
+struct Held {
+    steps: Vec<Recorded>,
+    function: String,
+}
+
+impl Recording {
+    /// How many lines of decisions had no content, so that nothing could be made of them.
+    #[must_use]
+    pub const fn without_content(&self) -> u64 {
+        self.without_content
+    }
+
+    /// The steps that are complete with this line, in their order.
+    pub fn take(&mut self, mut line: LoggedDecision) -> Vec<Recorded> {
+        if line.task.is_empty() || line.replayed || line.operation == "started" {
+            return Vec::new();
+        }
+        let Some(content) = line.content.take() else {
+            self.without_content = self.without_content.saturating_add(1);
+            return Vec::new();
+        };
+        let key = (line.owner.clone().unwrap_or_default(), line.task.clone());
+        let asks = content.answer.asks.as_ref().and_then(|asked| asked.invoke.as_ref());
+        let asks = asks.map(|invocation| invocation.function.clone());
+        if line.operation == "resume" {
+            let Some(mut held) = self.held.remove(&key) else { return Vec::new() };
+            if let Ok(Resume { answer: Answer::Result(result) }) = read(&content.request)
+                && let Some(first) = held.steps.first_mut()
+            {
+                first.gave.entry(std::mem::take(&mut held.function)).or_default().push(result);
+            }
+            if let Some(first) = held.steps.first_mut() {
+                first.was = was(&line, &content.answer);
+            }
+            return self.ready(key, held.steps, asks);
+        }
+        let steps = self.steps(&line, &content);
+        let (was, at) = (was(&line, &content.answer), line.at.parse().ok());
+        let user = User { id: line.who.clone().unwrap_or_else(|| "-".to_owned()), ..User::default() };
+        let steps = steps.into_iter().map(|step| Recorded {
+            task: format!("{}/{}", key.0, key.1),
+            agent: Some(format!("{}/{}", line.namespace, line.agent)),
+            user: Some(user.clone()),
+            started_at: None,
+            at,
+            step,
+            was: was.clone(),
+            gave: BTreeMap::new(),
+            plays_others: false,
+        });
+        let steps = steps.collect();
+        self.ready(key, steps, asks)
+    }
+
+    /// The steps, unless they ask for an execution.
+    fn ready(&mut self, key: (String, String), steps: Vec<Recorded>, asks: Option<String>) -> Vec<Recorded> {
+        let Some(function) = asks else { return steps };
+        self.held.insert(key, Held { steps, function });
+        Vec::new()
+    }
+
+    fn steps(&mut self, line: &LoggedDecision, content: &Content) -> Vec<RecordedStep> {
+        let Content { request, answer } = content;
+        let one = |step: Option<RecordedStep>| vec![step.unwrap_or(RecordedStep::Other)];
+        let decided = answer.decided.as_ref();
+        match &*line.operation {
+            "input" => one(read::<Json>(request).ok().map(|said| RecordedStep::Input(message(said)))),
+            "output" => one(read::<Json>(request).ok().map(|said| RecordedStep::Output(message(said)))),
+            "before" | "invoke" => one(read::<Call>(request).ok().map(|call| {
+                let id = call.id.clone().or_else(|| decided?.call.clone()).or_else(|| answer.call.clone());
+                RecordedStep::Call(Call { id: Some(id.unwrap_or_else(|| self.made_up())), ..call })
+            })),
+            "turn" => one(read::<Turn>(request).ok().map(|turn| {
+                let calls = turn.calls.into_iter().map(|call| {
+                    let of_call = decided.and_then(|decided| {
+                        decided.decided.iter().find(|one| Some(&one.call) == call.id.as_ref())
+                    });
+                    let was = of_call.map(|one| Was { verdict: one.decision.verdict, by: None });
+                    let id = call.id.clone().unwrap_or_else(|| self.made_up());
+                    (Call { id: Some(id), ..call }, was)
+                });
+                RecordedStep::Turn { usage: turn.usage, calls: calls.collect() }
+            })),
+            "model_turn" => {
+                one(read(request).ok().map(|usage| RecordedStep::Turn { usage, calls: Vec::new() }))
+            }
+            "after" => one(read::<After>(request)
+                .ok()
+                .map(|After { call, result }| RecordedStep::Result { id: call, result })),
+            "results" => match read::<Results>(request) {
+                Ok(Results { results }) => results
+                    .into_iter()
+                    .map(|After { call, result }| RecordedStep::Result { id: call, result })
+                    .collect(),
+                Err(_) => one(None),
+            },
+            "withdraw" => one(read::<Withdraw>(request).ok().map(|withdraw| {
+                let ran = if request.get().contains("unknown") { Ran::Unknown } else { Ran::Never };
+                RecordedStep::Withdraw { id: withdraw.call, ran }
+            })),
+            "review" => one(read::<Resume>(request).ok().and_then(|resume| match resume.answer {
+                Answer::Review(review) => {
+                    let word = match review.choice {
+                        ReviewChoice::Approve => ReviewWord::Approve,
+                        ReviewChoice::Deny => ReviewWord::Deny,
+                        ReviewChoice::Edit { .. } => ReviewWord::Edit,
+                        ReviewChoice::Respond { .. } => ReviewWord::Respond,
+                    };
+                    let id = decided.and_then(|decided| decided.call.clone());
+                    Some(RecordedStep::Review { id, reviewer: None, word })
+                }
+                _ => None,
+            })),
+            "unlock" => vec![RecordedStep::Unlock],
+            _ => one(None),
+        }
+    }
+
+    fn made_up(&mut self) -> CallId {
+        self.made_up = self.made_up.saturating_add(1);
+        CallId::from(format!("logged {}", self.made_up))
+    }
+}
+
+fn read<'de, T: Deserialize<'de>>(request: &'de RawValue) -> Result<T, serde_json::Error> {
+    serde_json::from_str(request.get())
+}
+
+/// A message as a task takes it: a text stands for an object with it.
+fn message(said: Json) -> Json {
+    if said.root().is_object() { said } else { Json::object([("message", said)]) }
+}
+
+/// What was decided; of an operation that waits for a person, that.
+fn was(line: &LoggedDecision, answer: &Answered) -> Option<Was> {
+    let by = match (&line.policy, &line.limit, &line.step) {
+        (Some(policy), _, _) if policy.id.is_some() => Some(policy.to_string()),
+        (Some(policy), _, Some(step)) => Some(format!("{policy} {step}")),
+        (_, Some(limit), None) => Some(limit.clone()),
+        (_, _, step) => step.clone(),
+    };
+    let verdict = if line.verdict == "asks" {
+        answer.asks.as_ref()?.review.as_ref().map(|_| Verdict::Suspend)?
+    } else {
+        serde_json::from_value(line.verdict.clone().into()).ok()?
+    };
+    Some(Was { verdict, by })
+}

@@ -1,0 +1,115 @@
+//! `celador diff`: what is the same is proved, what differs is shown by a task that was run, and what is not known is said.
+
+use celador::diff::{Difference, OperationDifference, compare};
+use celador::manifest::Catalog;
+use celador::manifest::load::{File, FileOrigin};
+use celador::source::Source;
+use celador::{EngineLimits, Verdict};
+use std::fs;
+use std::process::Command;
+
+fn catalog(text: &str) -> Catalog {
+    let file = File { source: Source::new("agent.yaml", text), origin: FileOrigin::Named };
+    Catalog::parse(&[file], &EngineLimits::default()).0
+}
+
+fn first_policy() -> String {
+    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/first-policy/agent.yaml")).unwrap()
+}
+
+fn differences(old: &str, new: &str) -> Vec<OperationDifference> {
+    compare(&catalog(old), &catalog(new), EngineLimits::default())
+}
+
+fn words(found: &[OperationDifference]) -> Vec<String> {
+    found.iter().map(|one| format!("{} {}", one.operation, one.difference.as_str())).collect()
+}
+
+#[test]
+fn layout_and_comments_decide_nothing() {
+    let text = first_policy();
+    let other = format!(
+        "# another comment\n{}",
+        text.replace("description: Pays money to a customer.", "description: Pays.")
+    );
+    assert_eq!(
+        words(&differences(&text, &other)),
+        ["input none", "output none", "before none", "after none"]
+    );
+}
+
+#[test]
+fn a_witness_shows_each_direction() {
+    let text = first_policy();
+    let changed =
+        text.replace("input.amount > 0 && input.amount <= 1000", "input.amount > 5 && input.amount <= 2000");
+    let found = differences(&text, &changed);
+    assert_eq!(words(&found), ["input none", "output none", "before found", "after none"]);
+    let Difference::Found { stricter: Some(stricter), .. } = &found[2].difference else {
+        panic!("{:?}", found[2])
+    };
+    assert_eq!((stricter.old.verdict, stricter.new.verdict), (Verdict::Allow, Verdict::Block));
+    let amount = stricter.call["args"]["amount"].as_i64().unwrap();
+    assert!((1..=5).contains(&amount), "{amount}");
+    // the other way round, the same shows as looser
+    let back = differences(&changed, &text);
+    let Difference::Found { looser: Some(looser), .. } = &back[2].difference else { panic!("{:?}", back[2]) };
+    assert_eq!((looser.old.verdict, looser.new.verdict), (Verdict::Block, Verdict::Allow));
+}
+
+#[test]
+fn what_no_try_shows_is_not_known() {
+    let text = first_policy();
+    // the same, said otherwise: nothing is proved by that no task differs
+    let changed =
+        text.replace("input.amount > 0 && input.amount <= 1000", "input.amount <= 1000 && input.amount > 0");
+    let found = differences(&text, &changed);
+    assert!(matches!(found[2].difference, Difference::Unknown { tried } if tried > 5), "{:?}", found[2]);
+    // a limit may matter to everything
+    let limited = text.replace("max_tool_calls: 5", "max_tool_calls: 500");
+    assert!(differences(&text, &limited).iter().all(|one| one.difference != Difference::None));
+    let more =
+        format!("{text}\n---\n{}", text.split("---").next().unwrap().replace("name: clerk", "name: other"));
+    assert!(differences(&text, &more).iter().any(|one| one.difference == Difference::Added));
+    assert!(differences(&more, &text).iter().any(|one| one.difference == Difference::Removed));
+}
+
+#[test]
+fn revisions_of_git_are_read_without_a_checkout() {
+    let folder = tempfile::tempdir().unwrap();
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@example.com"])
+            .args(arguments)
+            .current_dir(folder.path())
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    };
+    fs::create_dir(folder.path().join("policies")).unwrap();
+    let file = folder.path().join("policies/agent.yaml");
+    fs::write(&file, first_policy()).unwrap();
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "-m", "one"]);
+    let diff = |old: &str, new: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_celador"));
+        let output = command.args(["diff", old, new]).current_dir(folder.path()).output().unwrap();
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr),
+        )
+    };
+    let (code, said) = diff("HEAD:policies", "policies");
+    assert_eq!(
+        (code, said.lines().last()),
+        (0, Some("4 operation(s), 0 decided otherwise, 0 unknown")),
+        "{said}"
+    );
+    fs::write(&file, first_policy().replace("<= 1000", "<= 50")).unwrap();
+    let (code, said) = diff("HEAD:policies", "policies");
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("stricter: ") && said.contains("becomes block"), "{said}");
+    assert_eq!(diff("nowhere:policies", "policies").0, 1);
+    assert_eq!(diff("--help:policies", "policies").0, 1);
+}
