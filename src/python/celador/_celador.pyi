@@ -7,7 +7,21 @@ from typing import Any, Literal, TypeVar, final, overload
 
 from celador._errors import Denied as Denied
 from celador._guard import Call
-from celador._types import CallReport, CallRequest, Json, Kind, Person, ReviewState, Scope, Source, Status, Tool, User, Verdict
+from celador._types import (
+    CallReport,
+    CallRequest,
+    Json,
+    Kind,
+    Person,
+    Replayed,
+    ReviewState,
+    Scope,
+    Source,
+    Status,
+    Tool,
+    User,
+    Verdict,
+)
 
 __version__: str
 
@@ -638,6 +652,21 @@ def test(*paths: str | PathLike[str], coverage: bool = False, explain: bool = Fa
 
     With `coverage` the report says which steps and clauses of their policies the cases have tried; with `explain` each result tells what its operations went
     through, and not only one that has failed."""
+
+def replay(
+    *recorded: str | PathLike[str], policies: Source | Sequence[Source], against: Source | Sequence[Source] | None = None
+) -> Replayed:
+    """Judges recorded tasks anew under `policies`: files of steps, one a line, as `celador replay` reads them.
+
+    They are compared with what was recorded, or with what `against` decides. The files are read as a stream."""
+
+def replay_lines(
+    lines: Iterable[str | bytes], *, policies: Source | Sequence[Source], against: Source | Sequence[Source] | None = None
+) -> Replayed:
+    """The same of lines that a program has, such as a part of a recording on one of many machines. All lines of a task belong into one part."""
+
+def add_replays(tallies: Iterable[Replayed]) -> Replayed:
+    """What came of a whole recording, out of what came of its parts."""
 
 def evaluate(expression: str, /, **variables: Json) -> Json:
     """Evaluates an expression of the language with these variables. Raises `LoadError` for one that is not valid and `MisuseError` for one that fails."""

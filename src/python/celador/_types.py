@@ -112,3 +112,33 @@ class CallReport(_CallReport, total=False):
 
     output: Json
     status: Status
+
+
+# `is` is a word of Python, so that a class cannot have it
+_FlipKind = TypedDict(
+    "_FlipKind",
+    {"operation": str, "was": Verdict, "is": Verdict, "count": int, "task": str, "step": int},
+)
+
+
+class Flip(_FlipKind, total=False):
+    """One kind of difference: what was decided, what is decided now, how often, and where first.
+
+    `is` is the verdict now, `was_by` and `is_by` say what decided, `function` is that of a call, and `other_value` says that both let it go on
+    with other values."""
+
+    function: str
+    was_by: str
+    is_by: str
+    other_value: bool
+
+
+class Replayed(TypedDict):
+    """What came of judging recorded tasks anew."""
+
+    decisions: int
+    tasks: int
+    flips: int
+    not_judged: Mapping[str, int]
+    rows: Sequence[Flip]
+    left_out: int

@@ -8,7 +8,7 @@ use crate::{giving, taking, wishes};
 use celador::cel::Json;
 use celador_embed as embed;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyDict, PyString, PyTuple};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -18,6 +18,9 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(test, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate, module)?)?;
+    module.add_function(wrap_pyfunction!(replay, module)?)?;
+    module.add_function(wrap_pyfunction!(replay_lines, module)?)?;
+    module.add_function(wrap_pyfunction!(add_replays, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)
 }
@@ -97,6 +100,72 @@ fn evaluate<'py>(
     };
     let value = long_door(py, || embed::evaluate(expression, &variables))?;
     giving::json(py, &value)
+}
+
+#[pyfunction]
+#[pyo3(signature = (*recorded, policies, against=None))]
+fn replay<'py>(
+    py: Python<'py>,
+    recorded: Vec<PathBuf>,
+    policies: &Bound<'py, PyAny>,
+    against: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (policies, against) = (wishes::one_or_more(policies)?, against.map(wishes::one_or_more).transpose()?);
+    let tally = long_door(py, || {
+        let mut replaying = embed::Replaying::open(&policies, &against.unwrap_or_default())?;
+        for path in &recorded {
+            replaying.file(path)?;
+        }
+        Ok(Json::from(replaying.tally()))
+    })?;
+    giving::json(py, &tally)
+}
+
+#[pyfunction]
+#[pyo3(signature = (lines, *, policies, against=None))]
+fn replay_lines<'py>(
+    py: Python<'py>,
+    lines: &Bound<'py, PyAny>,
+    policies: &Bound<'py, PyAny>,
+    against: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (policies, against) = (wishes::one_or_more(policies)?, against.map(wishes::one_or_more).transpose()?);
+    let mut replaying = long_door(py, || embed::Replaying::open(&policies, &against.unwrap_or_default()))?;
+    let mut lines = lines.try_iter()?;
+    loop {
+        // some at a time, as an iterator may have more than memory, and other threads want to run meanwhile
+        let chunk: Vec<Bound<'_, PyAny>> = lines.by_ref().take(LINES).collect::<PyResult<_>>()?;
+        if chunk.is_empty() {
+            break;
+        }
+        let texts = chunk.iter().map(line_of).collect::<PyResult<Vec<Vec<u8>>>>()?;
+        replaying = long_door(py, move || {
+            for text in &texts {
+                replaying.line(text)?;
+            }
+            Ok(replaying)
+        })?;
+    }
+    giving::json(py, &Json::from(replaying.tally()))
+}
+
+/// How many lines are taken out of an iterator at once.
+const LINES: usize = 1_000;
+
+/// A line as Python has it: text or bytes.
+fn line_of(line: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
+    match line.cast::<PyString>() {
+        Ok(text) => Ok(text.to_str()?.as_bytes().to_vec()),
+        Err(_) => Ok(line.extract::<Vec<u8>>()?),
+    }
+}
+
+#[pyfunction]
+fn add_replays<'py>(py: Python<'py>, tallies: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let texts = tallies.try_iter()?.map(|tally| Ok(taking::json(&tally?)?.to_string()));
+    let texts = texts.collect::<PyResult<Vec<String>>>()?;
+    let whole = long_door(py, || embed::add_tallies(texts.iter().map(String::as_str)))?;
+    giving::json(py, &Json::from(whole))
 }
 
 #[pyfunction]
