@@ -106,7 +106,7 @@ fn revisions_of_git_are_read_without_a_checkout() {
         (0, Some("4 operation(s), 0 decided otherwise, 0 unknown")),
         "{said}"
     );
-    fs::write(&file, first_policy().replace("<= 1000", "<= 50")).unwrap();
+    fs::write(&file, first_policy().replace("input.amount > 0", "input.amount > 5")).unwrap();
     let (code, said) = diff("HEAD:policies", "policies");
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("stricter: ") && said.contains("becomes block"), "{said}");

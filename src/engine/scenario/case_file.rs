@@ -250,7 +250,8 @@ impl Case {
     pub fn json_schema() -> Value {
         schema_document(|definitions| {
             let one = CaseKeys::schema(definitions);
-            let table = with(table(CaseKeys::ROWS), "title", "A table of cases");
+            let told = json!([{ "required": ["expect"] }, { "required": ["story"] }]);
+            let table = with(with(table(CaseKeys::ROWS), "title", "A table of cases"), "anyOf", told);
             let several = SeveralKeys::schema(definitions);
             json!({ "title": "A file of cases", "oneOf": [one, table, several] })
         })
