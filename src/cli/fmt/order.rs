@@ -12,7 +12,7 @@ pub(super) fn reordered(text: &str, mapping: &Node, order: &[usize]) -> Option<S
         return None;
     }
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let starts: Vec<(usize, usize)> = entries.iter().map(|entry| start(entry)).collect();
+    let starts: Vec<(usize, usize)> = entries.iter().map(start).collect();
     let (first_line, column) = *starts.first()?;
     // each key on a line of its own, all below one another: else the mapping is one in braces
     let below = starts.iter().zip(starts.iter().skip(1)).all(|(one, next)| one.0 < next.0 && one.1 == next.1);
