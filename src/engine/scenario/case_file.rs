@@ -1,7 +1,7 @@
 //! The cases of a file: one, several that share what stands beside them, or a table of values for one.
 //!
 //! In: the text of a file. Out: a [`Case`], or the report that it cannot be read, for each case of the file. Here it is only found out which
-//! keys make which case; what they mean is said in [`read`](super::read).
+//! keys make which case; what they mean is said in [`read`](mod@super::read).
 //!
 //! ```yaml
 //! manifest: {files: [../agent.yaml], agent: clerk}   # what all cases of the file share
