@@ -138,6 +138,8 @@ fn words(text: &str) -> Option<Vec<Word<'_>>> {
             "," => Word::Comma,
             "&&" | "||" | "==" | "!=" | "<=" | ">=" | "<" | ">" | "+" | "-" | "*" | "/" | "%" | "!" | "?"
             | ":" => Word::Sign(word),
+            // a quote alone begins a text without an end
+            "'" | "\"" => return None,
             _ if first.is_alphanumeric() || matches!(first, '_' | '\'' | '"' | '`') => Word::Operand(word),
             _ => return None,
         });
