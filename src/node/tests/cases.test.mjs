@@ -16,7 +16,7 @@ for (const [, folder, count] of counts) {
   });
   for (const [name, celador] of Object.entries(RUNTIMES)) {
     test(`${name}: the cases of ${folder} as texts`, () => {
-      const report = celador.test(texts("policies", "tests/data/cases", "tests/data/coverage"), { below: [folder] });
+      const report = celador.test(texts("policies", "examples/first-policy", "tests/data/cases", "tests/data/coverage"), { below: [folder] });
       assert.deepEqual(report.results.filter(({ passed }) => !passed), []);
       assert.equal(report.passed, Number(count));
     });
