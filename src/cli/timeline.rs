@@ -298,10 +298,6 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
             json!({ "event": { "capability": capability, "event": event } })
         }
         Happened::Withdrawn { id, ran } => {
-            let ran = match ran {
-                Ran::Never => json!(false),
-                Ran::Unknown => json!("unknown"),
-            };
             json!({ "withdraw": { "id": id, "ran": ran } })
         }
         Happened::Review { reviewer, call, verdict, recorded } => json!({ "review": {

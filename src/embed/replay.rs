@@ -69,7 +69,10 @@ impl Replaying {
             if lines.by_ref().take(most).read_until(b'\n', &mut line).map_err(unreadable)? == 0 {
                 return Ok(());
             }
-            self.line(&line)?;
+            self.line(&line).map_err(|error| Error {
+                message: format!("`{}`: {}", path.display(), error.message),
+                ..error
+            })?;
         }
     }
 

@@ -6,7 +6,7 @@
 use crate::decided::{Decided, Several, Stepped};
 use crate::step::Step;
 use crate::{Error, ErrorKind, Flaw};
-use celador::task::{CallId, DecidedCall, DecidedKind, Decision, QuestionId, Ran, Request};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, QuestionId, Request};
 use celador_server::ClientError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -64,13 +64,7 @@ pub(crate) fn told(step: &Step) -> Result<(&'static str, Value, bool), Error> {
                 results.iter().map(|(call, result)| Ok(json!({ "call": call, "result": value(result)? })));
             ("results", json!({ "results": results.collect::<Result<Vec<_>, Error>>()? }), true)
         }
-        Step::Withdraw { call, ran } => {
-            let ran = match ran {
-                Ran::Never => json!(false),
-                Ran::Unknown => json!("unknown"),
-            };
-            ("withdraw", json!({ "call": call, "ran": ran }), false)
-        }
+        Step::Withdraw { call, ran } => ("withdraw", json!({ "call": call, "ran": ran }), false),
         Step::Execute(call) => ("execute", json!({ "call": call }), false),
         Step::Script(source) => ("script", json!({ "source": source }), false),
         Step::Resume { question, answer } => {

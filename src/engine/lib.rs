@@ -112,6 +112,7 @@ pub mod policy;
 pub mod replay;
 pub mod scenario;
 pub mod task;
+pub mod unfit;
 
 pub use celador_cel::{self as cel, diagnostic, source};
 

@@ -98,29 +98,6 @@ pub(super) fn not_json(error: &serde_json::Error) -> String {
     format!("the body is not JSON at line {}, column {}", error.line(), error.column())
 }
 
-/// What serde says of members and types names what was expected; what was found may be data and is left out.
-pub(super) fn misfit(error: &serde_json::Error) -> String {
-    let said = error.to_string();
-    let known =
-        said.split_once("expected ").map(|(_, rest)| rest.split(" at line ").next().unwrap_or_default());
-    let place = format!("line {}, column {}", error.line(), error.column());
-    if let Some(missing) = said.strip_prefix("missing field ") {
-        let name = missing.split(" at line ").next().unwrap_or_default();
-        return format!("the member {name} is missing in the object that ends at {place}");
-    }
-    let what = if said.starts_with("unknown field") {
-        "an unknown member"
-    } else if said.starts_with("duplicate field") {
-        "a member that is there already"
-    } else {
-        "a value that does not fit"
-    };
-    match known {
-        Some(known) => format!("{what} at {place}, expected {known}"),
-        None => format!("{what} at {place}"),
-    }
-}
-
 pub(super) fn no_page_of_counters() -> String {
     "`after` is not the `next` of a page of counters".to_owned()
 }
@@ -217,10 +194,6 @@ pub(super) fn authentication_closed() -> String {
 
 pub(super) fn authentication_stale() -> String {
     "a file of tokens or keys cannot be read; what it said before is in force".to_owned()
-}
-
-pub(super) fn ran() -> &'static str {
-    "`ran` is false or \"unknown\""
 }
 
 pub(super) fn bad_task_id(bound: usize) -> String {

@@ -10,6 +10,7 @@ use super::query;
 use axum::http::HeaderName;
 use celador::digest::Digest;
 use celador::limits::EngineLimits;
+use celador::unfit::unfit;
 use memchr::memchr2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -123,7 +124,7 @@ pub(super) fn read_json<T: DeserializeOwned>(body: &[u8], max_depth: usize) -> R
         return Err(Problem::new(Kind::BadRequest, messages::too_deep(max_depth)));
     }
     serde_json::from_slice(body).map_err(|error| {
-        let detail = if error.is_data() { messages::misfit(&error) } else { messages::not_json(&error) };
+        let detail = if error.is_data() { unfit(&error) } else { messages::not_json(&error) };
         Problem::new(Kind::BadRequest, detail)
     })
 }

@@ -1,9 +1,10 @@
 //! Recorded tasks judged anew: lines, a decision log and a store of a real server, recorded tasks; differences, bounds, parts.
 
 use crate::serving::{SCOPES, Serving};
-use celador::replay::{NotJudged, Recorded, Replayer, Tally};
+use celador::replay::{NotJudged, Recorded, RecordedStep, Replayer, Tally};
+use celador::task::Ran;
 use celador::{Engine, EngineLimits, Verdict};
-use celador_store::decision_log::{DecisionLog, LogSettings};
+use celador_store::decision_log::{DecisionLog, LogSettings, LoggedDecision, Recording};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
@@ -133,6 +134,23 @@ fn what_cannot_be_judged_is_counted_and_parts_add_up() {
 }
 
 #[test]
+fn a_logged_withdrawal_says_itself_whether_the_call_has_run() {
+    for (said, expected) in [(json!(false), Ran::Never), (json!("unknown"), Ran::Unknown)] {
+        let line = json!({
+            "at": "2026-06-01T12:00:00Z", "task": "t-1", "namespace": "shop", "agent": "clerk",
+            "operation": "withdraw", "verdict": "error",
+            "content": { "request": { "call": "unknown-7", "ran": said }, "answer": {} },
+        });
+        let line: LoggedDecision = serde_json::from_str(&line.to_string()).unwrap();
+        let steps = Recording::default().take(line);
+        assert!(
+            matches!(&*steps, [Recorded { step: RecordedStep::Withdraw { ran, .. }, .. }] if *ran == expected),
+            "{steps:?}"
+        );
+    }
+}
+
+#[test]
 fn a_line_that_is_no_step_is_refused_without_its_values() {
     let limits = EngineLimits::default();
     let said = |line: &str| Recorded::parse(line.as_bytes(), &limits).unwrap_err().to_string();
@@ -141,7 +159,17 @@ fn a_line_that_is_no_step_is_refused_without_its_values() {
     assert!(said(r#"{"task": "t", "result": {}}"#).contains("names the call by its `id`"));
     assert!(said(r#"{"task": "t", "at": "hunter2", "input": {}}"#).contains("no time of RFC 3339"));
     assert!(said(r#"{"task": "t", "withdraw": {"id": "c", "ran": true}}"#).contains("`false` or `unknown`"));
-    for line in ["", "[]", "{", r#"{"task": 7}"#, r#"{"task": "t", "inptu": {}}"#, "\u{feff}{}"] {
+    assert!(
+        said(r#"{"task": "t", "input": {}, "verdict": "hunter2"}"#)
+            .contains("a value that does not fit at line 1")
+    );
+    assert!(said(r#"{"task": "t", "result": {"id": "c", "status": "hunter2"}}"#).contains("expected"));
+    let values =
+        [r#"{"task": "t", "input": {}, "verdict": "hunter2"}"#, r#"{"task": "t", "hunter2": {}}"#, "hunter2"];
+    for line in ["", "[]", "{", r#"{"task": 7}"#, r#"{"task": "t", "inptu": {}}"#, "\u{feff}{}"]
+        .into_iter()
+        .chain(values)
+    {
         assert!(!said(line).contains("hunter2"), "{line}");
     }
     let mut small = EngineLimits::default();

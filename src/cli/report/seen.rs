@@ -181,8 +181,8 @@ impl Tried {
 /// What is blamed, in a word: the name of a step of a policy, the place of a step of a manifest, a limit, or that no step was asked.
 fn called(policy: Option<&PolicyStep>, step: Option<&str>, limit: Option<&str>, verdict: &str) -> String {
     match (policy, limit, step) {
-        (Some(policy), _, _) if policy.id.is_some() => policy.to_string(),
-        (Some(policy), _, Some(step)) => format!("{policy} {step}"),
+        (Some(policy), _, Some(step)) => policy.at(step),
+        (Some(policy), _, None) if policy.id.is_some() => policy.to_string(),
         (_, Some(limit), _) => limit.to_owned(),
         (_, _, Some(step)) => step.to_owned(),
         (Some(policy), _, None) => policy.to_string(),

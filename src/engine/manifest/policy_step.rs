@@ -81,6 +81,21 @@ pub struct PolicyStep {
     pub labels: Labels,
 }
 
+impl PolicyStep {
+    /// What tells a step from all others, in a word: its name where it has an id, else the policy with the manifest path of the step.
+    ///
+    /// ```
+    /// use celador::manifest::policy_step::PolicyStep;
+    /// let step: PolicyStep = serde_json::from_str(r#"{"name": "shop/money"}"#)?;
+    /// assert_eq!(step.at("capabilities.*.before[0].assert"), "shop/money capabilities.*.before[0].assert");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn at(&self, path: &str) -> String {
+        if self.id.is_some() { self.to_string() } else { format!("{self} {path}") }
+    }
+}
+
 impl fmt::Display for PolicyStep {
     /// `acme/payments#daily-cap`; of a step without an id the policy alone; with the uses that lead to it
     /// `acme/payments > acme/pii#no-cards`.

@@ -31,6 +31,12 @@ impl Origin {
         Self { path: path.to_owned(), file: place.source.name().to_owned(), line, column, policy: None }
     }
 
+    /// What tells the rule from all others, in a word: the name of a step of a policy, the path of one of a manifest.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.policy.as_ref().map_or_else(|| self.path.clone(), |policy| policy.at(&self.path))
+    }
+
     /// The same for a part of a step of a policy document, if it is one.
     #[must_use]
     pub(super) fn of(self, step: Option<&Arc<PolicyStep>>) -> Self {

@@ -16,9 +16,6 @@ pub enum RecordError {
     /// `{"task": "t"}`
     #[error("a line has exactly one of `input`, `llm`, `call`, `result`, `withdraw`, `review` and `output`")]
     OneStep,
-    /// `{"task": "t", "withdraw": {"id": "c1", "ran": true}}`
-    #[error("`ran` of a call that is taken back is `false` or `unknown`")]
-    Withdrawn,
     /// `{"task": "t", "result": {}}`
     #[error("`result` names the call by its `id`")]
     NoId,

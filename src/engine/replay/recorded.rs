@@ -13,6 +13,7 @@ use super::error::RecordError;
 use crate::cel::{Json, Timestamp};
 use crate::limits::EngineLimits;
 use crate::task::{Call, CallId, CallResult, CallStatus, Ran, ReviewWord, Usage, User, Verdict};
+use crate::unfit::unfit;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
@@ -167,21 +168,7 @@ struct LineResult {
 #[serde(deny_unknown_fields)]
 struct LineWithdraw {
     id: CallId,
-    ran: LineRan,
-}
-
-/// `false` or `unknown`.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum LineRan {
-    Never(bool),
-    Unknown(UnknownWord),
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum UnknownWord {
-    Unknown,
+    ran: Ran,
 }
 
 #[derive(Deserialize)]
@@ -213,8 +200,7 @@ impl Recorded {
         if line.len() > limits.eval.max_json_bytes {
             return Err(RecordError::TooLong(limits.eval.max_json_bytes));
         }
-        let line: Line =
-            serde_json::from_slice(line).map_err(|error| RecordError::Json(error.to_string()))?;
+        let line: Line = serde_json::from_slice(line).map_err(|error| RecordError::Json(unfit(&error)))?;
         let Line { task, agent, user, started_at, at, verdict, by, mocks, .. } = line;
         let time = |at: Option<String>| at.map(|at| at.parse().map_err(|_| RecordError::Time)).transpose();
         let (started_at, at) = (time(started_at)?, time(at)?);
@@ -223,7 +209,7 @@ impl Recorded {
             line.llm.map(|turn| Ok(turn.step())),
             line.call.map(|call| Ok(RecordedStep::Call(call.call().0))),
             line.result.map(LineResult::step),
-            line.withdraw.map(LineWithdraw::step),
+            line.withdraw.map(|withdraw| Ok(RecordedStep::Withdraw { id: withdraw.id, ran: withdraw.ran })),
             line.review.map(|review| Ok(review.step())),
             line.output.map(|output| Ok(RecordedStep::Output(output))),
         ]
@@ -253,17 +239,6 @@ impl LineTurn {
         let Self { prompt_tokens, completion_tokens, calls } = self;
         let usage = Usage { prompt_tokens, completion_tokens, ..Usage::default() };
         RecordedStep::Turn { usage, calls: calls.into_iter().map(LineCall::call).collect() }
-    }
-}
-
-impl LineWithdraw {
-    fn step(self) -> Result<RecordedStep, RecordError> {
-        let ran = match self.ran {
-            LineRan::Never(false) => Ran::Never,
-            LineRan::Unknown(UnknownWord::Unknown) => Ran::Unknown,
-            LineRan::Never(true) => return Err(RecordError::Withdrawn),
-        };
-        Ok(RecordedStep::Withdraw { id: self.id, ran })
     }
 }
 

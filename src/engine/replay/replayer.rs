@@ -9,7 +9,7 @@ use super::tally::{FlipKind, NotJudged, Tally};
 use crate::cel::{Json, Timestamp};
 use crate::counter::CounterBook;
 use crate::engine::Engine;
-use crate::task::{Call, CallId, Decision, TaskError, Turn, Verdict};
+use crate::task::{Call, CallId, TaskError, Turn, Verdict};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -331,7 +331,7 @@ impl Judging<'_> {
             return;
         }
         let by = match old {
-            Some(Came::To(old)) => decided_by(old),
+            Some(Came::To(old)) => old.decided_by_name(),
             _ => by,
         };
         let kind = FlipKind {
@@ -340,7 +340,7 @@ impl Judging<'_> {
             was: verdict,
             was_by: by,
             is: is.verdict,
-            is_by: decided_by(is),
+            is_by: is.decided_by_name(),
             other_value,
         };
         self.tally.flip(kind, &self.recorded.task, self.step);
@@ -355,15 +355,4 @@ fn stood(was: Option<&Was>, old: Option<&Came>, came: &Came) -> Stood {
     };
     let verdict = was.map(|was| was.verdict).or_else(|| old.and_then(of)).or_else(|| of(came));
     verdict.map_or(Stood::Through, Stood::with)
-}
-
-/// What decided, in a word: the name of a step of a policy, the place of one of a manifest, or a limit.
-fn decided_by(decision: &Decision) -> Option<String> {
-    let origin = decision.decided_by.as_ref();
-    let step = origin.map(|origin| match origin.policy.as_deref() {
-        Some(policy) if policy.id.is_some() => policy.to_string(),
-        Some(policy) => format!("{policy} {}", origin.path),
-        None => origin.path.clone(),
-    });
-    step.or_else(|| decision.limit.as_ref().map(|limit| limit.which.to_string()))
 }

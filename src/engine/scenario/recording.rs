@@ -6,7 +6,7 @@
 use super::script::Script;
 use super::step::{ScriptAction, ScriptCall, ScriptResult};
 use crate::replay::{Recorded, RecordedStep};
-use crate::task::{Call, CallId, ReviewChoice, ReviewWord};
+use crate::task::{Call, CallId};
 use std::collections::BTreeMap;
 
 impl Script {
@@ -57,12 +57,7 @@ fn steps_of(action: &ScriptAction) -> Vec<RecordedStep> {
             vec![RecordedStep::Withdraw { id: CallId::from(&*id.text), ran: *ran }]
         }
         ScriptAction::Review(review) => {
-            let word = match review.choice {
-                ReviewChoice::Approve => ReviewWord::Approve,
-                ReviewChoice::Deny => ReviewWord::Deny,
-                ReviewChoice::Edit { .. } => ReviewWord::Edit,
-                ReviewChoice::Respond { .. } => ReviewWord::Respond,
-            };
+            let word = review.choice.word();
             let id = review.call.as_ref().map(|call| CallId::from(&*call.text));
             let reviewer = review.reviewer.as_ref().map(|reviewer| reviewer.text.to_string());
             vec![RecordedStep::Review { id, reviewer, word }]

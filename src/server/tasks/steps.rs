@@ -14,7 +14,7 @@ use celador::task::{
     TaskError, Usage,
 };
 use celador_store::OperationKind;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -297,7 +297,6 @@ pub(crate) struct Withdraw {
     /// The call: one that was let through, that waits for others, or that asks.
     call: CallId,
     /// Whether it has run: `false` if it never will, `"unknown"` if nobody knows.
-    #[serde(deserialize_with = "ran")]
     #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value", extend("enum" = [false, "unknown"])))]
     ran: Ran,
 }
@@ -506,14 +505,6 @@ impl StepBody for Unlock {
     fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
         check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
         Ok(task.unlock(&self.reason)?.into())
-    }
-}
-
-fn ran<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Ran, D::Error> {
-    match Value::deserialize(deserializer)? {
-        Value::Bool(false) => Ok(Ran::Never),
-        Value::String(word) if word == "unknown" => Ok(Ran::Unknown),
-        _ => Err(serde::de::Error::custom(messages::ran())),
     }
 }
 

@@ -6,9 +6,7 @@
 use celador::cel::Json;
 use celador::manifest::policy_step::PolicyStep;
 use celador::replay::{Recorded, RecordedStep, Was};
-use celador::task::{
-    Answer, Call, CallId, CallResult, Invocation, Ran, ReviewChoice, ReviewWord, Turn, User, Verdict,
-};
+use celador::task::{Answer, Call, CallId, CallResult, Invocation, Ran, Turn, User, Verdict};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
@@ -110,6 +108,7 @@ struct Resume {
 #[derive(Deserialize)]
 struct Withdraw {
     call: CallId,
+    ran: Ran,
 }
 
 /// Makes steps out of the lines of a log.
@@ -232,20 +231,13 @@ impl Recording {
                     .collect(),
                 Err(_) => one(None),
             },
-            "withdraw" => one(read::<Withdraw>(request).ok().map(|withdraw| {
-                let ran = if request.get().contains("unknown") { Ran::Unknown } else { Ran::Never };
-                RecordedStep::Withdraw { id: withdraw.call, ran }
-            })),
+            "withdraw" => one(read::<Withdraw>(request)
+                .ok()
+                .map(|Withdraw { call, ran }| RecordedStep::Withdraw { id: call, ran })),
             "review" => one(read::<Resume>(request).ok().and_then(|resume| match resume.answer {
                 Answer::Review(review) => {
-                    let word = match review.choice {
-                        ReviewChoice::Approve => ReviewWord::Approve,
-                        ReviewChoice::Deny => ReviewWord::Deny,
-                        ReviewChoice::Edit { .. } => ReviewWord::Edit,
-                        ReviewChoice::Respond { .. } => ReviewWord::Respond,
-                    };
                     let id = decided.and_then(|decided| decided.call.clone());
-                    Some(RecordedStep::Review { id, reviewer: None, word })
+                    Some(RecordedStep::Review { id, reviewer: None, word: review.choice.word() })
                 }
                 _ => None,
             })),
@@ -272,8 +264,8 @@ fn message(said: Json) -> Json {
 /// What was decided; of an operation that waits for a person, that.
 fn was(line: &LoggedDecision, answer: &Answered) -> Option<Was> {
     let by = match (&line.policy, &line.limit, &line.step) {
-        (Some(policy), _, _) if policy.id.is_some() => Some(policy.to_string()),
-        (Some(policy), _, Some(step)) => Some(format!("{policy} {step}")),
+        (Some(policy), _, Some(step)) => Some(policy.at(step)),
+        (Some(policy), _, None) if policy.id.is_some() => Some(policy.to_string()),
         (_, Some(limit), None) => Some(limit.clone()),
         (_, _, step) => step.clone(),
     };

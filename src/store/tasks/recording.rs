@@ -268,11 +268,5 @@ impl Made {
 }
 
 fn was(decision: &Decision) -> Was {
-    let by = decision.decided_by.as_ref().map(|origin| match origin.policy.as_deref() {
-        Some(policy) if policy.id.is_some() => policy.to_string(),
-        Some(policy) => format!("{policy} {}", origin.path),
-        None => origin.path.clone(),
-    });
-    let limit = || decision.limit.as_ref().map(|limit| limit.which.to_string());
-    Was { verdict: decision.verdict, by: by.or_else(limit) }
+    Was { verdict: decision.verdict, by: decision.decided_by_name() }
 }

@@ -349,6 +349,13 @@ impl<'de> Deserialize<'de> for CallId {
 }
 
 impl Decision {
+    /// What has decided, in a word: the name of a step of a policy, the path of one of a manifest, or a limit. Nothing if nothing stood in the way.
+    #[must_use]
+    pub fn decided_by_name(&self) -> Option<String> {
+        let step = self.decided_by.as_ref().map(Origin::name);
+        step.or_else(|| self.limit.as_ref().map(|limit| limit.which.to_string()))
+    }
+
     /// A decision with nothing but its verdict.
     pub(crate) fn new(verdict: Verdict) -> Self {
         Self {

@@ -9,7 +9,7 @@ use crate::cel::Json;
 use crate::context::{Caller, LabelSet};
 use crate::counter::{CounterId, CounterState};
 use crate::policy::{InvocationTarget, ReviewPanel};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
 /// Names a question of a task, for [`Task::answer`](super::Task::answer). Unique in its task.
@@ -225,6 +225,44 @@ pub enum Ran {
     Never,
     /// Nobody knows: the process that ran it died.
     Unknown,
+}
+
+/// On wires and in recordings `false` or `"unknown"`.
+impl Serialize for Ran {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Never => serializer.serialize_bool(false),
+            Self::Unknown => serializer.serialize_str("unknown"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Ran {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Word;
+
+        impl de::Visitor<'_> for Word {
+            type Value = Ran;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("`false` or `unknown`")
+            }
+
+            fn visit_bool<E: de::Error>(self, ran: bool) -> Result<Ran, E> {
+                if ran { Err(E::invalid_value(de::Unexpected::Bool(ran), &self)) } else { Ok(Ran::Never) }
+            }
+
+            fn visit_str<E: de::Error>(self, word: &str) -> Result<Ran, E> {
+                if word == "unknown" {
+                    Ok(Ran::Unknown)
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Str(word), &self))
+                }
+            }
+        }
+
+        deserializer.deserialize_any(Word)
+    }
 }
 
 /// Whether carrying out a capability worked.
