@@ -5,8 +5,7 @@
 
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::diagnostic::Diagnostic;
-use celador::diff::{Difference, OperationDifference, Outcome, Witness, compare};
-use celador::engine::Engine;
+use celador::diff::{Difference, OperationDifference, Outcome, PolicySet, Witness, compare};
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::given::{Files, GivenFiles};
@@ -41,7 +40,7 @@ impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = EngineLimits::default();
         let (old, new) = (load(&self.old, limits, screen)?, load(&self.new, limits, screen)?);
-        let found = compare(&old, &new, limits);
+        let found = compare(&old, &new);
         let (mut differs, mut unknown) = (0_usize, 0_usize);
         for operation in &found {
             match operation.difference {
@@ -101,7 +100,7 @@ fn outcome(outcome: &Outcome) -> String {
 }
 
 /// The manifests of a path, or of a path in a revision.
-fn load(said: &str, limits: EngineLimits, screen: &mut Screen) -> Result<Catalog, Failure> {
+fn load(said: &str, limits: EngineLimits, screen: &mut Screen) -> Result<PolicySet, Failure> {
     let (files, path) = match said.split_once(':') {
         Some((revision, path)) if !Path::new(said).exists() => {
             (of_revision(revision, path)?, PathBuf::from(path))
@@ -112,10 +111,11 @@ fn load(said: &str, limits: EngineLimits, screen: &mut Screen) -> Result<Catalog
         files.load(&[path], &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
     let (catalog, read) = Catalog::parse(&files, &limits);
     findings.extend(read);
-    findings.extend(Engine::from_catalog(&catalog, limits).1);
+    let (set, compiled) = PolicySet::new(catalog, limits);
+    findings.extend(compiled);
     findings.retain(Diagnostic::is_refused);
     if findings.is_empty() {
-        return Ok(catalog);
+        return Ok(set);
     }
     screen.complain(&findings);
     Err(Failure::Told(ExitCode::Invalid))

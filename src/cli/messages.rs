@@ -487,7 +487,10 @@ pub(crate) fn compared(operations: usize, differ: usize, unknown: usize) -> Stri
 }
 
 pub(crate) fn tried_in_vain(tried: usize) -> String {
-    format!("  the rules differ, and none of {tried} tasks shows a difference")
+    match tried {
+        0 => "  the rules differ, and no task was tried".to_owned(),
+        _ => format!("  the rules differ, and none of {tried} tasks shows a difference"),
+    }
 }
 
 pub(crate) fn no_revision(revision: &str) -> String {

@@ -1,6 +1,6 @@
 //! `celador diff`: what is the same is proved, what differs is shown by a task that was run, and what is not known is said.
 
-use celador::diff::{Difference, OperationDifference, compare};
+use celador::diff::{Difference, OperationDifference, PolicySet, compare};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
@@ -8,9 +8,10 @@ use celador::{EngineLimits, Verdict};
 use std::fs;
 use std::process::Command;
 
-fn catalog(text: &str) -> Catalog {
+fn set(text: &str) -> PolicySet {
     let file = File { source: Source::new("agent.yaml", text), origin: FileOrigin::Named };
-    Catalog::parse(&[file], &EngineLimits::default()).0
+    let limits = EngineLimits::default();
+    PolicySet::new(Catalog::parse(&[file], &limits).0, limits).0
 }
 
 fn first_policy() -> String {
@@ -18,7 +19,7 @@ fn first_policy() -> String {
 }
 
 fn differences(old: &str, new: &str) -> Vec<OperationDifference> {
-    compare(&catalog(old), &catalog(new), EngineLimits::default())
+    compare(&set(old), &set(new))
 }
 
 fn words(found: &[OperationDifference]) -> Vec<String> {
@@ -34,7 +35,7 @@ fn layout_and_comments_decide_nothing() {
     );
     assert_eq!(
         words(&differences(&text, &other)),
-        ["input none", "output none", "before none", "after none"]
+        ["input none", "output none", "model none", "event none", "before none", "after none"]
     );
 }
 
@@ -44,16 +45,17 @@ fn a_witness_shows_each_direction() {
     let changed =
         text.replace("input.amount > 0 && input.amount <= 1000", "input.amount > 5 && input.amount <= 2000");
     let found = differences(&text, &changed);
-    assert_eq!(words(&found), ["input none", "output none", "before found", "after none"]);
-    let Difference::Found { stricter: Some(stricter), .. } = &found[2].difference else {
-        panic!("{:?}", found[2])
+    let expected = ["input none", "output none", "model none", "event none", "before found", "after none"];
+    assert_eq!(words(&found), expected);
+    let Difference::Found { stricter: Some(stricter), .. } = &found[4].difference else {
+        panic!("{:?}", found[4])
     };
     assert_eq!((stricter.old.verdict, stricter.new.verdict), (Verdict::Allow, Verdict::Block));
     let amount = stricter.call["args"]["amount"].as_i64().unwrap();
     assert!((1..=5).contains(&amount), "{amount}");
     // the other way round, the same shows as looser
     let back = differences(&changed, &text);
-    let Difference::Found { looser: Some(looser), .. } = &back[2].difference else { panic!("{:?}", back[2]) };
+    let Difference::Found { looser: Some(looser), .. } = &back[4].difference else { panic!("{:?}", back[4]) };
     assert_eq!((looser.old.verdict, looser.new.verdict), (Verdict::Block, Verdict::Allow));
 }
 
@@ -64,7 +66,7 @@ fn what_no_try_shows_is_not_known() {
     let changed =
         text.replace("input.amount > 0 && input.amount <= 1000", "input.amount <= 1000 && input.amount > 0");
     let found = differences(&text, &changed);
-    assert!(matches!(found[2].difference, Difference::Unknown { tried } if tried > 5), "{:?}", found[2]);
+    assert!(matches!(found[4].difference, Difference::Unknown { tried } if tried > 5), "{:?}", found[4]);
     // a limit may matter to everything
     let limited = text.replace("max_tool_calls: 5", "max_tool_calls: 500");
     assert!(differences(&text, &limited).iter().all(|one| one.difference != Difference::None));
@@ -72,6 +74,21 @@ fn what_no_try_shows_is_not_known() {
         format!("{text}\n---\n{}", text.split("---").next().unwrap().replace("name: clerk", "name: other"));
     assert!(differences(&text, &more).iter().any(|one| one.difference == Difference::Added));
     assert!(differences(&more, &text).iter().any(|one| one.difference == Difference::Removed));
+}
+
+#[test]
+fn no_change_passes_without_a_word() {
+    let text = first_policy();
+    let unknown_alone = |changed: &str, operation: &str| {
+        let found = differences(&text, changed);
+        let differs = found.iter().filter(|one| one.difference != Difference::None);
+        assert_eq!(differs.map(|one| one.operation).collect::<Vec<_>>(), [operation], "{:?}", words(&found));
+    };
+    // what the model is told, and what is checked of what is sent to it
+    unknown_alone(&text.replace("prompt: ", "prompt: Be quick. "), "model");
+    let policy = "kind: celador/v1/policy\nnamespace: shop\nname: short\n\
+        model: {before: [{assert: 'input.model != \"large\"'}]}\n";
+    unknown_alone(&format!("{text}\n---\n{policy}"), "model");
 }
 
 #[test]
@@ -103,7 +120,7 @@ fn revisions_of_git_are_read_without_a_checkout() {
     let (code, said) = diff("HEAD:policies", "policies");
     assert_eq!(
         (code, said.lines().last()),
-        (0, Some("4 operation(s), 0 decided otherwise, 0 unknown")),
+        (0, Some("6 operation(s), 0 decided otherwise, 0 unknown")),
         "{said}"
     );
     fs::write(&file, first_policy().replace("input.amount > 0", "input.amount > 5")).unwrap();

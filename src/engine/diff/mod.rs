@@ -13,10 +13,13 @@ mod search;
 
 pub use search::{Outcome, Witness};
 
+use crate::diagnostic::Diagnostic;
+use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
-use crate::policy::Policy;
+use crate::manifest::catalog::ResolvedAgent;
+use crate::policy::{OperationRules, Policy};
 use candidates::Named;
 use search::Search;
 use serde_json::{Value, json};
@@ -39,7 +42,7 @@ pub enum Difference {
     },
     /// Rules differ, and none of so many tries shows a difference.
     Unknown {
-        /// How many tasks were tried.
+        /// How many tasks were tried: none for calls of the model and for events.
         tried: usize,
     },
     /// The operation is new.
@@ -53,7 +56,7 @@ pub enum Difference {
 pub struct OperationDifference {
     /// The agent: `namespace/name`.
     pub agent: String,
-    /// The operation: `input`, `output`, `before`, `after` of a function.
+    /// The operation: `input`, `output`, `model`, `event`, and `before` and `after` of a function.
     pub operation: &'static str,
     /// The function, of a call.
     pub function: Option<String>,
@@ -61,39 +64,77 @@ pub struct OperationDifference {
     pub difference: Difference,
 }
 
+/// A set of policies to be compared: what its manifests say, and the engine that decides by them.
+#[derive(Debug)]
+pub struct PolicySet {
+    catalog: Catalog,
+    engine: Engine,
+    limits: EngineLimits,
+}
+
+impl PolicySet {
+    /// The set of a catalog, and what compiling it found, as [`Engine::from_catalog`] finds it.
+    #[must_use]
+    pub fn new(catalog: Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
+        let (engine, findings) = Engine::from_catalog(&catalog, limits);
+        (Self { catalog, engine, limits }, findings)
+    }
+
+    fn agents(&self) -> impl Iterator<Item = (String, String)> {
+        let agents = self.catalog.agents().iter().map(|resolved| &resolved.agent);
+        agents.map(|agent| (agent.namespace.text.to_string(), agent.name.text.to_string()))
+    }
+
+    fn agent(&self, (namespace, name): (&str, &str)) -> Option<AgentOfSet<'_>> {
+        let policy = self.engine.policy(namespace, name).ok()?;
+        let resolved = self.catalog.agent(namespace, name)?;
+        let rules = OperationRules::of(resolved, self.catalog.mount().map(Arc::as_ref), &self.limits)?;
+        Some(AgentOfSet { resolved, policy, rules })
+    }
+}
+
+/// An agent that is valid in its set.
+struct AgentOfSet<'s> {
+    resolved: &'s ResolvedAgent,
+    policy: Arc<Policy>,
+    rules: OperationRules,
+}
+
+impl AgentOfSet<'_> {
+    fn functions(&self) -> BTreeSet<&str> {
+        let offered = self.policy.functions().iter().filter(|function| function.offered);
+        offered.map(|function| &*function.key).collect()
+    }
+}
+
 /// Compares the operations of all agents. An agent that is not valid on one side counts as not there.
 ///
 /// # Cost
 /// For each operation whose rules differ at most some thousand decisions on each side.
 #[must_use]
-pub fn compare(old: &Catalog, new: &Catalog, limits: EngineLimits) -> Vec<OperationDifference> {
-    let engines = [Engine::from_catalog(old, limits).0, Engine::from_catalog(new, limits).0];
-    let names = |catalog: &Catalog| -> Vec<(String, String)> {
-        let agents = catalog.agents().iter().map(|resolved| &resolved.agent);
-        agents.map(|agent| (agent.namespace.text.to_string(), agent.name.text.to_string())).collect()
-    };
-    let all: BTreeSet<(String, String)> = names(old).into_iter().chain(names(new)).collect();
+pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
+    let all: BTreeSet<(String, String)> = old.agents().chain(new.agents()).collect();
     let mut found = Vec::new();
-    for (namespace, name) in all {
-        let [before, after] = [&engines[0], &engines[1]].map(|engine| engine.policy(&namespace, &name).ok());
-        let agent = format!("{namespace}/{name}");
+    for (namespace, name) in &all {
+        let agent = (&**namespace, &**name);
+        let sides = [old, new].map(|set| set.agent(agent));
         let mut named = Named::default();
-        for catalog in [old, new] {
-            if let Some(resolved) = catalog.agent(&namespace, &name) {
-                named.add(resolved, &limits);
+        for (side, set) in sides.iter().zip([old, new]) {
+            if let Some(side) = side {
+                named.add(side.resolved, &set.limits);
             }
         }
-        let search =
-            Search { engines: [&engines[0], &engines[1]], agent: (&namespace, &name), named: &named };
-        found.extend(operations(&agent, before.as_ref(), after.as_ref(), &search));
+        let search = Search::new([&old.engine, &new.engine], agent, &named);
+        let [old, new] = sides;
+        found.extend(operations(&format!("{namespace}/{name}"), old.as_ref(), new.as_ref(), &search));
     }
     found
 }
 
 fn operations(
     agent: &str,
-    old: Option<&Arc<Policy>>,
-    new: Option<&Arc<Policy>>,
+    old: Option<&AgentOfSet<'_>>,
+    new: Option<&AgentOfSet<'_>>,
     search: &Search<'_>,
 ) -> Vec<OperationDifference> {
     let at = |operation, function: Option<&str>, difference| OperationDifference {
@@ -102,37 +143,32 @@ fn operations(
         function: function.map(str::to_owned),
         difference,
     };
-    let functions = |policy: Option<&Arc<Policy>>| -> BTreeSet<String> {
-        let functions = policy.into_iter().flat_map(|policy| policy.functions());
-        functions.filter(|function| function.offered).map(|function| function.key.to_string()).collect()
+    // of the agent as a whole: the digest of each side, and what is tried where they differ
+    let whole = |digest: fn(&OperationRules) -> Digest, tried: &dyn Fn() -> Difference| match (old, new) {
+        (Some(old), Some(new)) if digest(&old.rules) == digest(&new.rules) => Difference::None,
+        (Some(_), Some(_)) => tried(),
+        (None, _) => Difference::Added,
+        (_, None) => Difference::Removed,
     };
-    let (of_old, of_new) = (functions(old), functions(new));
-    let mut found = Vec::new();
-    for operation in ["input", "output"] {
-        let difference = match (old, new) {
-            (Some(old), Some(new)) if old.rules_of_messages() == new.rules_of_messages() => Difference::None,
-            (Some(_), Some(_)) => search.message(operation),
-            (None, _) => Difference::Added,
-            (_, None) => Difference::Removed,
-        };
-        found.push(at(operation, None, difference));
-    }
+    let untried = || Difference::Unknown { tried: 0 };
+    let mut found = vec![
+        at("input", None, whole(|rules| rules.messages, &|| search.message("input"))),
+        at("output", None, whole(|rules| rules.messages, &|| search.message("output"))),
+        at("model", None, whole(|rules| rules.models, &untried)),
+        at("event", None, whole(|rules| rules.events, &untried)),
+    ];
+    let of_old = old.map(AgentOfSet::functions).unwrap_or_default();
+    let of_new = new.map(AgentOfSet::functions).unwrap_or_default();
     for function in of_old.union(&of_new) {
+        let rules = |side: Option<&AgentOfSet<'_>>| side?.rules.calls.get(*function).copied();
+        let (old, new) = (rules(old), rules(new));
         for (position, operation) in ["before", "after"].into_iter().enumerate() {
+            let of = |rules: Option<[Digest; 2]>| rules?.get(position).copied();
             let difference = match (of_old.contains(function), of_new.contains(function)) {
                 (false, _) => Difference::Added,
                 (_, false) => Difference::Removed,
-                _ => {
-                    let rules = |policy: Option<&Arc<Policy>>| {
-                        policy?.rules_of_calls(function)?.get(position).copied()
-                    };
-                    let (old, new) = (rules(old), rules(new));
-                    if old.is_some() && old == new {
-                        Difference::None
-                    } else {
-                        search.call(operation, function)
-                    }
-                }
+                _ if of(old).is_some() && of(old) == of(new) => Difference::None,
+                _ => search.call(operation, function),
             };
             found.push(at(operation, Some(function), difference));
         }

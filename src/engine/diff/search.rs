@@ -9,6 +9,7 @@ use crate::context::InvocationStatus;
 use crate::engine::Engine;
 use crate::task::{Call, CallResult, Decision, Past, PastCall, StartTask, Task, User, Verdict};
 use serde_json::{Map, Value, json};
+use std::cell::OnceCell;
 
 /// How many tasks are tried for an operation.
 const MOST: usize = 3_000;
@@ -43,9 +44,11 @@ pub struct Witness {
 
 /// The two sides.
 pub(super) struct Search<'s> {
-    pub(super) engines: [&'s Engine; 2],
-    pub(super) agent: (&'s str, &'s str),
-    pub(super) named: &'s Named,
+    engines: [&'s Engine; 2],
+    agent: (&'s str, &'s str),
+    named: &'s Named,
+    /// The pasts, once an operation is tried.
+    stories: OnceCell<Vec<Story>>,
 }
 
 /// A past that is tried: entries of `state`, and the same as a task takes them.
@@ -55,7 +58,11 @@ struct Story {
     past: Vec<Past>,
 }
 
-impl Search<'_> {
+impl<'s> Search<'s> {
+    pub(super) fn new(engines: [&'s Engine; 2], agent: (&'s str, &'s str), named: &'s Named) -> Self {
+        Self { engines, agent, named, stories: OnceCell::new() }
+    }
+
     /// Tries inputs or responses.
     pub(super) fn message(&self, operation: &'static str) -> Difference {
         let messages = self.named.texts().map(|text| json!({ "message": text }));
@@ -74,15 +81,14 @@ impl Search<'_> {
 
     /// Tries calls of a function, or results of them.
     pub(super) fn call(&self, operation: &'static str, function: &str) -> Difference {
-        let arguments = self.arguments(function);
         let calls: Vec<Value> = if operation == "before" {
-            arguments
+            self.arguments(function)
                 .into_iter()
                 .map(|args| json!({ "op": "before", "fn": function, "args": args }))
                 .collect()
         } else {
             let results = self.results(function);
-            let first = arguments.into_iter().next().unwrap_or_else(|| json!({}));
+            let first = self.first_arguments(function);
             let call = |output| json!({ "op": "after", "fn": function, "args": first, "output": output });
             results.into_iter().map(call).collect()
         };
@@ -119,18 +125,17 @@ impl Search<'_> {
             let mut values = self.named.fitting(&schema);
             let room = MOST.checked_div(all.len()).unwrap_or(1).max(2);
             values.truncate(room);
-            let with = |known: &Map<String, Value>, value: &Value| {
-                let mut arguments = known.clone();
-                arguments.insert(name.clone(), value.clone());
-                arguments
-            };
-            all = all
-                .iter()
-                .flat_map(|known| values.iter().map(move |value| with(known, value)))
-                .take(MOST)
-                .collect();
+            let name = &*name;
+            let grown = all.iter().flat_map(|known| values.iter().map(move |value| with(known, name, value)));
+            all = grown.take(MOST).collect();
         }
         all.into_iter().map(Value::Object).collect()
+    }
+
+    /// The first of these arguments.
+    fn first_arguments(&self, function: &str) -> Value {
+        let first = |(name, schema)| Some((name, self.named.fitting(&schema).into_iter().next()?));
+        Value::Object(self.schema(function).into_iter().filter_map(first).collect())
     }
 
     fn results(&self, function: &str) -> Vec<Value> {
@@ -163,7 +168,7 @@ impl Search<'_> {
         let mut stories = vec![Story::default(), input.clone()];
         let Ok(policy) = self.engines[1].policy(self.agent.0, self.agent.1) else { return stories };
         for function in policy.functions() {
-            let arguments = self.arguments(&function.key).into_iter().next().unwrap_or_else(|| json!({}));
+            let arguments = self.first_arguments(&function.key);
             let output = self.results(&function.key).into_iter().next().unwrap_or_else(|| json!({}));
             for status in [InvocationStatus::Successful, InvocationStatus::Restricted] {
                 let is_successful = status == InvocationStatus::Successful;
@@ -205,7 +210,7 @@ impl Search<'_> {
         let mut tried = 0_usize;
         let (mut stricter, mut looser, mut otherwise) = (None, None, None);
         let now = || Timestamp::from(std::time::UNIX_EPOCH);
-        'all: for story in self.stories() {
+        'all: for story in self.stories.get_or_init(|| self.stories()) {
             for user in self.users() {
                 for call in calls {
                     if tried >= MOST || (stricter.is_some() && looser.is_some()) {
@@ -213,7 +218,7 @@ impl Search<'_> {
                     }
                     tried = tried.saturating_add(1);
                     let judge = |engine: &Engine| {
-                        let mut task = self.begin(engine, &user, &story)?;
+                        let mut task = self.begin(engine, &user, story)?;
                         take(&mut task, call, now()).map(|decision| Outcome::of(&decision))
                     };
                     let [Some(old), Some(new)] = self.engines.map(judge) else { continue };
@@ -275,10 +280,7 @@ fn decided(progress: crate::task::Progress) -> Option<Decision> {
 
 impl Outcome {
     fn of(decision: &Decision) -> Self {
-        let by = decision.decided_by.as_ref().map(|origin| match origin.policy.as_deref() {
-            Some(policy) => policy.to_string(),
-            None => origin.path.clone(),
-        });
+        let by = decision.decided_by_name();
         let value = decision.value.as_ref().and_then(|value| serde_json::to_value(value).ok());
         let message = decision.message.clone().or_else(|| decision.reviewer.clone());
         Self { verdict: decision.verdict, value, message, by }

@@ -15,7 +15,6 @@ use super::function::{AgentFunction, Execute};
 use super::message::compile_prompt;
 use super::messages;
 use super::of_agents::OfPolicyStep;
-use super::operation_rules::OperationRules;
 use super::parameters::{InputOf, Parameters};
 use super::reads::KnownDependencies;
 use super::task_limits::AllLimits;
@@ -122,12 +121,6 @@ impl Compiler<'_> {
             prompt,
             fingerprint: fingerprint(self.resolved, &self.functions, self.schema.secrets(), workspace),
             rules: rules(self.resolved),
-            operation_rules: OperationRules::of(
-                self.resolved,
-                &self.functions,
-                self.schema.secrets(),
-                workspace,
-            ),
             limits: self.limits,
             own_names: own_names(&functions),
             backend_paths: self.resolved.capabilities.iter().flat_map(context_paths).collect(),

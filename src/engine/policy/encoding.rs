@@ -364,7 +364,7 @@ impl Encoder {
         });
     }
 
-    fn entry(&mut self, agent: &Agent, entry: &CapabilityEntry) {
+    pub(super) fn entry(&mut self, agent: &Agent, entry: &CapabilityEntry) {
         // what it is the target of and which functions it brings was written with them
         let CapabilityEntry { reference, key, listed, target: _, functions: _, events } = entry;
         self.text(reference);

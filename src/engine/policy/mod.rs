@@ -155,7 +155,7 @@ use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
 use encoding::Rules;
-use operation_rules::OperationRules;
+pub(crate) use operation_rules::OperationRules;
 use policy_steps::PolicySteps;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -186,7 +186,6 @@ pub struct Policy {
     prompt: Option<Template>,
     fingerprint: Fingerprint,
     rules: Rules,
-    operation_rules: OperationRules,
     limits: EngineLimits,
     /// What operations depend on, once somebody has asked.
     dependencies: KnownDependencies,
@@ -259,25 +258,6 @@ impl Policy {
     #[must_use]
     pub fn counters(&self) -> &Counters {
         &self.counters
-    }
-
-    /// Two digests: of everything that decides whether a call of a function may run, and of everything that decides about its result. Two policies with the same one decide alike, on
-    /// any task. Nothing for a function that the agent does not have.
-    #[must_use]
-    pub fn rules_of_calls(&self, function: &str) -> Option<[Digest; 2]> {
-        self.operation_rules.calls.get(function).copied()
-    }
-
-    /// The same of inputs and responses.
-    #[must_use]
-    pub fn rules_of_messages(&self) -> Digest {
-        self.operation_rules.messages
-    }
-
-    /// The same of what is sent to the model and comes back.
-    #[must_use]
-    pub fn rules_of_models(&self) -> Digest {
-        self.operation_rules.models
     }
 
     /// The functions that the model or an invoke step can call, in the order of the manifest.

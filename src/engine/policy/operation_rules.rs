@@ -4,14 +4,17 @@
 //! everything that may make a difference to them. It rather holds too much than too little: different digests prove nothing.
 
 use super::claims::Claims;
+use super::compiler::Compiler;
 use super::declaration::Declaration;
 use super::encoder::Encoder;
 use super::labels::copy_letters;
 use super::parameters::Parameters;
 use super::policy_encoding::{calls_of_policies, target_key};
 use super::task_limits::AllLimits;
+use crate::cel::Cache;
 use crate::context::TaskSecrets;
 use crate::digest::Digest;
+use crate::limits::EngineLimits;
 use crate::manifest::agent::DeclaredExpose;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::mode::Mode;
@@ -23,15 +26,29 @@ const VERSION: &str = "celador operation 1";
 
 /// The digests of what operations decide by.
 #[derive(Debug)]
-pub(super) struct OperationRules {
-    pub(super) messages: Digest,
-    pub(super) models: Digest,
+pub(crate) struct OperationRules {
+    /// Of inputs and responses.
+    pub(crate) messages: Digest,
+    /// Of what is sent to the model, its prompt included, of what comes back, and of the tools that a task brings.
+    pub(crate) models: Digest,
+    /// Of events from outside.
+    pub(crate) events: Digest,
     /// By function, of its calls and of their results.
-    pub(super) calls: HashMap<String, [Digest; 2]>,
+    pub(crate) calls: HashMap<String, [Digest; 2]>,
 }
 
 impl OperationRules {
-    pub(super) fn of(
+    /// The digests of an agent; nothing for one whose records cannot be made.
+    ///
+    /// # Cost
+    /// Linear in the manifests for each function: it is for those who compare agents, and no part of compiling them.
+    pub(crate) fn of(resolved: &ResolvedAgent, mount: Option<&Mount>, limits: &EngineLimits) -> Option<Self> {
+        let cache = Cache::new(&limits.eval);
+        let compiler = Compiler::new(resolved, limits, &cache)?;
+        Some(Self::written(resolved, &compiler.functions, compiler.schema.secrets(), mount))
+    }
+
+    fn written(
         resolved: &ResolvedAgent,
         functions: &[Declaration<'_>],
         secrets: &TaskSecrets,
@@ -81,10 +98,14 @@ impl OperationRules {
         });
         messages.policy_guardrails(resolved);
         let mut models = begin();
+        models.optional(resolved.agent.prompt.as_ref(), Encoder::embedded);
         models.policy_models(resolved);
+        let mut events = begin();
+        events.list(&resolved.capabilities, |it, entry| it.entry(&resolved.agent, entry));
         Self {
             messages: messages.finish(),
             models: models.finish(),
+            events: events.finish(),
             calls: functions.iter().map(call).collect(),
         }
     }
