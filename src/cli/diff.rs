@@ -3,11 +3,10 @@
 //! In: files, folders, or folders of a git revision (`REV:path`). Out: a line for each operation of each agent: that nothing differs, a task that shows
 //! how it differs, or that it is not known.
 
+use super::files::engine_of;
 use super::{ExitCode, Failure, Format, Screen, messages};
-use celador::diagnostic::Diagnostic;
 use celador::diff::{Difference, OperationDifference, Outcome, PolicySet, Witness, compare};
 use celador::limits::EngineLimits;
-use celador::manifest::Catalog;
 use celador::manifest::given::{Files, GivenFiles};
 use clap::Args;
 use std::path::{Path, PathBuf};
@@ -107,18 +106,9 @@ fn load(said: &str, limits: EngineLimits, screen: &mut Screen) -> Result<PolicyS
         }
         _ => (Files::System, PathBuf::from(said)),
     };
-    let (files, mut findings) =
-        files.load(&[path], &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-    let (catalog, read) = Catalog::parse(&files, &limits);
-    findings.extend(read);
-    let (set, compiled) = PolicySet::new(catalog, limits);
-    findings.extend(compiled);
-    findings.retain(Diagnostic::is_refused);
-    if findings.is_empty() {
-        return Ok(set);
-    }
-    screen.complain(&findings);
-    Err(Failure::Told(ExitCode::Invalid))
+    let loaded = files.load(&[path], &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+    let (catalog, engine) = engine_of(loaded, limits, screen)?;
+    Ok(PolicySet::new(catalog, engine))
 }
 
 /// The YAML files below a path of a git revision. Nothing is checked out.

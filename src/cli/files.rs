@@ -1,9 +1,10 @@
-//! What several commands read and write: a file within a bound, a new file, and the engine of some manifests.
+//! What several commands read and write: a file within a bound, a new file, a file in the place of another, and the engine of some manifests.
 
 use super::{ExitCode, Failure, Screen, messages};
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
+use celador::manifest::load::File as LoadedFile;
 use celador::manifest::{Catalog, load};
 use celador::source::Source;
 use std::fs::{self, File, OpenOptions};
@@ -38,7 +39,16 @@ pub(crate) fn load_engine(
     limits: EngineLimits,
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
-    let (files, mut findings) = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+    let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+    engine_of(loaded, limits, screen)
+}
+
+/// The same of files that were read, with what was found while they were.
+pub(crate) fn engine_of(
+    (files, mut findings): (Vec<LoadedFile>, Vec<Diagnostic>),
+    limits: EngineLimits,
+    screen: &mut Screen,
+) -> Result<(Catalog, Engine), Failure> {
     let (catalog, read) = Catalog::parse(&files, &limits);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(read);
@@ -60,6 +70,30 @@ pub(crate) fn write_new(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes()).inspect_err(|_| {
         let _ = fs::remove_file(path);
     })
+}
+
+/// Puts a file in the place of another, or where none was, as a whole. A link goes on leading to it, and its rights stay.
+pub(crate) fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let beside = folder.join(format!(".celador-{}", std::process::id()));
+    let written = write_beside(&beside, &path, text).and_then(|()| fs::rename(&beside, &path));
+    written.inspect_err(|_| {
+        // what is left beside is of no use
+        let _ = fs::remove_file(&beside);
+    })
+}
+
+/// Writes what is to stand in the place of a file, with the rights that the file has if it is there.
+fn write_beside(beside: &Path, path: &Path, text: &str) -> io::Result<()> {
+    let mut file = File::create(beside)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    if path.exists() {
+        fs::set_permissions(beside, fs::metadata(path)?.permissions())?;
+    }
+    Ok(())
 }
 
 /// A part of an address (RFC 3986): what is neither a letter nor a digit is percent-encoded.

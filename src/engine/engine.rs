@@ -411,6 +411,11 @@ impl Engine {
         }
     }
 
+    /// The bounds under which it was made.
+    pub(crate) const fn limits(&self) -> &EngineLimits {
+        &self.limits
+    }
+
     /// Namespace and name of the one agent with this name; nothing if there is none, or several namespaces have one.
     #[must_use]
     pub fn agent_named(&self, name: &str) -> Option<(String, String)> {

@@ -4,14 +4,16 @@ use celador::diff::{Difference, OperationDifference, PolicySet, compare};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::{EngineLimits, Verdict};
+use celador::{Engine, EngineLimits, Verdict};
 use std::fs;
 use std::process::Command;
 
 fn set(text: &str) -> PolicySet {
     let file = File { source: Source::new("agent.yaml", text), origin: FileOrigin::Named };
     let limits = EngineLimits::default();
-    PolicySet::new(Catalog::parse(&[file], &limits).0, limits).0
+    let catalog = Catalog::parse(&[file], &limits).0;
+    let engine = Engine::from_catalog(&catalog, limits).0;
+    PolicySet::new(catalog, engine)
 }
 
 fn first_policy() -> String {

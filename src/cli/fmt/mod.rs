@@ -13,6 +13,7 @@ mod described;
 mod expression;
 mod order;
 
+use super::files::replace;
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::limits::EngineLimits;
 use celador::manifest::document::DocumentType;
@@ -25,7 +26,6 @@ use clap::Args;
 use described::Description;
 use serde_json::{Value, json};
 use std::collections::HashSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Format manifests, policies, cases and recorded tasks
@@ -79,7 +79,7 @@ impl Arguments {
             changed = changed.saturating_add(1);
             if !self.check {
                 let path = Path::new(name);
-                fs::write(path, formatted)
+                replace(path, &formatted)
                     .map_err(|error| Failure::Unusable(messages::cannot_write_file(path, &error)))?;
             }
             match screen.format() {

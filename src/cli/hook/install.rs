@@ -3,6 +3,7 @@
 //! In: the file, and what the hooks are to call. Out: the file with the hooks, or without them. It is written beside and put in its place as
 //! a whole, so that nobody ever reads half of it; a file that is no JSON object is left alone.
 
+use super::super::files::replace;
 use super::super::{ExitCode, Failure, Screen, messages};
 use super::claude_code::How;
 use super::settings;
@@ -11,7 +12,7 @@ use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value, json};
 use std::fs;
-use std::io::{self, ErrorKind, Write as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// Write the hooks into a file of settings of Claude Code
@@ -174,28 +175,4 @@ fn written(settings: &Value, indent: &str) -> Result<String, Failure> {
     written.map_err(|error| Failure::Unusable(error.to_string()))?;
     bytes.push(b'\n');
     String::from_utf8(bytes).map_err(|error| Failure::Unusable(error.to_string()))
-}
-
-/// Puts a file in the place of another, or where none was, as a whole. A link goes on leading to it, and its rights stay.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(folder)?;
-    let beside = folder.join(format!(".celador-settings-{}", std::process::id()));
-    let written = write_beside(&beside, &path, text).and_then(|()| fs::rename(&beside, &path));
-    written.inspect_err(|_| {
-        // what is left beside is of no use
-        let _ = fs::remove_file(&beside);
-    })
-}
-
-/// Writes what is to stand in the place of a file, with the rights that the file has if it is there.
-fn write_beside(beside: &Path, path: &Path, text: &str) -> io::Result<()> {
-    let mut file = fs::File::create(beside)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    if path.exists() {
-        fs::set_permissions(beside, fs::metadata(path)?.permissions())?;
-    }
-    Ok(())
 }

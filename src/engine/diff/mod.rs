@@ -13,10 +13,8 @@ mod search;
 
 pub use search::{Outcome, Witness};
 
-use crate::diagnostic::Diagnostic;
 use crate::digest::Digest;
 use crate::engine::Engine;
-use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::{OperationRules, Policy};
@@ -69,15 +67,13 @@ pub struct OperationDifference {
 pub struct PolicySet {
     catalog: Catalog,
     engine: Engine,
-    limits: EngineLimits,
 }
 
 impl PolicySet {
-    /// The set of a catalog, and what compiling it found, as [`Engine::from_catalog`] finds it.
+    /// The set of a catalog and the engine that was made from it.
     #[must_use]
-    pub fn new(catalog: Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        let (engine, findings) = Engine::from_catalog(&catalog, limits);
-        (Self { catalog, engine, limits }, findings)
+    pub const fn new(catalog: Catalog, engine: Engine) -> Self {
+        Self { catalog, engine }
     }
 
     fn agents(&self) -> impl Iterator<Item = (String, String)> {
@@ -88,7 +84,8 @@ impl PolicySet {
     fn agent(&self, (namespace, name): (&str, &str)) -> Option<AgentOfSet<'_>> {
         let policy = self.engine.policy(namespace, name).ok()?;
         let resolved = self.catalog.agent(namespace, name)?;
-        let rules = OperationRules::of(resolved, self.catalog.mount().map(Arc::as_ref), &self.limits)?;
+        let rules =
+            OperationRules::of(resolved, self.catalog.mount().map(Arc::as_ref), self.engine.limits())?;
         Some(AgentOfSet { resolved, policy, rules })
     }
 }
@@ -121,7 +118,7 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
         let mut named = Named::default();
         for (side, set) in sides.iter().zip([old, new]) {
             if let Some(side) = side {
-                named.add(side.resolved, &set.limits);
+                named.add(side.resolved, set.engine.limits());
             }
         }
         let search = Search::new([&old.engine, &new.engine], agent, &named);
