@@ -77,6 +77,8 @@ mod globs;
 mod grammar;
 mod growth;
 mod guards;
+#[cfg(feature = "server")]
+mod guide;
 mod hooks;
 mod host_bounds;
 mod imports;
@@ -112,6 +114,7 @@ mod model_calls_over_http;
 mod observing;
 #[cfg(feature = "server")]
 mod openapi;
+mod pages;
 #[cfg(feature = "server")]
 mod panels_over_http;
 mod parallel_calls;
@@ -231,6 +234,7 @@ mod task_on_fail;
 mod task_properties;
 mod task_script;
 mod task_size;
+mod terminal;
 mod totals;
 #[cfg(feature = "otel")]
 mod traces;
