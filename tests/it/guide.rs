@@ -121,7 +121,7 @@ fn evaluate(page: &mut Page, block: &Block, terminal: &mut Terminal) -> usize {
 #[test]
 fn each_chapter_gives_what_it_shows() {
     let mut left: HashMap<String, TempDir> = HashMap::new();
-    let (mut commands, mut expressions) = (0, 0);
+    let (mut commands, mut expressions, mut wrong) = (0, 0, Vec::new());
     for chapter in chapters() {
         let mut page = Page::read(&source().join(&chapter));
         let folder = tempfile::tempdir().unwrap();
@@ -145,9 +145,10 @@ fn each_chapter_gives_what_it_shows() {
                 }
             }
         }
-        page.finish();
+        wrong.extend(page.finish());
         left.insert(chapter, folder);
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
     println!("{} chapters, {commands} commands, {expressions} expressions", left.len());
     assert!(
         commands > 40 && expressions > 20,

@@ -111,15 +111,16 @@ impl Page {
         commands.len()
     }
 
-    /// Reports all that is wrong, or writes the page as it ought to be.
-    pub(crate) fn finish(mut self) {
-        assert!(self.wrong.is_empty(), "{}", self.wrong.join("\n\n"));
-        if !self.changes.is_empty() {
+    /// All that is wrong with the page. If nothing is, it is written as it ought to be.
+    #[must_use]
+    pub(crate) fn finish(mut self) -> Vec<String> {
+        if self.wrong.is_empty() && !self.changes.is_empty() {
             for (first, count, lines) in self.changes.into_iter().rev() {
                 self.lines.splice(first..first + count, lines);
             }
             fs::write(&self.path, self.lines.join("\n") + "\n").unwrap();
         }
+        self.wrong
     }
 }
 

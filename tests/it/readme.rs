@@ -8,6 +8,7 @@ use std::fs;
 /// The commands of a page, `curl` among them, are typed into one terminal in the folder of the repository.
 #[test]
 fn the_console_shows_what_the_command_prints() {
+    let mut wrong = Vec::new();
     for (page, least) in [
         ("README.md", 14),
         ("docs/diagnostics.md", 3),
@@ -27,8 +28,9 @@ fn the_console_shows_what_the_command_prints() {
         let consoles = blocks.iter().filter(|block| block.kind == "console");
         let ran: usize = consoles.map(|block| shown.run(block, &mut terminal)).sum();
         assert!(ran >= least, "only {ran} commands were found in {page}");
-        shown.finish();
+        wrong.extend(shown.finish());
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
 #[test]

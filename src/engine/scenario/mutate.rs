@@ -171,8 +171,9 @@ impl Mutation {
     fn add(&mut self, found: TriedMutant) {
         let is_it = |tried: &&mut TriedMutant| {
             let known = &tried.mutant;
-            (known.place.source.name(), known.place.span, &known.about)
-                == (found.mutant.place.source.name(), found.mutant.place.span, &found.mutant.about)
+            // one file may be named in several ways, by cases of several folders
+            (known.file(), known.place.span, &known.about)
+                == (found.mutant.file(), found.mutant.place.span, &found.mutant.about)
         };
         match self.tried.iter_mut().find(is_it) {
             Some(known) if known.fate == Fate::Survived => *known = found,
