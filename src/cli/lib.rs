@@ -58,6 +58,7 @@ mod switch;
 mod task;
 mod test;
 mod timeline;
+mod variables;
 mod watch;
 
 use clap::error::ErrorKind;
@@ -116,6 +117,7 @@ enum Command {
     Repl(repl::Arguments),
     Schedule(schedule::Arguments),
     Functions(functions::Arguments),
+    Variables(variables::Arguments),
     Schema(schema::Arguments),
     Limits(limits::Arguments),
     #[cfg(feature = "server")]
@@ -197,6 +199,7 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Repl(repl) => repl.run(&mut screen),
         Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),
+        Command::Variables(variables) => variables.run(&mut screen),
         Command::Schema(schema) => schema.run(&mut screen),
         Command::Limits(limits) => limits.run(&mut screen),
         #[cfg(feature = "server")]

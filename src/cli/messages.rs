@@ -128,6 +128,13 @@ pub(crate) fn tools_too_large(problem: &str) -> String {
     format!("the tools do not fit into one document ({problem}); choose some of them with `--only`")
 }
 
+pub(crate) fn unknown_variable(name: &str, near: Option<&str>) -> String {
+    match near {
+        Some(near) => format!("there is no variable or field `{name}`; did you mean `{near}`?"),
+        None => format!("there is no variable or field `{name}`"),
+    }
+}
+
 pub(crate) fn unknown_function(name: &str, near: Option<&str>) -> String {
     match near {
         Some(near) => format!("there is no function `{name}`; did you mean `{near}`?"),

@@ -411,10 +411,26 @@ fn every_library_has_a_heading() {
 /// The page is made of the rows; `UPDATE_EXPECT=1` writes it.
 #[test]
 fn the_reference_pages_say_what_the_rows_say() {
-    for command in ["functions", "limits"] {
-        let path = format!("{}/docs/{command}.md", env!("CARGO_MANIFEST_DIR"));
-        let output =
-            Command::new(env!("CARGO_BIN_EXE_celador")).args([command, "--markdown"]).output().unwrap();
+    let kinds = [
+        "agent",
+        "tool",
+        "tools",
+        "policy",
+        "trigger",
+        "schedule",
+        "bundledescription",
+        "mount",
+        "case",
+        "script",
+    ];
+    let schemas = kinds.map(|kind| (format!("schema {kind}"), format!("guide/src/reference/{kind}")));
+    let others =
+        [("functions", "functions"), ("limits", "limits"), ("variables", "guide/src/reference/context")];
+    let others = others.map(|(command, page)| (command.to_owned(), page.to_owned()));
+    for (command, page) in schemas.into_iter().chain(others) {
+        let path = format!("{}/docs/{page}.md", env!("CARGO_MANIFEST_DIR"));
+        let arguments = command.split(' ').chain(["--markdown"]);
+        let output = Command::new(env!("CARGO_BIN_EXE_celador")).args(arguments).output().unwrap();
         let page = String::from_utf8(output.stdout).unwrap();
         if std::env::var_os("UPDATE_EXPECT").is_some() {
             std::fs::write(&path, &page).unwrap();

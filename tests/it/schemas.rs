@@ -301,11 +301,26 @@ fn sample(schema: &Value, definitions: &Map<String, Value>) -> Value {
     }
 }
 
-/// A document that has one key with a value that fits the key's schema, and one with a value that does not.
+/// A document that has one key with a value that fits the key's schema, and one with a value that does not; and where the schema has a default the texts of
+/// two documents, of which one has it and one has no such key, and which have all else at the same places.
 struct Probe {
     path: String,
     fits: Value,
     misfits: Option<Value>,
+    default: Option<[String; 2]>,
+}
+
+/// A value that takes the place of another.
+const MARK: &str = "marked";
+
+/// A text with a value in the place of the mark, and without the key, with blanks in its place.
+fn with_and_without(key: &str, value: &str, text: &str) -> [String; 2] {
+    let mark = json!(MARK).to_string();
+    let pair = format!("{}:{mark}", json!(key));
+    let forms = [format!(",{pair}"), format!("{pair},"), pair];
+    let form = forms.iter().find(|form| text.contains(*form)).unwrap();
+    let blanks = " ".repeat(form.len() - mark.len() + value.len());
+    [text.replace(&mark, value), text.replace(form, &blanks)]
 }
 
 /// The keys of a schema and of all that is in it, each probed in a document that `around` makes of the value here.
@@ -364,7 +379,10 @@ fn probes(
             continue;
         }
         let misfits = wrong.next().map(&around);
-        found.push(Probe { path: path.clone(), fits: around(least), misfits });
+        let default = schema_of_key
+            .get("default")
+            .map(|default| with_and_without(key, &default.to_string(), &around(json!(MARK)).to_string()));
+        found.push(Probe { path: path.clone(), fits: around(least), misfits, default });
         probes(schema_of_key, definitions, &path, &around, found);
     }
 }
@@ -397,7 +415,7 @@ fn the_reader_and_the_schema_judge_each_key_alike() {
         let schema = schema(kind);
         let mut found = Vec::new();
         probes(&schema, schema["$defs"].as_object().unwrap(), "", &|document| document, &mut found);
-        for Probe { path, fits, misfits } in found {
+        for Probe { path, fits, misfits, .. } in found {
             counts[0] += 1;
             let here =
                 |finding: &Diagnostic| finding.path.trim_start_matches("documents[0].").starts_with(&path);
@@ -421,4 +439,40 @@ fn the_reader_and_the_schema_judge_each_key_alike() {
     assert!(wrong.is_empty(), "{} of {counts:?}:\n{}", wrong.len(), wrong.join("\n"));
     // how many keys there are, and under how many of them not everything may stand
     assert_eq!(counts, [1947, 1499]);
+}
+
+/// What the reader of a kind makes of a text, in words that do not have the text itself.
+fn reading(kind: &str, text: &str) -> String {
+    let (limits, source) = (EngineLimits::default(), Source::new("x.yaml", text));
+    let read = match kind {
+        "case" => format!("{:?}", scenario::read(&source, &limits)),
+        "script" => format!("{:?}", Script::read(&source, &limits)),
+        _ => format!("{:?}", crate::task_fixture::parse("x.yaml", text)),
+    };
+    read.replace(&format!("{text:?}"), "the text")
+}
+
+/// A default that the schema tells is what the reader takes where there is none.
+#[test]
+fn a_default_counts_where_its_key_is_absent() {
+    let mut wrong = Vec::new();
+    let mut count = 0;
+    for kind in KINDS.into_iter().filter(|kind| *kind != "manifest") {
+        let schema = schema(kind);
+        let mut found = Vec::new();
+        probes(&schema, schema["$defs"].as_object().unwrap(), "", &|document| document, &mut found);
+        for (path, texts) in found.into_iter().filter_map(|probe| Some((probe.path, probe.default?))) {
+            // whether it is written decides nothing, and yet its place is kept for findings
+            if kind == "agent" && path == "mount" {
+                continue;
+            }
+            count += 1;
+            let [written, absent] = texts.each_ref().map(|text| reading(kind, text));
+            if written != absent {
+                wrong.push(format!("{kind} {path}:\n{}\n{written}\n{absent}", texts[0]));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(count > 80, "only {count} defaults were tried");
 }

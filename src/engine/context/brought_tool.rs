@@ -11,20 +11,33 @@ use std::sync::LazyLock;
 /// The type of `tool`.
 pub(crate) fn tool_type() -> Type {
     static TOOL: LazyLock<Type> = LazyLock::new(|| {
-        let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"];
-        let hints = hints.map(|name| (name.into(), Type::Bool, false));
-        let title = ("title".into(), Type::String, false);
-        let annotations = record("annotations", std::iter::once(title).chain(hints));
-        let fields = [
-            ("name", Type::String, true),
-            ("title", Type::String, true),
-            ("description", Type::String, true),
-            ("inputSchema", Type::Dyn, true),
-            ("outputSchema", Type::Dyn, false),
-            ("annotations", annotations, true),
-            ("text", Type::String, true),
-        ];
-        record("tool", fields.map(|(name, ty, required)| (name.into(), ty, required)))
+        let annotations = record(
+            "annotations",
+            [
+                ("title".into(), Type::String, false, "a name for people"),
+                ("readOnlyHint".into(), Type::Bool, false, "it changes nothing, says its server"),
+                ("destructiveHint".into(), Type::Bool, false, "it may destroy something"),
+                ("idempotentHint".into(), Type::Bool, false, "the same call again changes nothing more"),
+                ("openWorldHint".into(), Type::Bool, false, "it reaches beyond what its server holds"),
+            ],
+        );
+        record(
+            "tool",
+            [
+                ("name".into(), Type::String, true, "the name by which the model calls it"),
+                ("title".into(), Type::String, true, "a name for people; empty if there is none"),
+                (
+                    "description".into(),
+                    Type::String,
+                    true,
+                    "what the model is told; empty if that is nothing",
+                ),
+                ("inputSchema".into(), Type::Dyn, true, "the schema of its arguments"),
+                ("outputSchema".into(), Type::Dyn, false, "the schema of its results"),
+                ("annotations".into(), annotations, true, "hints of its server"),
+                ("text".into(), Type::String, true, "all texts of it, a line each"),
+            ],
+        )
     });
     TOOL.clone()
 }

@@ -30,7 +30,9 @@ impl CounterValue {
 /// The type of `counters` in the expressions of a policy.
 #[must_use]
 pub fn counters_type(counters: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    let fields = counters.into_iter().map(|(name, ty)| (name, Field::required(ty))).collect();
+    let doc = "what counts so far, without the call at hand";
+    let field = |(name, ty)| (name, Field { doc: doc.to_owned(), ..Field::required(ty) });
+    let fields = counters.into_iter().map(field).collect();
     let (name, aliases) = ("counters".to_owned(), Vec::new());
     Type::Record(Arc::new(RecordType { name, fields, aliases, storage: Storage::Closed }))
 }

@@ -288,8 +288,9 @@ impl Shapes {
         );
         let records = Records::default().all(declared);
         let capabilities = capabilities(&meta, keys, &records);
-        let input = task_io(&declared.parameters, declared.closed_inputs);
-        let output = task_io(&declared.exposes, declared.closed_outputs);
+        let parameter = "a parameter of the agent beside the message";
+        let input = task_io(&declared.parameters, parameter, declared.closed_inputs);
+        let output = task_io(&declared.exposes, "a value of `exposes`", declared.closed_outputs);
         let functions: Vec<Arc<str>> =
             declared.functions.iter().map(|function| function.key.clone()).collect();
         let call = call_type(
@@ -435,7 +436,7 @@ fn live(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Field)>) -> Arc<
 
 /// A TaskIO. A transform may replace the whole entry (`GR-11`), so but for `message` no key is sure to be there, and
 /// unless it is closed others may be.
-fn task_io(extra: &[(Arc<str>, Type)], closed: bool) -> Arc<RecordType> {
+fn task_io(extra: &[(Arc<str>, Type)], doc: &str, closed: bool) -> Arc<RecordType> {
     let part = RecordType {
         name: "content part".to_owned(),
         fields: IndexMap::from([
@@ -447,7 +448,7 @@ fn task_io(extra: &[(Arc<str>, Type)], closed: bool) -> Arc<RecordType> {
     };
     let message = Type::list(Type::Record(Arc::new(part)));
     let message = ("message".into(), required(message, "the content parts; `size` counts their characters"));
-    let extra = extra.iter().map(|(name, ty)| (name.clone(), optional(ty.clone(), "")));
+    let extra = extra.iter().map(|(name, ty)| (name.clone(), optional(ty.clone(), doc)));
     Arc::new(RecordType {
         name: "TaskIO".to_owned(),
         fields: extra.fold(IndexMap::from([message]), |mut fields, (name, field)| {

@@ -130,6 +130,29 @@ impl Root {
         aliased.map_or(name, |root| root.name())
     }
 
+    /// What it is, in a line for the reference.
+    #[must_use]
+    pub const fn about(self) -> &'static str {
+        match self {
+            Self::Context => "the task so far",
+            Self::Input => {
+                "the arguments of the call; in guardrails the message, around the model what is sent to it"
+            }
+            Self::Output => "the result of the call; in guardrails the response, around the model its answer",
+            Self::Event => "the event that is handled, if one is",
+            Self::Now => "the time of the operation",
+            Self::Runtime => "the platform",
+            Self::Mount => "where the files of the agent are",
+            Self::Parameters => "what the agent has asked of the event, by name",
+            Self::Item => "an item that a poll has found",
+            Self::Response => "what a poll was answered",
+            Self::Poll => "the poll",
+            Self::Counters => "what the counters of the policy hold, ahead of the call",
+            Self::Call => "the call at hand",
+            Self::Tool => "a tool that a task brings, by what it says of itself",
+        }
+    }
+
     /// The short name, if there is one (`CEL-18`, `CEL-20`, `CEL-21`).
     #[must_use]
     pub const fn alias(self) -> Option<&'static str> {
@@ -190,6 +213,34 @@ impl Scope {
             Self::PollDetect => &[Response, Poll],
             Self::Trigger => &[Event, Now],
             Self::Script => &[],
+        }
+    }
+
+    /// Where its expressions stand, in words for the reference.
+    #[must_use]
+    pub const fn place(self) -> &'static str {
+        match self {
+            Self::Before => {
+                "`before` and `before_first` of calls: `assert`, arguments of `invoke`, what steps set or answer"
+            }
+            Self::BeforeCondition => "`condition` there",
+            Self::After => "`after` of calls: `assert`, `transform`, arguments of `invoke`, labels",
+            Self::AfterCondition => "`condition` there",
+            Self::GuardrailBefore => "`guardrails.before`",
+            Self::GuardrailAfter => "`guardrails.after`",
+            Self::ModelBefore => "`model.before` of a policy",
+            Self::ModelAfter => "`model.after` of a policy",
+            Self::Tools => "`tools` of a policy",
+            Self::Binding => "`bindings` of a capability",
+            Self::CelTool => "`execute.cel.expression` of a tool",
+            Self::Exposes => "`exposes` of an agent",
+            Self::Prompt => "braces of a prompt",
+            Self::Filter => "`filter` of an event",
+            Self::EventField => "names for parts of an event",
+            Self::PollField => "names for parts of an item of a poll",
+            Self::PollDetect => "`poll.detect`",
+            Self::Trigger => "`source.before` of a trigger",
+            Self::Script => "a script of the model",
         }
     }
 

@@ -101,7 +101,9 @@ impl<'d> ScopeDecl<'d> {
             Root::Tool => tool_type(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Counters => self.counters.as_ref()?.1.clone(),
-            Root::Poll => closed("poll", [("last_fetched_at".into(), Type::Dyn)]),
+            Root::Poll => {
+                record("poll", [("last_fetched_at".into(), Type::Dyn, true, "when it was asked before")])
+            }
         })
     }
 
@@ -128,12 +130,9 @@ impl<'d> ScopeDecl<'d> {
 /// the payload lacks what they name.
 #[must_use]
 pub fn event_type(payload: Type, names: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    let names = names.into_iter().map(|(name, ty)| (name, ty, false));
-    record("event", std::iter::once(("payload".into(), payload, true)).chain(names))
-}
-
-fn closed(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
-    record(name, fields.into_iter().map(|(name, ty)| (name, ty, true)))
+    let part = "a part of the payload, by the name that the event gives it";
+    let names = names.into_iter().map(|(name, ty)| (name, ty, false, part));
+    record("event", std::iter::once(("payload".into(), payload, true, "what came")).chain(names))
 }
 
 /// The environment of a scope, with the slots of its variables.

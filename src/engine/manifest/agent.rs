@@ -202,7 +202,7 @@ mapping! {
         /// The priority of its tasks.
         priority: Whole,
         /// How far files are shared.
-        mount: OneOf<MountScope>,
+        mount: OneOf<MountScope> => "none",
         /// Bounds of a task; an absent one does not bind.
         limits: LimitKeys,
         /// What an input has beside its message.

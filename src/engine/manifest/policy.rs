@@ -172,7 +172,7 @@ mapping! {
         /// Texts by name for those who read decisions.
         labels: ByName<TextOrTexts>,
         /// Whether the steps decide, or are only tried out: what they would have done is told, and nothing else happens.
-        mode: OneOf<Mode>,
+        mode: OneOf<Mode> => "enforce",
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
         /// The claims of the user that its expressions read as `context.user.claims`.

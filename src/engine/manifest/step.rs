@@ -251,7 +251,8 @@ mapping! {
         user_message: Text,
         name: Part<NameKeys>,
         effect: Part<EffectKeys>,
-        /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens.
+        /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens. Without it the `mode` of the
+        /// policy counts.
         mode: OneOf<Mode>,
         labels: Part<LabelKeys>,
     }
@@ -308,7 +309,10 @@ fn step_schema(hook: Hook, of_policy: bool, keys: Value) -> Value {
             _ => true,
         });
         if let Some(on_fail) = keys.get_mut("on_fail") {
-            *on_fail = with(on_fail.take(), "enum", words(hook.on_fail(of_policy)));
+            // the first of the words is what counts without any
+            let words = words(hook.on_fail(of_policy));
+            let default = words.first().copied().unwrap_or_default();
+            *on_fail = with(with(on_fail.take(), "enum", words), "default", default);
         }
     }
     if !may_invoke {

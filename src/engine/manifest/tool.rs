@@ -164,7 +164,7 @@ mapping! {
         /// What the tool is for.
         description: Text,
         /// Whether a task waits until its actions have run.
-        synchronous: Boolean,
+        synchronous: Boolean => false,
         /// What operators configure; the model never sees it.
         settings: Settings,
         /// Parameters of every action and event.

@@ -61,8 +61,10 @@ shape! {
 
 /// A case of which each row of a table makes one. A name of the table may stand in the place of any value.
 fn table(rows: &'static [Row]) -> Value {
-    let mut keys: Map<String, Value> =
-        names(rows).into_iter().map(|name| (name.to_owned(), json!({}))).collect();
+    let mut keys: Map<String, Value> = names(rows)
+        .into_iter()
+        .map(|name| (name.to_owned(), json!({ "description": "As in a case." })))
+        .collect();
     let mut definitions = Definitions::default();
     let about = "A case for each row: `$name` stands for what the row has under `name`.";
     keys.insert(EACH.to_owned(), with(Table::schema(&mut definitions), "description", about));

@@ -63,7 +63,7 @@ mapping! {
     /// Who runs the task, where and when.
     pub(super) EnvironmentKeys as "env" = "`env`" {
         /// When the operation happens.
-        now: Time,
+        now: Time => "2026-06-01T12:00:00Z",
         /// For whom the task runs.
         user: UserKeys,
         /// The task.
@@ -78,7 +78,7 @@ mapping! {
 
     UserKeys = "`user`" {
         /// The id of the user.
-        id: Text,
+        id: Text => "u-1",
         /// The address of the user.
         email: Text,
         /// The claims of the user, which the policies that name them see as `context.user.claims`.
@@ -87,18 +87,18 @@ mapping! {
 
     TaskKeys = "`task`" {
         /// The id of the task.
-        id: Text,
+        id: Text => "t-1",
         /// When the task was created.
-        started_at: Time,
+        started_at: Time => "2026-06-01T11:00:00Z",
     }
 
     RuntimeKeys = "`runtime`" {
         /// The version of the platform.
-        version: Text,
+        version: Text => "1.0.0",
         /// The address of its dashboard.
-        dashboard_url: Text,
+        dashboard_url: Text => "https://dash.example.com",
         /// The address of its API.
-        api_root: Text,
+        api_root: Text => "https://api.example.com",
     }
 }
 

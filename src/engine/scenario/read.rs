@@ -65,7 +65,7 @@ mapping! {
         /// The manifests of the task.
         manifest: ManifestsValue,
         /// `observe` for an engine that stops nothing and says what it would have done.
-        mode: OneOf<Mode>,
+        mode: OneOf<Mode> => "enforce",
         /// Settings of the namespace, by their whole keys.
         settings: ByName<Anything>,
         /// Tokens by provider.

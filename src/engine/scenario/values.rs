@@ -21,10 +21,10 @@ use std::collections::BTreeMap;
 mapping! {
     /// What an execution gives.
     pub(super) ResultKeys as "result" = "a result" {
-        /// Whether the call succeeded; `successful` without it.
-        status: OneOf<CallStatus>,
-        /// The output; an empty object without it.
-        output: Anything,
+        /// Whether the call succeeded.
+        status: OneOf<CallStatus> => "successful",
+        /// The output.
+        output: Anything => {},
         /// The task of a sub-agent.
         task_id: Text,
     }

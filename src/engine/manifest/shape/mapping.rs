@@ -1,6 +1,6 @@
 //! A mapping and its keys, described once for the reader and for JSON Schema.
 
-use super::definitions::Definitions;
+use super::definitions::{Definitions, with};
 use serde_json::{Map, Value, json};
 
 /// What may stand under a key.
@@ -28,6 +28,8 @@ pub(crate) struct Row {
     name: &'static str,
     about: &'static str,
     is_required: bool,
+    /// What counts where the key is absent, if that is one value.
+    default: Option<fn() -> Value>,
     part: Option<&'static [Self]>,
     schema: fn(&mut Definitions) -> Value,
 }
@@ -35,7 +37,13 @@ pub(crate) struct Row {
 impl Row {
     /// The row of a key under which a value of this shape stands, and a sentence about it for whoever writes the file.
     pub(crate) const fn of<S: Shape>(name: &'static str, about: &'static str) -> Self {
-        Self { name, about, is_required: S::IS_REQUIRED, part: S::PART, schema: S::schema }
+        Self { name, about, is_required: S::IS_REQUIRED, default: None, part: S::PART, schema: S::schema }
+    }
+
+    /// The same where one value counts if the key is absent.
+    pub(crate) const fn by_default(mut self, default: Option<fn() -> Value>) -> Self {
+        self.default = default;
+        self
     }
 
     /// Whether it is the row of this name.
@@ -95,6 +103,10 @@ fn add<'r>(
             continue;
         }
         let schema = (row.schema)(definitions);
+        let schema = match row.default {
+            Some(default) => with(schema, "default", default()),
+            None => schema,
+        };
         properties.insert(row.name.to_owned(), described(row.about, schema));
         required.extend(row.is_required.then_some(row.name));
     }
@@ -144,7 +156,8 @@ macro_rules! shape {
 }
 
 /// Describes mappings: a sentence, more rules of JSON Schema, the type that stands for the mapping, the name of its schema if
-/// several places refer to it, whose keys they are, and the keys with a sentence and a [`Shape`] each.
+/// several places refer to it, whose keys they are, and the keys with a sentence and a [`Shape`] each, behind which `=>` says what counts
+/// where the key is absent. A test holds the reader to that.
 ///
 /// ```text
 /// mapping! {
@@ -155,6 +168,8 @@ macro_rules! shape {
 ///         owner: Required<Name>,
 ///         /// From when on.
 ///         since = "from": Text,
+///         /// Whether others may see it.
+///         public: Boolean => false,
 ///         // the name of a key that another reader takes begins with `_`
 ///         _kind = "kind": Anything,
 ///     }
@@ -168,7 +183,7 @@ macro_rules! mapping {
         $(#[doc = $about:literal])*
         $(#[rules = $rules:tt])?
         $visible:vis $mapping:ident $(as $definition:literal)? = $owner:literal {
-            $( $(#[doc = $doc:literal])* $key:ident $(= $name:literal)? : $shape:ty ),* $(,)?
+            $( $(#[doc = $doc:literal])* $key:ident $(= $name:literal)? : $shape:ty $(=> $default:tt)? ),* $(,)?
         }
         $($others:tt)*
     ) => {
@@ -192,6 +207,7 @@ macro_rules! mapping {
                     $crate::manifest::shape::mapping!(@name $key $($name)?),
                     concat!($($doc),*),
                 )
+                .by_default($crate::manifest::shape::mapping!(@default $($default)?))
             ),*];
         }
 
@@ -209,6 +225,8 @@ macro_rules! mapping {
     () => {};
     (@name $key:ident) => { stringify!($key) };
     (@name $key:ident $name:literal) => { $name };
+    (@default) => { None };
+    (@default $default:tt) => { Some(|| serde_json::json!($default)) };
     (@rules) => { serde_json::Value::Null };
     (@rules $rules:tt) => { serde_json::json!($rules) };
     (@refer $definitions:ident, , $make:expr) => { $definitions.make($make) };
