@@ -83,7 +83,7 @@ impl Arguments {
                     screen.line(text.trim_end())?;
                 }
                 Format::Json => {
-                    let row = json!({ "name": row.path, "type": row.ty, "about": row.about, "always": row.is_sure });
+                    let row = json!({ "name": row.path, "value_type": row.ty, "about": row.about, "always": row.is_sure });
                     screen.json("variable", row)?;
                 }
             }

@@ -80,3 +80,60 @@ fn who_may_read_a_task_is_told_why_it_was_decided() {
         assert_eq!(explain(&reader, body.clone()).status, status, "{body}");
     }
 }
+
+const COUNTED: &str = r#"
+kind: celador/v1/policy
+namespace: shop
+name: spending
+counters: {spend: {on: pay, key: context.user.id, window: 24h, add: input.amount}}
+capabilities: {pay: {before: [{id: day, assert: counters.spend + input.amount <= 100}]}}
+---
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: clerk
+description: Pays.
+prompt: You pay.
+capabilities: {pay: "*"}
+---
+kind: celador/v1/tools
+namespace: shop
+name: pay
+tools: [{name: pay, inputSchema: {type: object, properties: {amount: {type: integer}}, required: [amount]}}]
+"#;
+
+/// A decision of the past is explained with what its counters held then, and a call that is tried with what they hold now.
+#[test]
+fn counters_hold_what_they_held_at_the_decision() {
+    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+    let serving = Serving::over(database, |settings, folder| {
+        std::fs::write(folder.join("shop.yaml"), COUNTED).unwrap();
+        settings.policies = vec![folder.join("shop.yaml")];
+    });
+    let begin = json!({ "namespace": "shop", "agent": "clerk", "user": { "id": "u-7" } });
+    let id = serving.post("/v1/tasks", &begin).json()["task"].as_str().unwrap().to_owned();
+    let path = format!("/v1/tasks/{id}");
+    let pay = |amount: u32| json!({ "function": "pay", "arguments": { "amount": amount } });
+    let versions: Vec<u64> = [60, 50, 30]
+        .into_iter()
+        .map(|amount| {
+            serving.post(&format!("{path}/before"), &pay(amount)).json()["version"].as_u64().unwrap()
+        })
+        .collect();
+    let explain = |body: Value| serving.post(&format!("{path}/explain"), &body).json();
+    let shown = |explained: &Value| {
+        let first = &step(explained, "before[0]")["expressions"][0]["tree"]["parts"][0];
+        (explained["decision"]["verdict"].clone(), first["found"].clone())
+    };
+    for (version, verdict, sum) in
+        [(versions[0], "allow", "60"), (versions[1], "block", "110"), (versions[2], "allow", "90")]
+    {
+        let explained = explain(json!({ "version": version }));
+        assert_eq!(shown(&explained), (json!(verdict), json!(sum)), "{explained}");
+        assert_eq!(explained["same"], true);
+    }
+    assert_eq!(shown(&explain(pay(10))), (json!("allow"), json!("100")));
+    let too_much = explain(pay(20));
+    assert_eq!(shown(&too_much), (json!("block"), json!("110")));
+    // to explain reserves nothing
+    assert_eq!(shown(&explain(pay(10))), (json!("allow"), json!("100")));
+}

@@ -135,6 +135,11 @@ pub enum CounterConflict {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CounterStates(pub BTreeMap<CounterId, CounterState>);
 
+/// The name under which the counters of a policy count that is only tried out.
+pub(crate) fn observed_book(policy: &str) -> String {
+    format!("{policy} (observed)")
+}
+
 impl CounterId {
     /// The counter of this policy and name for a key that is written out. Of a longer key than 256 bytes the digest is taken.
     #[must_use]

@@ -45,6 +45,7 @@ mod window;
 
 pub use crate::amount::{Amount, AmountError};
 pub use book::CounterBook;
+pub(crate) use changes::observed_book;
 pub use changes::{
     CounterChanges, CounterConflict, CounterId, CounterRead, CounterState, CounterStates, Hold, HoldEnd,
     Reservation,

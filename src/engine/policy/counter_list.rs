@@ -18,6 +18,7 @@ use super::secrets::reads_secret;
 use super::step::StepAction;
 use crate::cel::{Type, parse};
 use crate::context::{FunctionId, Root, Scope, Selector, counters_type};
+use crate::counter::observed_book;
 use crate::diagnostic::Diagnostic;
 use crate::manifest::catalog::AppliedPolicy;
 use crate::manifest::counter::DeclaredCounter;
@@ -128,7 +129,7 @@ impl Compiler<'_> {
         let has_secret_key = key.as_ref().is_some_and(|key| is_made_of_secrets(key, &needed));
         let policy: Arc<str> = named(&applied.policy).to_string().into();
         let is_observed = applied.policy.mode == Mode::Observe;
-        let book = if is_observed { format!("{policy} (observed)").into() } else { policy.clone() };
+        let book = if is_observed { observed_book(&policy).into() } else { policy.clone() };
         Counter {
             policy,
             name: counter.name.text.clone(),

@@ -1,7 +1,8 @@
 //! Why a decision of a task was made as it was, and what a call would come to.
 //!
 //! In: the number of an event of a task, or a call. Out: the decision with every step of its lists and every expression as a tree of values. The operation is
-//! taken once more, on a copy of the task as it was; nothing of the task changes and nobody is asked. Values that manifests mark as secret are masked as everywhere.
+//! taken once more, on a copy of the task as it was; nothing of the task changes and nobody is asked. Counters hold what they held when the decision was made,
+//! which it tells; those of a call that is only tried are read as they are. Values that manifests mark as secret are masked as everywhere.
 
 use crate::identity::Scope;
 use crate::messages;
@@ -11,7 +12,9 @@ use crate::service::Service;
 use crate::tasks::seat::Open;
 use crate::tasks::{Tasks, owner};
 use celador::cel::{Json, Timestamp};
-use celador::task::{Call, Decision, Explanation, Task, TaskChange, ToldOperation};
+use celador::counter::{CounterId, CounterState};
+use celador::task::{Call, Decision, Explanation, Progress, Task, TaskChange, ToldOperation};
+use celador_store::StoreError;
 use serde::{Deserialize, Serialize};
 
 /// What is to be explained: a decision of the past, or a call that is only tried.
@@ -54,7 +57,12 @@ pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Pr
             let arguments = body.arguments.clone().unwrap_or_else(|| Json::object([]));
             let call = Call::new(function.as_str(), arguments);
             let copy = open.task.copy().map_err(|_| Problem::from(Kind::NotRestorable))?;
-            Explained::of(copy, &ToldOperation::Call(call), now, None)
+            let owner = owner(&request.caller);
+            let read = |counters: &[CounterId]| {
+                let found = service.tasks.store.counters(&owner, counters);
+                found.map_err(|error: StoreError| service.tasks.problem(&error))
+            };
+            Explained::of(copy, &ToldOperation::Call(call), now, None, read)
         }),
         _ => Err(Problem::new(Kind::BadRequest, messages::version_or_function())),
     };
@@ -65,6 +73,18 @@ pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Pr
 fn may_look(request: &Request, open: &Open) -> Result<(), Problem> {
     let may = !open.is_borrowed || request.caller.may(Scope::TasksWrite);
     if may { Ok(()) } else { Err(Problem::lacking(Scope::TasksWrite)) }
+}
+
+/// Counters as they were when a decision was made; nothing if it does not tell what one of them held, as it may be a secret.
+fn held_then(decision: &Decision, counters: &[CounterId]) -> Option<Vec<CounterState>> {
+    let states = counters.iter().map(|counter| {
+        let mut used = decision.counters.iter();
+        let used = used.find(|used| used.is_of(counter))?;
+        let mut state = CounterState::default();
+        state.tally.hold(used.counted?);
+        Some(state)
+    });
+    states.collect()
 }
 
 impl Tasks {
@@ -84,7 +104,8 @@ impl Tasks {
             let operation = change.operation(decision.verdict, open.task.policy()).ok_or_else(not_told)?;
             let at: Timestamp = event.at.parse().map_err(|_| not_told())?;
             let copy = open.task.copy_at(saved).map_err(|_| not_told())?;
-            Explained::of(copy, &operation, at, Some(&decision))
+            let read = |counters: &[CounterId]| held_then(&decision, counters).ok_or_else(not_told);
+            Explained::of(copy, &operation, at, Some(&decision), read)
         })
     }
 }
@@ -95,14 +116,19 @@ impl Explained {
         operation: &ToldOperation,
         at: Timestamp,
         stored: Option<&Decision>,
+        read: impl FnMut(&[CounterId]) -> Result<Vec<CounterState>, Problem>,
     ) -> Result<Self, Problem> {
         task.explain();
-        let decision = match operation {
-            ToldOperation::Call(call) => {
-                let operation = task.before(call, at);
-                operation.map_err(Problem::from)?.outcome().into_decision()
+        let progress = match operation {
+            ToldOperation::Call(call) => task.before(call, at).map_err(Problem::from)?.into_progress(),
+            ToldOperation::Input(input) => task.input(input, at).into_progress(),
+        };
+        let decision = match task.settle_counters(progress, read, at)? {
+            Progress::Decided(decision) => decision,
+            Progress::Asks(question) => {
+                // a task that asks has a decision that says so
+                task.suspension_at(question.id).unwrap_or_else(Decision::suspended)
             }
-            ToldOperation::Input(input) => task.input(input, at).outcome().into_decision(),
         };
         let same = stored.map(|stored| stored.verdict == decision.verdict);
         let explanation = task.explanation().unwrap_or_default();

@@ -1,6 +1,6 @@
 //! What a decision tells of the counters that it has read.
 
-use crate::counter::Amount;
+use crate::counter::{Amount, CounterId, observed_book};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -83,4 +83,17 @@ pub struct CounterUse {
     /// Whether the policy is only tried out: the counter has a book of its own, which only observed steps read. Absent if it is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+}
+
+impl CounterUse {
+    /// Whether it is of this counter, whatever its key.
+    #[must_use]
+    pub fn is_of(&self, counter: &CounterId) -> bool {
+        let is_of_book = if self.observed {
+            *counter.policy() == observed_book(&self.policy)
+        } else {
+            counter.policy() == &*self.policy
+        };
+        is_of_book && counter.name() == &*self.name
+    }
 }
