@@ -24,11 +24,16 @@ fn source() -> PathBuf {
     root().join("docs/guide/src")
 }
 
-/// The pages of the guide itself, in the order of the summary; those of `docs` stand in it too.
-fn chapters() -> Vec<String> {
+/// What the summary leads to, in its order.
+fn summary() -> Vec<String> {
     let summary = fs::read_to_string(source().join("SUMMARY.md")).unwrap();
     let links = summary.lines().filter_map(|line| line.split_once("](")?.1.split_once(')'));
-    links.map(|(target, _)| target.to_owned()).filter(|target| !target.starts_with("..")).collect()
+    links.map(|(target, _)| target.to_owned()).collect()
+}
+
+/// The pages of the guide itself; those of `docs` and of packages stand in the summary too.
+fn chapters() -> Vec<String> {
+    summary().into_iter().filter(|target| !target.starts_with("..")).collect()
 }
 
 /// All files below a folder, by their paths in it.
@@ -163,6 +168,11 @@ fn the_summary_names_every_page() {
     let pages: BTreeSet<String> =
         pages.filter(|file| file.ends_with(".md") && file != "SUMMARY.md").collect();
     assert_eq!(pages, chapters().into_iter().collect());
+    let entries = fs::read_dir(root().join("docs")).unwrap().map(|entry| entry.unwrap().file_name());
+    let pages = entries.map(|name| name.into_string().unwrap()).filter(|name| name.ends_with(".md"));
+    let known = summary();
+    let missing: Vec<String> = pages.filter(|name| !known.contains(&format!("../../{name}"))).collect();
+    assert_eq!(missing, [""; 0], "of `docs`");
 }
 
 #[test]
