@@ -165,12 +165,13 @@ fn rows() -> Vec<Row> {
         // the entries under test have types of their own
         let mut known =
             known.filter(|scope| !scope.tests_messages() || matches!(root, Root::Context | Root::Now));
-        let ty = known.next().and_then(|scope| {
+        let variable = known.next().and_then(|scope| {
             let environment = environment(*scope, &schema);
-            environment.env().variable(root.name()).map(|variable| variable.ty.clone())
+            environment.env().variable(root.name()).cloned()
         });
-        let ty = ty.unwrap_or(Type::Dyn);
-        walk.add("", root.name(), root.name().to_owned(), &ty, root.about(), true);
+        let is_sure = variable.as_ref().is_none_or(|variable| !variable.optional);
+        let ty = variable.map_or(Type::Dyn, |variable| variable.ty);
+        walk.add("", root.name(), root.name().to_owned(), &ty, root.about(), is_sure);
     }
     walk.rows
 }

@@ -273,7 +273,7 @@ impl Shapes {
         let history = live(
             "context._history",
             [
-                ("turns".into(), turns("`input`, `llm` or `capability` for each turn, in order")),
+                ("turns".into(), turns("`input`, `llm` or `capability` for each turn, oldest first")),
                 count("turn_count", "the number of turns"),
             ],
         );
@@ -281,7 +281,7 @@ impl Shapes {
         let meta = live(
             "context.capabilities._meta",
             [
-                ("invocations".into(), invocations("the function of each invocation, in order")),
+                ("invocations".into(), invocations("the function of each invocation, oldest first")),
                 count("count", "the number of invocations"),
                 count("delegation_count", "the invocations of sub-agents among them"),
             ],
