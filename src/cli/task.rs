@@ -6,6 +6,7 @@ use super::{ExitCode, Failure, Format, Screen, clock, messages};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
+use celador::manifest::mode::Mode;
 use celador::manifest::{Catalog, load};
 use celador::task::Task;
 use celador_store::{
@@ -250,7 +251,7 @@ impl Manifests {
         let set = digest.map(|digest| stored.manifests(digest)).transpose()?.flatten();
         let Some(set) = set else { return Ok(Err(messages::manifests_not_kept().to_owned())) };
         let (catalog, _) = Catalog::parse(&set.files()?, &limits);
-        let (engine, _) = Engine::kept_from_catalog(&catalog, limits);
+        let (engine, _) = Engine::kept_from_catalog(&catalog, Mode::Enforce, limits);
         Ok(Ok(Self { engine: Arc::new(engine), set: Arc::new(set) }))
     }
 

@@ -232,8 +232,8 @@ impl Engine {
     /// The same for manifests that a store keeps for its tasks, which were let in before: their clauses are not decided anew, as a task goes on also if a
     /// later release would find more in them.
     #[must_use]
-    pub fn kept_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::asking(Asked::Loading, (Door::Strict, Mode::Enforce), catalog, limits)
+    pub fn kept_from_catalog(catalog: &Catalog, mode: Mode, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
+        Self::asking(Asked::Loading, (Door::Strict, mode), catalog, limits)
     }
 
     /// The same by door and mode.
@@ -242,8 +242,7 @@ impl Engine {
         catalog: &Catalog,
         limits: EngineLimits,
     ) -> (Self, Vec<Diagnostic>) {
-        let asked = if door == Door::Strict { Asked::Analysis } else { Asked::Loading };
-        Self::asking(asked, (door, mode), catalog, limits)
+        Self::asking(Asked::of(door), (door, mode), catalog, limits)
     }
 
     fn asking(
@@ -274,9 +273,8 @@ impl Engine {
     /// # Errors
     /// The problems of the new set; the old set stays in use.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let asked = if self.door == Door::Strict { Asked::Analysis } else { Asked::Loading };
         let of = (&self.limits, &*self.cache);
-        let (loaded, findings) = compile((self.door, self.mode), asked, catalog, of);
+        let (loaded, findings) = compile((self.door, self.mode), Asked::of(self.door), catalog, of);
         if !loaded.is_whole() {
             return Err(findings);
         }
@@ -290,30 +288,35 @@ impl Engine {
     /// Clauses are not decided anew: a set that tasks began under goes on, also if a later release would find more in it.
     #[must_use]
     pub fn beside(&self, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
-        let of = (&self.limits, &*self.cache);
-        let (loaded, findings) = compile((self.door, self.mode), Asked::Loading, catalog, of);
-        let loaded = RwLock::new(Arc::new(loaded));
-        let (cache, switches) = (self.cache.clone(), self.switches.clone());
-        let warnings = Vec::new();
-        (
-            Self { loaded, cache, limits: self.limits, switches, door: self.door, mode: self.mode, warnings },
-            findings,
-        )
+        self.sharing(self.door, Asked::Loading, catalog)
+    }
+
+    /// The same for a set that is to be served in the place of this one: it is judged in full, as the first one was.
+    #[must_use]
+    pub fn successor(&self, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
+        self.sharing(self.door, Asked::of(self.door), catalog)
     }
 
     /// The same for manifests that were changed to see whether anybody notices: warnings about them refuse nothing.
     pub(crate) fn of_mutant(&self, catalog: &Catalog) -> Self {
+        self.sharing(Door::Lenient, Asked::Loading, catalog).0
+    }
+
+    fn sharing(&self, door: Door, asked: Asked, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
         let of = (&self.limits, &*self.cache);
-        let (loaded, _) = compile((Door::Lenient, self.mode), Asked::Loading, catalog, of);
-        Self {
-            loaded: RwLock::new(Arc::new(loaded)),
-            cache: self.cache.clone(),
-            limits: self.limits,
-            switches: self.switches.clone(),
-            door: Door::Lenient,
-            mode: self.mode,
-            warnings: Vec::new(),
-        }
+        let (loaded, findings) = compile((door, self.mode), asked, catalog, of);
+        (
+            Self {
+                loaded: RwLock::new(Arc::new(loaded)),
+                cache: self.cache.clone(),
+                limits: self.limits,
+                switches: self.switches.clone(),
+                door,
+                mode: self.mode,
+                warnings: Vec::new(),
+            },
+            findings,
+        )
     }
 
     /// Whether each of its agents may run, and each of its triggers makes tasks.
@@ -552,6 +555,16 @@ enum Asked {
     Loading,
     /// And what they permit.
     Analysis,
+}
+
+impl Asked {
+    /// What is asked of manifests that nobody has judged yet.
+    fn of(door: Door) -> Self {
+        match door {
+            Door::Strict => Self::Analysis,
+            Door::Lenient => Self::Loading,
+        }
+    }
 }
 
 fn compile(

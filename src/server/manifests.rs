@@ -7,6 +7,7 @@
 use super::digest_list;
 use super::error::ServeError;
 use super::problem::{Findings, Kind, Problem};
+use super::settings::Settings;
 use celador::cel::Timestamp;
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::engine::Engine;
@@ -107,24 +108,28 @@ pub(super) struct Status {
 }
 
 impl Manifests {
-    /// The manifests at these paths, and these texts.
+    /// The manifests at the paths of the settings, and their texts. `is_kept` says of the digest of a set whether the store keeps it.
     ///
     /// # Errors
     /// Paths that cannot be read, manifests with errors.
     pub(super) fn open(
-        paths: &[PathBuf],
-        texts: &[File],
-        digests: Option<PathBuf>,
-        mode: Mode,
-        limits: EngineLimits,
+        settings: &Settings,
+        is_kept: impl FnOnce(&str) -> bool,
         now: Timestamp,
     ) -> Result<Self, ServeError> {
-        let stamps = stamps(paths)?;
-        let (files, catalog, mut findings) = read(paths, texts, &limits)?;
+        let (paths, texts) = (settings.policies.clone(), settings.texts.clone());
+        let (digests, limits) = (settings.manifest_digests.clone(), settings.limits.store.engine);
+        let mode = if settings.observe { Mode::Observe } else { Mode::Enforce };
+        let stamps = stamps(&paths)?;
+        let (files, catalog, mut findings) = read(&paths, &texts, &limits)?;
         if let Some(path) = &digests {
             digest_list::check(path, &files).map_err(|what| ServeError::file(path, what))?;
         }
+        let set = Arc::new(ManifestSet::of(&files));
         let (engine, compiled) = match mode {
+            _ if !settings.analyse_kept && is_kept(set.digest()) => {
+                Engine::kept_from_catalog(&catalog, mode, limits)
+            }
             Mode::Enforce => Engine::from_catalog(&catalog, limits),
             Mode::Observe => Engine::observing_from_catalog(&catalog, limits),
         };
@@ -137,11 +142,9 @@ impl Manifests {
             findings.retain(Diagnostic::is_refused);
             return Err(ServeError::Invalid(findings));
         }
-        let serving = Serving::of(&files, &catalog, mode, &findings, now);
+        let serving = Serving::of(&files, &set, &catalog, mode, &findings, now);
         let state = State { stamps, seen: None, serving, problem: None };
-        let served = Served { engine, set: Arc::new(ManifestSet::of(&files)) };
-        let (paths, served) = (paths.to_vec(), RwLock::new(Arc::new(served)));
-        let texts = texts.to_vec();
+        let served = RwLock::new(Arc::new(Served { engine, set }));
         let manifests = Self { paths, texts, mode, limits, served, digests, state: Mutex::new(state) };
         manifests.state().stamps = manifests.stamps();
         Ok(manifests)
@@ -189,7 +192,7 @@ impl Manifests {
     fn content(&self) -> Option<String> {
         let (mut files, _) = load(&self.paths, &self.limits).ok()?;
         files.extend_from_slice(&self.texts);
-        Some(digest_of(&files))
+        Some(ManifestSet::of(&files).digest().to_owned())
     }
 
     /// Reads the manifests again and serves them if they have no error.
@@ -230,15 +233,16 @@ impl Manifests {
             checked.map_err(|what| setback(Some(format!("`{}`: {what}", path.display())), &[]))?;
         }
         // made beside what is served: an error that stops no agent by itself must not be served either
-        let (engine, compiled) = self.served().engine.beside(&catalog);
+        let (engine, compiled) = self.served().engine.successor(&catalog);
         findings.extend(compiled);
         tell(&findings);
         if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
             return Err(setback(None, &findings));
         }
-        let served = Arc::new(Served { engine, set: Arc::new(ManifestSet::of(&files)) });
-        *self.served.write().unwrap_or_else(PoisonError::into_inner) = served;
-        Ok(Serving::of(&files, &catalog, self.mode, &findings, now))
+        let set = Arc::new(ManifestSet::of(&files));
+        let serving = Serving::of(&files, &set, &catalog, self.mode, &findings, now);
+        *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Served { engine, set });
+        Ok(serving)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -260,11 +264,6 @@ fn tell(findings: &[Diagnostic]) {
     }
 }
 
-/// SHA-256 over names and texts.
-fn digest_of(files: &[File]) -> String {
-    ManifestSet::of(files).digest().to_owned()
-}
-
 fn read(
     paths: &[PathBuf],
     texts: &[File],
@@ -278,7 +277,14 @@ fn read(
 }
 
 impl Serving {
-    fn of(files: &[File], catalog: &Catalog, mode: Mode, findings: &[Diagnostic], now: Timestamp) -> Self {
+    fn of(
+        files: &[File],
+        set: &ManifestSet,
+        catalog: &Catalog,
+        mode: Mode,
+        findings: &[Diagnostic],
+        now: Timestamp,
+    ) -> Self {
         let mut agents: Vec<(String, String)> = catalog
             .agents()
             .iter()
@@ -287,7 +293,7 @@ impl Serving {
         agents.sort();
         let is_allowed = |finding: &&Diagnostic| matches!(finding.standing, Standing::Allowed(_));
         Self {
-            digest: digest_of(files),
+            digest: set.digest().to_owned(),
             loaded_at: now.to_string(),
             files: files.iter().map(|file| file.source.name().to_owned()).collect(),
             agents: agents.into_iter().map(|(namespace, name)| AgentName { namespace, name }).collect(),
@@ -299,10 +305,8 @@ impl Serving {
 
 #[cfg(test)]
 mod tests {
-    use super::Manifests;
+    use super::{Manifests, Settings};
     use celador::cel::Timestamp;
-    use celador::limits::EngineLimits;
-    use celador::manifest::mode::Mode;
     use std::fs;
 
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
@@ -318,7 +322,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
-        let manifests = Manifests::open(&paths, &[], None, Mode::Enforce, EngineLimits::default(), now)?;
+        let manifests = Manifests::open(&Settings::new(paths.to_vec()), |_| false, now)?;
         let digest = || manifests.status().serving.digest;
         let first = digest();
         assert!(manifests.poll(now).is_none());
@@ -330,6 +334,22 @@ mod tests {
         assert!(manifests.poll(now).is_some_and(|served| served.is_ok()));
         assert_ne!(digest(), first);
         assert!(manifests.poll(now).is_none());
+        Ok(())
+    }
+
+    /// A rule that no input breaks is refused, unless the store keeps the set and whoever opens it relies on that.
+    #[test]
+    fn clauses_are_decided_before_a_first_task() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let text = "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: p\n\
+                    guardrails: {before: [{assert: \"!context.user.id.startsWith('ab') || context.user.id.startsWith('a')\"}]}\n";
+        fs::write(folder.path().join("a.yaml"), text)?;
+        let now = Timestamp::from_nanos(0)?;
+        for (analyse_kept, is_kept) in [(true, true), (true, false), (false, true), (false, false)] {
+            let settings = Settings { analyse_kept, ..Settings::new(vec![folder.path().to_owned()]) };
+            let opened = Manifests::open(&settings, |_| is_kept, now);
+            assert_eq!(opened.is_ok(), is_kept && !analyse_kept, "{analyse_kept}, {is_kept}");
+        }
         Ok(())
     }
 }

@@ -17,10 +17,9 @@ use super::tasks::recorder::Recorder;
 use super::tasks::review_feed::Counted;
 use super::telemetry::metrics::Metrics;
 use celador::cel::Timestamp;
-use celador::manifest::mode::Mode;
 use celador_store::conversation::Conversations;
 use celador_store::decision_log::DecisionLog;
-use celador_store::{Database, RetentionError};
+use celador_store::{Database, RetentionError, StoredTasks};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use tracing::{info, warn};
@@ -69,14 +68,9 @@ impl Service {
             return Err(ServeError::OpenToAll(settings.address));
         }
         let origins = Origins::new(&settings, address, authority.is_required())?;
-        let manifests = Arc::new(Manifests::open(
-            &settings.policies,
-            &settings.texts,
-            settings.manifest_digests.clone(),
-            if settings.observe { Mode::Observe } else { Mode::Enforce },
-            settings.limits.store.engine,
-            clock(),
-        )?);
+        let kept = StoredTasks::new(database.clone(), &settings.limits.store);
+        let is_kept = |digest: &str| matches!(kept.manifests(digest), Ok(Some(_)));
+        let manifests = Arc::new(Manifests::open(&settings, is_kept, clock())?);
         let metrics = Arc::new(Metrics::new());
         if settings.log_required && log.is_none() {
             return Err(ServeError::NoLog);

@@ -62,6 +62,9 @@ pub struct Settings {
     /// Whether nothing is stopped: each decision lets the operation by, with the arguments and results that it came with, and tells in
     /// `enforced` and `observed` what would have come of it. Former manifests, under which tasks go on, are observed as well.
     pub observe: bool,
+    /// Whether the clauses of manifests that the store keeps for its tasks are decided again when the server starts. They were decided before the first
+    /// task began under them, so a process that answers one request and ends need not do it each time.
+    pub analyse_kept: bool,
     /// Whether tasks that are under way go over to new manifests when other ones are served.
     pub live_tasks: LiveTasks,
     /// How much of its calls each task keeps that it begins: the wish of whoever runs the server, and of nobody who begins a task.
@@ -266,6 +269,7 @@ impl Settings {
             texts: Vec::new(),
             manifest_digests: None,
             observe: false,
+            analyse_kept: true,
             allow_unlock: false,
             allow_plain_claims: false,
             default_agents: BTreeMap::new(),

@@ -183,7 +183,9 @@ impl Arguments {
             let folder = path.parent().unwrap_or(Path::new("."));
             std::fs::create_dir_all(folder).map_err(|error| messages::cannot_create(folder, &error))?;
         }
-        let settings = Settings { observe: self.observe, limits, ..Settings::new(self.manifests.clone()) };
+        // neither is it one to decide all clauses: the first event of these manifests has done so
+        let of_manifests = Settings::new(self.manifests.clone());
+        let settings = Settings { observe: self.observe, analyse_kept: false, limits, ..of_manifests };
         let clock = system_clock().map_err(|error| error.to_string())?;
         let database =
             Database::open(&location, &settings.limits.store).map_err(|error| error.to_string())?;

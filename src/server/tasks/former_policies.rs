@@ -69,8 +69,8 @@ mod tests {
     use super::{FormerPolicies, Lack};
     use crate::limits::ServerLimits;
     use crate::manifests::Manifests;
+    use crate::settings::Settings;
     use celador::cel::Timestamp;
-    use celador::manifest::mode::Mode;
     use celador::task::{StartTask, User};
     use celador_store::{Database, Location, Owner, StoredTasks};
     use std::fs;
@@ -91,8 +91,7 @@ mod tests {
                     "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
                 ),
             )?;
-            let opened =
-                Manifests::open(&[folder.path().to_owned()], &[], None, Mode::Enforce, limits.engine, now)?;
+            let opened = Manifests::open(&Settings::new(vec![folder.path().to_owned()]), |_| false, now)?;
             let served = opened.served();
             let user = User { id: "u".into(), email: None, ..User::default() };
             let task = served.engine.start(StartTask::new(prompt, "n", "a", user, now))?;

@@ -14,6 +14,7 @@ use crate::decision_log::{LogEntry, Stored};
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::manifest::Catalog;
+use celador::manifest::mode::Mode;
 use celador::task::{Decision, TerminationReason};
 use std::time::Duration;
 
@@ -152,7 +153,7 @@ impl StoredTasks {
         let digest = head.policy.as_ref()?.manifests.as_ref()?;
         let files = self.manifests(digest).ok()??.files().ok()?;
         let (catalog, _) = Catalog::parse(&files, &self.limits().engine);
-        Some(Engine::kept_from_catalog(&catalog, self.limits().engine).0)
+        Some(Engine::kept_from_catalog(&catalog, Mode::Enforce, self.limits().engine).0)
     }
 }
 
