@@ -4,6 +4,9 @@ scenarios of whole agents are not for it."""
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import multiprocessing
+import pathlib
 from typing import Any
 
 import celador.mcp
@@ -125,6 +128,34 @@ def test_a_review_that_somebody_else_answers(mode: Any) -> None:
     assert not done.is_error and "600" in text(done)
     assert anew.is_error, "an approval is for one call"
     assert shop.ran == [["refund", {"order": "o1", "amount": 600}]]
+
+
+def in_a_process(folder: pathlib.Path, mode: Any) -> tuple[bool, str, list[Any]]:
+    """The same call at a server that is begun for it, by a client that asks nobody: whether it failed, the text, the calls that ran."""
+    shop = desk.Shop()
+    server = served(desk.agent({}, store=folder / "celador.db"), shop)
+
+    async def run() -> Any:
+        async with Client(server, mode=mode) as client:
+            return await client.call_tool("refund", {"order": "o1", "amount": 600})
+
+    result = asyncio.run(run())
+    return bool(result.is_error), text(result), shop.ran
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_another_process_goes_on(mode: Any, tmp_path: pathlib.Path) -> None:
+    """The call waits for a review; the server ends; the reviewer answers; the client makes the call again at another server."""
+    spawn = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as first:
+        waits, told, ran = first.submit(in_a_process, tmp_path, mode).result()
+    assert waits and "lead@example.com" in told and ran == []
+    (review,) = desk.agent({}, store=tmp_path / "celador.db").reviews()
+    review.approve()
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as second:
+        failed, told, ran = second.submit(in_a_process, tmp_path, mode).result()
+    assert not failed and "600" in told
+    assert ran == [["refund", {"order": "o1", "amount": 600}]]
 
 
 def test_the_list_has_what_the_agent_offers() -> None:
