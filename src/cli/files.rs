@@ -4,12 +4,13 @@ use super::{ExitCode, Failure, Screen, messages};
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
+use celador::manifest::given::plain;
 use celador::manifest::load::File as LoadedFile;
 use celador::manifest::{Catalog, load};
 use celador::source::Source;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// The text of a file, or of standard input for `-`; nothing is kept in memory past `limit` bytes.
 pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
@@ -107,4 +108,13 @@ pub(crate) fn encoded(value: &str) -> String {
         }
     }
     written
+}
+
+/// The way from a folder, whose path begins at the root, to a file.
+pub(crate) fn way_from(folder: &Path, to: &Path) -> PathBuf {
+    let Ok(absolute) = std::path::absolute(to) else { return to.to_owned() };
+    let (from, to) = (plain(folder), plain(&absolute));
+    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(common)).collect()
 }

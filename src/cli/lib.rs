@@ -31,6 +31,7 @@ mod messages;
 mod mutants;
 #[cfg(feature = "store")]
 mod operator;
+mod prove;
 #[cfg(feature = "gateway")]
 mod proxy;
 mod ready_policies;
@@ -112,6 +113,7 @@ enum Command {
     Test(test::Arguments),
     Fmt(fmt::Arguments),
     Diff(diff::Arguments),
+    Prove(prove::Arguments),
     Replay(Box<replay::Arguments>),
     Explain(explain::Arguments),
     Repl(repl::Arguments),
@@ -194,6 +196,7 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Test(test) => test.run(&mut screen),
         Command::Fmt(fmt) => fmt.run(&mut screen),
         Command::Diff(diff) => diff.run(&mut screen),
+        Command::Prove(prove) => prove.run(&mut screen),
         Command::Replay(replay) => replay.run(&mut screen),
         Command::Explain(explain) => explain.run(&mut screen),
         Command::Repl(repl) => repl.run(&mut screen),

@@ -3,7 +3,7 @@
 use celador::cel::{Assumptions, JsonError};
 use celador::diagnostic::{Diagnostic, Standing};
 use celador::replay::{FlipRow, NotJudged, RecordError, Tally};
-use celador::scenario::{Mismatch, Report, SnapshotError};
+use celador::scenario::{Mismatch, Report, SnapshotError, visible};
 use serde_json::Value;
 use std::io;
 use std::path::Path;
@@ -498,6 +498,29 @@ pub(crate) fn tried_in_vain(tried: usize) -> String {
         0 => "  the rules differ, and no task was tried".to_owned(),
         _ => format!("  the rules differ, and none of {tried} tasks shows a difference"),
     }
+}
+
+/// How many invariants hold, are broken, and are not known.
+pub(crate) fn proved(holds: usize, broken: usize, unknown: usize) -> String {
+    format!("{holds} proved, {broken} broken, {unknown} unknown")
+}
+
+pub(crate) fn not_broken(depth: usize, operations: usize) -> String {
+    format!(
+        "  not proved; no task of up to {depth} calls was found that breaks it ({operations} calls tried)"
+    )
+}
+
+pub(crate) fn never_called(function: &str) -> String {
+    format!("  no call of {} is ever let by", visible(function))
+}
+
+pub(crate) fn broken_at_once() -> &'static str {
+    "  it is false ahead of the first call"
+}
+
+pub(crate) fn saved(path: &Path) -> String {
+    format!("  written to {}", path.display())
 }
 
 pub(crate) fn no_revision(revision: &str) -> String {

@@ -2,14 +2,13 @@
 //!
 //! In: the mutants that were tried. Out: those that no case noticed, each with its place, and the counts.
 
-use super::files::write_new;
+use super::files::{way_from, write_new};
 use super::{Failure, Format, Screen, messages};
-use celador::manifest::given::plain;
 use celador::scenario::{Fate, Mutation, Palette, Search, TriedMutant, visible};
 use clap::Args;
 use serde_json::json;
 use std::fmt::Write as _;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 /// What is asked of mutants.
@@ -41,7 +40,7 @@ impl Wanted {
         let failed = |error: io::Error| Failure::Unusable(messages::cannot_write_file(folder, &error));
         fs::create_dir_all(folder).map_err(failed)?;
         let home = std::path::absolute(folder).map_err(failed)?;
-        let way = |to: &Path| std::path::absolute(to).map_or_else(|_| to.to_owned(), |to| way(&home, &to));
+        let way = |to: &Path| way_from(&home, to);
         let (mut written, mut number) = (0_usize, 0_usize);
         for killer in mutation.survivors().filter_map(|survivor| survivor.killer.as_ref()) {
             loop {
@@ -58,14 +57,6 @@ impl Wanted {
         }
         Ok(Some((written, folder)))
     }
-}
-
-/// The way from a folder to a file, both from the root.
-fn way(from: &Path, to: &Path) -> PathBuf {
-    let (from, to) = (plain(from), plain(to));
-    let common = from.components().zip(to.components()).take_while(|(a, b)| a == b).count();
-    let up = from.components().skip(common).map(|_| Component::ParentDir);
-    up.chain(to.components().skip(common)).collect()
 }
 
 /// Tells what came of the mutants; the counts are the last line.

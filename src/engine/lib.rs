@@ -83,6 +83,7 @@
 //! - [`counter`] has amounts that count across tasks, users and days.
 //! - [`context`] is what expressions see; [`manifest`] is what authors write; [`scenario`] runs their cases.
 //! - [`replay`] judges recorded tasks anew, and counts what other policies would decide otherwise.
+//! - [`prove`] proves what is to hold of all calls and tasks, or finds a task that breaks it.
 //! - [`limits`] has every bound.
 //!
 //! # Untrusted input
@@ -96,6 +97,7 @@
 
 mod amount;
 pub mod analysis;
+mod candidates;
 pub mod context;
 pub mod copies;
 pub mod counter;
@@ -109,6 +111,7 @@ pub mod limits;
 pub mod lint;
 pub mod manifest;
 pub mod policy;
+pub mod prove;
 pub mod replay;
 pub mod scenario;
 pub mod task;

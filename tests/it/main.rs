@@ -127,6 +127,7 @@ mod policy_effects;
 mod policy_library;
 mod policy_messages;
 mod programs;
+mod prove;
 #[cfg(feature = "gateway")]
 mod proxy_exchanges;
 mod public_door;

@@ -16,6 +16,7 @@ fn the_console_shows_what_the_command_prints() {
         ("docs/observe.md", 1),
         ("docs/replay.md", 2),
         ("docs/everyday.md", 1),
+        ("docs/prove.md", 1),
         ("docs/testing.md", 4),
     ] {
         // it starts a server

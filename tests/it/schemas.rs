@@ -5,6 +5,7 @@
 use celador::Diagnostic;
 use celador::limits::EngineLimits;
 use celador::manifest::yaml;
+use celador::prove::Invariants;
 use celador::scenario::{self, CaseOutcome, Script};
 use celador::source::Source;
 use regex::Regex;
@@ -13,7 +14,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const KINDS: [&str; 11] = [
+const KINDS: [&str; 12] = [
     "manifest",
     "agent",
     "tool",
@@ -25,6 +26,7 @@ const KINDS: [&str; 11] = [
     "mount",
     "case",
     "script",
+    "invariants",
 ];
 
 fn root() -> PathBuf {
@@ -401,6 +403,7 @@ fn findings(kind: &str, document: &Value) -> Vec<Diagnostic> {
             findings.flatten().collect()
         }
         "script" => Script::read(&source, &limits).err().unwrap_or_default(),
+        "invariants" => Invariants::read(&source, &limits).err().unwrap_or_default(),
         _ => crate::task_fixture::parse("x.yaml", &text).1,
     }
 }
@@ -438,7 +441,7 @@ fn the_reader_and_the_schema_judge_each_key_alike() {
     }
     assert!(wrong.is_empty(), "{} of {counts:?}:\n{}", wrong.len(), wrong.join("\n"));
     // how many keys there are, and under how many of them not everything may stand
-    assert_eq!(counts, [1947, 1499]);
+    assert_eq!(counts, [1955, 1507]);
 }
 
 /// What the reader of a kind makes of a text, in words that do not have the text itself.
@@ -447,6 +450,7 @@ fn reading(kind: &str, text: &str) -> String {
     let read = match kind {
         "case" => format!("{:?}", scenario::read(&source, &limits)),
         "script" => format!("{:?}", Script::read(&source, &limits)),
+        "invariants" => format!("{:?}", Invariants::read(&source, &limits)),
         _ => format!("{:?}", crate::task_fixture::parse("x.yaml", text)),
     };
     read.replace(&format!("{text:?}"), "the text")

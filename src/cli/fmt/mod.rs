@@ -17,9 +17,11 @@ use super::files::replace;
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
 use celador::limits::EngineLimits;
 use celador::manifest::document::DocumentType;
+use celador::manifest::kind::INVARIANTS;
 use celador::manifest::load;
 use celador::manifest::node::{Data, Node};
 use celador::manifest::yaml;
+use celador::prove::Invariants;
 use celador::scenario::{Case, Script};
 use celador::source::{Embedded, Source};
 use clap::Args;
@@ -101,6 +103,7 @@ struct Schemas {
     manifest: Value,
     case: Value,
     script: Value,
+    invariants: Value,
 }
 
 /// How many mappings of a file are put into order, one after the other.
@@ -112,13 +115,16 @@ impl Schemas {
             manifest: DocumentType::Any.json_schema(),
             case: Case::json_schema(),
             script: Script::json_schema(),
+            invariants: Invariants::json_schema(),
         }
     }
 
     /// The description of a document; nothing for one of another program.
     fn of(&self, node: &Node) -> Option<&Value> {
         let has = |key| node.get(key).is_some();
-        if has("kind") || has("path_prefixes") {
+        if node.get("kind").and_then(Node::as_string).is_some_and(|kind| &*kind.text == INVARIANTS) {
+            Some(&self.invariants)
+        } else if has("kind") || has("path_prefixes") {
             Some(&self.manifest)
         } else if has("call") || has("expect") || has("story") || has("cases") {
             Some(&self.case)

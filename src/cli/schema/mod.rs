@@ -8,6 +8,7 @@ mod page;
 use super::{ExitCode, Failure, Screen};
 use celador::manifest::document::DocumentType;
 use celador::manifest::kind::Family;
+use celador::prove::Invariants;
 use celador::scenario::{Case, Script};
 use clap::{Args, ValueEnum};
 
@@ -46,6 +47,7 @@ enum Kind {
     Mount,
     Case,
     Script,
+    Invariants,
 }
 
 impl Kind {
@@ -63,6 +65,7 @@ impl Kind {
             Self::Mount => "Mounts",
             Self::Case => "Cases",
             Self::Script => "Recorded tasks",
+            Self::Invariants => "Invariants",
         }
     }
 }
@@ -81,6 +84,7 @@ impl Arguments {
             Kind::Mount => DocumentType::Mount.json_schema(),
             Kind::Case => Case::json_schema(),
             Kind::Script => Script::json_schema(),
+            Kind::Invariants => Invariants::json_schema(),
         };
         if self.markdown {
             let name =

@@ -15,6 +15,7 @@
 //! | `sat`, `problem` | what is asked, as propositions |
 //! | `verdict` | what is decided of one expression |
 //! | `steps` | what is decided of a list of steps |
+//! | `entailed` | what holds of every call that is let by |
 //! | `arithmetic` | operations that take some numbers and fail on others |
 //! | `misuse` | constants that say something else than their author meant |
 //! | `messages` | what is said of it |
@@ -23,6 +24,7 @@
 
 mod arithmetic;
 mod cells;
+mod entailed;
 mod formula;
 mod linear;
 mod messages;
@@ -43,6 +45,7 @@ use crate::manifest::step::Hook;
 use crate::policy::{AgentFunction, Expression, OfPolicyStep, Policy, Step, StepAction, of_all_agents};
 use crate::source::{Place, Span};
 use cells::Trial;
+pub(crate) use entailed::{Grounds, entailed};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use verdict::{Verdict, decide};

@@ -157,6 +157,11 @@ impl Problem {
         }
     }
 
+    /// The truth of a clause by its position.
+    pub(super) fn truth_of_clause(&self, clause: usize) -> Option<Truth> {
+        self.clauses.get(clause).copied()
+    }
+
     /// What holds always.
     pub(super) fn always(&self) -> Literal {
         self.always

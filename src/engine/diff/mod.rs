@@ -5,20 +5,18 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `candidates` | the values that the policies name, and those beside them |
 //! | `search` | tasks and calls made of them, through both engines |
 
-mod candidates;
 mod search;
 
 pub use search::{Outcome, Witness};
 
+use crate::candidates::Named;
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::{OperationRules, Policy};
-use candidates::Named;
 use search::Search;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;

@@ -3,7 +3,7 @@
 //! In: two engines, an agent and its values. Out: a witness for each direction, the shortest past first. A witness is what both engines have decided, never a guess.
 
 use super::Difference;
-use super::candidates::Named;
+use crate::candidates::Named;
 use crate::cel::{Json, Timestamp};
 use crate::context::InvocationStatus;
 use crate::engine::Engine;
@@ -120,44 +120,19 @@ impl<'s> Search<'s> {
 
     /// Arguments in which each parameter has some values, all with all as far as that is few.
     fn arguments(&self, function: &str) -> Vec<Value> {
-        let mut all = vec![Map::new()];
-        for (name, schema) in self.schema(function) {
-            let mut values = self.named.fitting(&schema);
-            let room = MOST.checked_div(all.len()).unwrap_or(1).max(2);
-            values.truncate(room);
-            let name = &*name;
-            let grown = all.iter().flat_map(|known| values.iter().map(move |value| with(known, name, value)));
-            all = grown.take(MOST).collect();
-        }
-        all.into_iter().map(Value::Object).collect()
+        self.named.objects(&self.schema(function), MOST).into_iter().map(Value::Object).collect()
     }
 
     /// The first of these arguments.
     fn first_arguments(&self, function: &str) -> Value {
-        let first = |(name, schema)| Some((name, self.named.fitting(&schema).into_iter().next()?));
-        Value::Object(self.schema(function).into_iter().filter_map(first).collect())
+        Value::Object(self.named.first_object(&self.schema(function)))
     }
 
     fn results(&self, function: &str) -> Vec<Value> {
         let policy = self.engines.iter().find_map(|engine| engine.policy(self.agent.0, self.agent.1).ok());
         let found = policy.as_ref().and_then(|policy| policy.function(policy.position(function)?));
-        let schema =
-            found.and_then(|function| function.output.as_ref()).map(|output| output.schema().clone());
-        let properties =
-            schema.as_ref().and_then(|schema| schema.get("properties")).and_then(Value::as_object);
-        let Some(properties) = properties else {
-            return std::iter::once(json!({})).chain(self.named.texts().map(Value::String)).collect();
-        };
-        let mut all = vec![Map::new()];
-        for (name, schema) in properties {
-            let values = self.named.fitting(schema);
-            let first = values.first().cloned().unwrap_or_default();
-            let base: Vec<_> = all.iter().map(|known| with(known, name, &first)).collect();
-            let varied = all.first().cloned().unwrap_or_default();
-            all = base;
-            all.extend(values.iter().skip(1).map(|value| with(&varied, name, value)));
-        }
-        all.into_iter().map(Value::Object).take(MOST).collect()
+        let schema = found.and_then(|function| function.output.as_ref()).map(|output| output.schema());
+        self.named.results(schema, MOST)
     }
 
     /// Pasts: none, an input, an input and a call of each function.
@@ -257,12 +232,6 @@ impl<'s> Search<'s> {
         }
         Some(task)
     }
-}
-
-fn with(known: &Map<String, Value>, name: &str, value: &Value) -> Map<String, Value> {
-    let mut members = known.clone();
-    members.insert(name.to_owned(), value.clone());
-    members
 }
 
 /// A decision; one that asks for a person is one as well, and whatever else is asked for is not tried.

@@ -5,7 +5,7 @@
 
 use super::agent::{Agent, AgentKeys};
 use super::descriptor::{Descriptor, DescriptorKeys};
-use super::kind::{DocumentKind, Family};
+use super::kind::{DocumentKind, Family, INVARIANTS};
 use super::messages;
 use super::mount::{Mount, MountKeys};
 use super::node::Node;
@@ -159,7 +159,7 @@ fn any(definitions: &mut Definitions) -> Value {
 pub(super) enum Role {
     /// A manifest, or something that is meant as one.
     Manifest,
-    /// A case or a recorded task: other commands read those.
+    /// A case, a recorded task or invariants: other commands read those.
     Companion,
     /// Anything else: a folder may hold YAML of other programs.
     Foreign,
@@ -169,7 +169,9 @@ impl Role {
     pub(super) fn of(node: &Node) -> Self {
         let has = |key: &str| node.get(key).is_some();
         let kind = node.get("kind").and_then(Node::as_string);
-        if kind.is_some_and(|kind| DocumentKind::is_meant(&kind.text))
+        if kind.is_some_and(|kind| &*kind.text == INVARIANTS) {
+            Self::Companion
+        } else if kind.is_some_and(|kind| DocumentKind::is_meant(&kind.text))
             || (!has("kind") && Mount::is_meant(node))
         {
             Self::Manifest

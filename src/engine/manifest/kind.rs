@@ -46,6 +46,9 @@ pub enum Family {
     Policy,
 }
 
+/// The kind of files of invariants, which stand beside manifests and are none: `celador prove` reads them.
+pub const INVARIANTS: &str = "celador/v1/invariants";
+
 /// How the kinds of documents begin that are our own.
 const OWN_PREFIX: &str = "celador/";
 const PREFIX: &str = "commonagents.info/";

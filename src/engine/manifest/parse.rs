@@ -10,6 +10,7 @@ use super::document::{Document, Role};
 use super::link;
 use super::load::{File, FileOrigin};
 use super::messages;
+use super::resolved_agent::ResolvedAgent;
 use super::stray;
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Standing};
@@ -23,8 +24,26 @@ impl Catalog {
     /// more than `max_diagnostics` the rest is counted.
     #[must_use]
     pub fn parse(files: &[File], limits: &EngineLimits) -> (Self, Vec<Diagnostic>) {
+        Self::parse_beside(files, Vec::new(), limits)
+    }
+
+    /// The same with documents that stand in none of the files, and without the steps that are only tried out.
+    pub(crate) fn parse_watched(
+        files: &[File],
+        watching: Vec<Document>,
+        limits: &EngineLimits,
+    ) -> (Self, Vec<Diagnostic>) {
+        let (mut catalog, findings) = Self::parse_beside(files, watching, limits);
+        catalog.agents.iter_mut().for_each(ResolvedAgent::enforced_alone);
+        (catalog, findings)
+    }
+
+    fn parse_beside(
+        files: &[File],
+        mut documents: Vec<Document>,
+        limits: &EngineLimits,
+    ) -> (Self, Vec<Diagnostic>) {
         let mut findings = Vec::new();
-        let mut documents = Vec::new();
         let mut bundles = Vec::new();
         let mut unread = None;
         for file in files {

@@ -53,6 +53,9 @@ pub struct DeclaredPolicy {
     pub labels: Labels,
     /// Whether its steps decide, but for those that say so themselves.
     pub mode: Mode,
+    /// Whether its steps ahead of calls only look at what all others have let by: they run behind those of manifests, too. No document says
+    /// so; invariants are such policies.
+    pub(crate) watches: bool,
     /// Values that are the same for all of it, which its expressions read as `parameters.NAME`.
     pub parameters: Vec<PolicyParameter>,
     /// The policies that hold wherever this one does.
@@ -284,6 +287,7 @@ impl DeclaredPolicy {
             version,
             labels,
             mode,
+            watches: false,
             parameters,
             uses,
             used_by: None,

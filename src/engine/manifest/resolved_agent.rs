@@ -116,6 +116,13 @@ impl ResolvedAgent {
         observed
     }
 
+    /// The agent without the steps that are only tried out, which decide nothing; those that watch stay.
+    pub(super) fn enforced_alone(&mut self) {
+        for applied in self.policies.iter_mut().filter(|applied| !applied.policy.watches) {
+            Arc::make_mut(&mut applied.policy).enforce_alone();
+        }
+    }
+
     /// The files of the agent, of every document that it uses and of its policies.
     pub(crate) fn sources<'a>(&'a self, mount: Option<&'a Mount>) -> impl Iterator<Item = &'a Source> {
         let targets = self.capabilities.iter().filter_map(|entry| match &entry.target {

@@ -277,6 +277,11 @@ impl DeclaredPolicy {
         self.lists_mut().flatten().for_each(|step| step.mode = Mode::Observe);
     }
 
+    /// Leaves out the steps that are only tried out.
+    pub(super) fn enforce_alone(&mut self) {
+        self.lists_mut().for_each(|steps| steps.retain(|step| step.mode == Mode::Enforce));
+    }
+
     /// All lists of steps.
     pub(super) fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
         let of_calls = self.capabilities.iter_mut().flat_map(|capability| {

@@ -333,6 +333,7 @@ impl Policy {
         let of_policies = self.policies.of_call(hook, function);
         match hook {
             Hook::After => StepList::behind(own, of_policies),
+            Hook::Before => StepList::ahead(own, of_policies).watched(self.policies.watching(function)),
             _ => StepList::ahead(own, of_policies),
         }
     }

@@ -30,6 +30,8 @@ pub(super) struct PolicySteps {
 pub(super) struct CallSteps {
     pub(super) before_first: Vec<Arc<Step>>,
     pub(super) before: Vec<Arc<Step>>,
+    /// Those that only look at what all others have let by, behind the steps of the manifest.
+    pub(super) watching: Vec<Arc<Step>>,
     pub(super) after: Vec<Arc<Step>>,
 }
 
@@ -50,10 +52,16 @@ impl PolicySteps {
         }
     }
 
+    /// Those that look at calls of a function which all others have let by.
+    pub(super) fn watching(&self, function: usize) -> &[Arc<Step>] {
+        self.calls.get(function).map_or(&[], |steps| &steps.watching)
+    }
+
     /// All steps, each once.
     pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
         let calls = self.calls.iter();
-        let calls = calls.flat_map(|steps| [&steps.before_first, &steps.before, &steps.after]);
+        let calls =
+            calls.flat_map(|steps| [&steps.before_first, &steps.before, &steps.watching, &steps.after]);
         let messages = [&self.guardrails_before, &self.guardrails_after];
         let all = calls.chain(messages).chain([&self.model_before, &self.model_after, &self.tools]).flatten();
         let mut known = HashSet::new();

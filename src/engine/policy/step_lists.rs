@@ -386,6 +386,7 @@ impl Compiler<'_> {
                     let Some(calls) = calls.get_mut(*position) else { continue };
                     let list = match hook {
                         Hook::BeforeFirst => &mut calls.before_first,
+                        Hook::Before if applied.policy.watches => &mut calls.watching,
                         Hook::Before => &mut calls.before,
                         _ => &mut calls.after,
                     };

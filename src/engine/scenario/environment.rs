@@ -151,7 +151,7 @@ impl Environment {
     ///
     /// # Errors
     /// As [`Engine::start`].
-    pub(super) fn start(&self, engine: &Engine, agent: &Agent) -> Result<Task, TaskError> {
+    pub(crate) fn start(&self, engine: &Engine, agent: &Agent) -> Result<Task, TaskError> {
         let default = agent.model.is_none().then(|| DEFAULT_MODEL.to_owned());
         engine.start(StartTask {
             id: self.task_id.clone(),

@@ -59,7 +59,7 @@ mod model_step;
 mod mutants;
 mod mutate;
 mod observed;
-mod one_document;
+pub(crate) mod one_document;
 mod past;
 mod placeholder;
 mod read;

@@ -14,7 +14,7 @@ use crate::manifest::yaml::{self, YamlDocument};
 use crate::source::{Place, Source, Span};
 
 /// Reads the one document of a file, unless it has none of the keys that mark it.
-pub(super) fn read_one<M: Mapping, T>(
+pub(crate) fn read_one<M: Mapping, T>(
     source: &Source,
     limits: &EngineLimits,
     marks: &[&str],

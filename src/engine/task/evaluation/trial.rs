@@ -5,8 +5,8 @@
 
 use super::replay::Halt;
 use crate::cel::{EvalError, Issue, Json, Timestamp};
-use crate::context::{Bound, Moment, Scope, TaskContext, TaskIo};
-use crate::policy::run_to_json;
+use crate::context::{Activations, Bound, Moment, Scope, TaskContext, TaskIo};
+use crate::policy::{Expression, run_to_json};
 use crate::task::state::{Exchange, Request, Task};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -81,6 +81,13 @@ impl Task {
             Err(Halt::Failed(error)) => Tried::Failed(error),
             Err(Halt::Asks(request, _)) => Tried::Asks(request),
         })
+    }
+
+    /// Whether an expression of a policy that is about no operation holds of the task as it stands: an error and a question are no yes.
+    pub(crate) fn fulfils(&self, expression: &Expression, now: Timestamp) -> bool {
+        let now = Moment::from(now);
+        let mut values = Activations::new(self.surroundings(&now));
+        expression.holds(&mut values, None).unwrap_or(false)
     }
 
     /// The context with the entries under test in it.

@@ -103,6 +103,45 @@ pub struct Task {
 }
 
 impl Task {
+    /// A second task that has come as far, for whoever wants to see what would come of it: two hosts must never go on with one task, so hosts
+    /// have no such thing.
+    pub(crate) fn fork(&self) -> Self {
+        Self {
+            id: self.id.clone(),
+            policy: self.policy.clone(),
+            cache: self.cache.clone(),
+            context: self.context.clone(),
+            runtime: self.runtime.clone(),
+            mount: self.mount.clone(),
+            parent: self.parent.clone(),
+            metadata: self.metadata.clone(),
+            retain: self.retain,
+            end: self.end.clone(),
+            waiting: self.waiting.clone(),
+            next_question: self.next_question,
+            reviews: self.reviews.clone(),
+            queue: self.queue.clone(),
+            open: self.open.clone(),
+            open_bytes: self.open_bytes,
+            script_bytes: self.script_bytes,
+            mount_id: self.mount_id.clone(),
+            begun_with: self.begun_with.clone(),
+            next_call: self.next_call,
+            model: self.model.clone(),
+            known: self.known.clone(),
+            activity: self.activity,
+            stretches: self.stretches,
+            allowed: self.allowed.clone(),
+            delivered: self.delivered.clone(),
+            switches: self.switches.clone(),
+            holdings: self.holdings.clone(),
+            tools: self.tools.clone(),
+            left_out: self.left_out.clone(),
+            tool_findings: self.tool_findings.clone(),
+            journal: None,
+        }
+    }
+
     /// The text that its host began it with ([`StartTask::begun_with`](super::StartTask::begun_with)), if it gave one.
     #[must_use]
     pub fn begun_with(&self) -> Option<&str> {

@@ -1,11 +1,11 @@
-//! The values that two sets of policies name, and those just beside them: where a comparison turns, a difference shows.
+//! The values that policies name, and those just beside them: where a comparison turns, a difference shows.
 //!
 //! In: agents with their policies. Out: for a JSON Schema some values that fit it. The texts of expressions are read for their constants.
 
 use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
-use serde_json::{Number, Value, json};
+use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeSet;
 
 /// How many values of a kind are kept: what more there are is not tried.
@@ -13,14 +13,14 @@ const MOST: usize = 24;
 
 /// The constants of expressions.
 #[derive(Debug, Default)]
-pub(super) struct Named {
+pub(crate) struct Named {
     ints: BTreeSet<i64>,
     texts: BTreeSet<String>,
 }
 
 impl Named {
     /// Adds the constants of an agent and of the policies that are for it. Linear in the texts.
-    pub(super) fn add(&mut self, resolved: &ResolvedAgent, limits: &EngineLimits) {
+    pub(crate) fn add(&mut self, resolved: &ResolvedAgent, limits: &EngineLimits) {
         let agent = &resolved.agent;
         let own = agent.capabilities.iter().flat_map(|capability| capability.steps());
         let guardrails = agent.guardrails.before.iter().chain(&agent.guardrails.after);
@@ -64,7 +64,7 @@ impl Named {
     }
 
     /// Some values that a schema lets through, those first that the policies name.
-    pub(super) fn fitting(&self, schema: &Value) -> Vec<Value> {
+    pub(crate) fn fitting(&self, schema: &Value) -> Vec<Value> {
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return values.iter().take(MOST).cloned().collect();
         }
@@ -81,6 +81,45 @@ impl Named {
         }
     }
 
+    /// Objects in which each property has some values, all with all as far as that is few.
+    pub(crate) fn objects(&self, properties: &Map<String, Value>, most: usize) -> Vec<Map<String, Value>> {
+        let mut all = vec![Map::new()];
+        for (name, schema) in properties {
+            let mut values = self.fitting(schema);
+            let room = most.checked_div(all.len()).unwrap_or(1).max(2);
+            values.truncate(room);
+            let grown = all.iter().flat_map(|known| values.iter().map(|value| with(known, name, value)));
+            all = grown.take(most).collect();
+        }
+        all
+    }
+
+    /// The first value of each property.
+    pub(crate) fn first_object(&self, properties: &Map<String, Value>) -> Map<String, Value> {
+        let first =
+            |(name, schema): (&String, _)| Some((name.clone(), self.fitting(schema).into_iter().next()?));
+        properties.iter().filter_map(first).collect()
+    }
+
+    /// What a function may give: objects in which one property after the other has other values than the first, or texts where nothing is
+    /// declared.
+    pub(crate) fn results(&self, schema: Option<&Value>, most: usize) -> Vec<Value> {
+        let properties = schema.and_then(|schema| schema.get("properties")).and_then(Value::as_object);
+        let Some(properties) = properties else {
+            return std::iter::once(json!({})).chain(self.texts().map(Value::String)).collect();
+        };
+        let mut all = vec![Map::new()];
+        for (name, schema) in properties {
+            let values = self.fitting(schema);
+            let first = values.first().cloned().unwrap_or_default();
+            let base: Vec<_> = all.iter().map(|known| with(known, name, &first)).collect();
+            let varied = all.first().cloned().unwrap_or_default();
+            all = base;
+            all.extend(values.iter().skip(1).map(|value| with(&varied, name, value)));
+        }
+        all.into_iter().map(Value::Object).take(most).collect()
+    }
+
     fn numbers(&self) -> Vec<Value> {
         let beside = |number: &i64| [*number, number.saturating_sub(1), number.saturating_add(1)];
         let numbers: BTreeSet<i64> = self.ints.iter().flat_map(beside).chain([0, 1, 50]).collect();
@@ -91,15 +130,23 @@ impl Named {
             .collect()
     }
 
-    /// The texts, and each with a letter more.
-    pub(super) fn texts(&self) -> impl Iterator<Item = String> {
+    /// The texts, and each with a letter more on either side.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
         let longer = self.texts.iter().map(|text| format!("{text}x"));
-        let texts = self.texts.iter().cloned().chain(longer).take(MOST.saturating_mul(2));
+        let later = self.texts.iter().map(|text| format!("x{text}"));
+        let texts = self.texts.iter().cloned().chain(longer).chain(later).take(MOST.saturating_mul(3));
         ["x".to_owned(), String::new()].into_iter().chain(texts)
     }
 
     /// The texts that may be addresses of people.
-    pub(super) fn addresses(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(String::as_str).filter(|text| text.contains('@')).take(4)
     }
+}
+
+/// An object with one member more.
+pub(crate) fn with(known: &Map<String, Value>, name: &str, value: &Value) -> Map<String, Value> {
+    let mut members = known.clone();
+    members.insert(name.to_owned(), value.clone());
+    members
 }

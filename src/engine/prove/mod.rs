@@ -1,0 +1,306 @@
+//! What is to hold of every call and every task of some agents: proved of calls, broken by a task that shows it, or not known.
+//!
+//! In: manifests, [`Invariants`] and [`Bounds`]. Out: for each invariant and agent a [`Proof`]. An invariant about calls holds if the steps that stop what fails leave no
+//! call that it is false of: its negation and those steps are put to the solver that decides clauses (`analysis`). What is not proved so, and every
+//! invariant about tasks, is searched for a task that breaks it, within bounds, by the engine itself.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `invariants` | the file that says what is to hold |
+//! | `woven` | invariants as steps that watch |
+//! | `operations` | calls that are worth trying |
+//! | `play` | calls through the engine |
+//! | `search` | tasks that break an invariant, the shortest first |
+//! | `counterexample` | such a task, and the case that it makes |
+//! | `messages` | what is wrong with a file of invariants |
+
+mod counterexample;
+mod invariants;
+mod messages;
+mod operations;
+mod play;
+mod search;
+mod woven;
+
+pub use counterexample::Counterexample;
+pub use invariants::{Invariant, Invariants};
+pub use play::Made;
+pub use search::Reached;
+
+use crate::analysis::{Grounds as Entailed, entailed};
+use crate::diagnostic::Diagnostic;
+use crate::engine::{Door, Engine};
+use crate::limits::EngineLimits;
+use crate::manifest::Catalog;
+use crate::manifest::load::File;
+use crate::manifest::mode::Mode;
+use crate::policy::{Origin, Policy};
+use play::Stage;
+use search::search;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use woven::{Claim, Woven, of_call, of_task, weave};
+
+/// How far a task is searched for that breaks an invariant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// The calls of the longest task.
+    pub depth: usize,
+    /// The calls that are tried, for each agent.
+    pub operations: usize,
+}
+
+/// How far also what is proved is searched, so that no claim rests on the solver alone.
+const CHECKED: Bounds = Bounds { depth: 2, operations: 500 };
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self { depth: 8, operations: 20_000 }
+    }
+}
+
+/// What is known of an invariant, as far as one agent is concerned.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The invariant.
+    pub invariant: Invariant,
+    /// The agent: `namespace/name`.
+    pub agent: String,
+    /// What is known.
+    pub answer: Answer,
+}
+
+/// What is known of an invariant.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    /// It holds of every call.
+    Holds(Grounds),
+    /// A task breaks it.
+    Broken(Box<Counterexample>),
+    /// Neither is known.
+    Unknown(Reached),
+}
+
+/// Why an invariant holds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Grounds {
+    /// The rules without which it would not be known, each once.
+    pub rules: Vec<Origin>,
+    /// Functions of which no call is ever let by.
+    pub never_called: Vec<String>,
+}
+
+/// Proves invariants, or finds tasks that break them. `goes_on` is asked again and again and ends the search by saying no, such as when time is up.
+///
+/// ```
+/// use celador::manifest::load::{File, FileOrigin};
+/// use celador::prove::{Answer, Bounds, Invariants, prove};
+/// use celador::source::Source;
+/// use celador::EngineLimits;
+///
+/// let policies = r#"
+/// kind: commonagents.info/v1beta2/tool
+/// namespace: shop
+/// name: refund
+/// description: Pays money back.
+/// actions:
+///   - name: pay
+///     description: Pays.
+///     parameters: {properties: {amount: {type: number}}}
+///     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+/// ---
+/// kind: commonagents.info/v1beta2/agent
+/// namespace: shop
+/// name: clerk
+/// description: Answers customers.
+/// prompt: You are a careful clerk.
+/// capabilities:
+///   refund:
+///     before:
+///       - assert: input.amount <= 1000 || review('lead@example.com')
+/// "#;
+/// let invariants = r#"
+/// kind: celador/v1/invariants
+/// invariants:
+///   - {id: reviewed, call: refund, always: "input.amount <= 1000 || review('lead@example.com')"}
+///   - {id: small, call: refund, always: input.amount <= 1000}
+/// "#;
+/// let limits = EngineLimits::default();
+/// let file = File { source: Source::new("shop.yaml", policies), origin: FileOrigin::Named };
+/// let invariants = Invariants::read(&Source::new("invariants.yaml", invariants), &limits).expect("it is sound");
+/// let proofs = prove(&[file], &invariants, limits, &Bounds::default(), &|| true).expect("they fit the policies");
+///
+/// let Answer::Holds(grounds) = &proofs[0].answer else { panic!("the step says so") };
+/// assert_eq!(grounds.rules[0].path, "capabilities.refund.before[0].assert");
+/// let Answer::Broken(task) = &proofs[1].answer else { panic!("the lead may approve of more") };
+/// assert_eq!(task.made.len(), 1);
+/// assert_eq!(task.made[0].reviews, [("lead@example.com".to_owned(), true)]);
+/// ```
+///
+/// # Errors
+/// What is wrong with the invariants: a name that is unknown where they would stand, a key that selects nothing, an agent that is not loaded; and errors of
+/// the manifests. Warnings about manifests are not looked at: open them first.
+///
+/// # Cost
+/// That of compiling the manifests, and for each agent at most `operations` calls through the engine. What the solver does is bounded.
+pub fn prove(
+    files: &[File],
+    invariants: &Invariants,
+    limits: EngineLimits,
+    bounds: &Bounds,
+    goes_on: &dyn Fn() -> bool,
+) -> Result<Vec<Proof>, Vec<Diagnostic>> {
+    let claims: Vec<Claim> = invariants.invariants.iter().map(claim).collect();
+    let woven = weave(files, &claims, limits)?;
+    let (catalog, _) = Catalog::parse(files, &limits);
+    let (plain, _) = Engine::through((Door::Lenient, Mode::Enforce), &catalog, limits);
+    let mut proofs = Vec::new();
+    for (agent, policy) in woven.agents() {
+        let of_agent = Subject { woven: &woven, plain: &plain, agent, policy };
+        proofs.extend(of_agent.proofs(invariants, (bounds, goes_on)));
+    }
+    // invariant by invariant, as they were written
+    let position =
+        |proof: &Proof| invariants.invariants.iter().position(|one| one.id.text == proof.invariant.id.text);
+    proofs.sort_by_key(position);
+    Ok(proofs)
+}
+
+fn claim(invariant: &Invariant) -> Claim {
+    Claim {
+        name: invariant.id.text.to_string(),
+        agents: invariant.agents.clone(),
+        call: invariant.call.clone(),
+        always: invariant.always.clone(),
+        place: invariant.place.clone(),
+    }
+}
+
+/// An agent whose invariants are looked at.
+struct Subject<'s> {
+    woven: &'s Woven,
+    /// The same policies with nothing woven in.
+    plain: &'s Engine,
+    agent: (&'s str, &'s str),
+    policy: Arc<Policy>,
+}
+
+impl Subject<'_> {
+    fn proofs(&self, invariants: &Invariants, bounds: (&Bounds, &dyn Fn() -> bool)) -> Vec<Proof> {
+        let is_about_it = |invariant: &&Invariant| match &invariant.call {
+            Some(_) => self.functions_of(invariant).next().is_some(),
+            None => of_task(&self.policy, &invariant.id.text).is_some(),
+        };
+        let own: Vec<&Invariant> = invariants.invariants.iter().filter(is_about_it).collect();
+        let grounds: Vec<Option<Grounds>> = own.iter().map(|invariant| self.grounds(invariant)).collect();
+        let (bounds, goes_on) = bounds;
+        let few = Bounds {
+            depth: bounds.depth.min(CHECKED.depth),
+            operations: bounds.operations.min(CHECKED.operations),
+        };
+        let named = |is_proved: bool| -> Vec<&str> {
+            let all = own.iter().zip(&grounds).filter(|(_, grounds)| grounds.is_some() == is_proved);
+            all.map(|(invariant, _)| &*invariant.id.text).collect()
+        };
+        let look = |claims: Vec<&str>, bounds: &Bounds| match claims.is_empty() {
+            true => Default::default(),
+            false => search(self.woven, self.agent, &self.policy, &claims, (bounds, goes_on)),
+        };
+        let (found, reached) = look(named(false), bounds);
+        let (contradicted, few_reached) = look(named(true), &few);
+        let mut proofs = Vec::new();
+        for (invariant, grounds) in own.into_iter().zip(grounds) {
+            let id = &*invariant.id.text;
+            let breach = found.get(id).or_else(|| contradicted.get(id));
+            let answer = match (breach.and_then(|breach| self.confirmed(breach)), grounds) {
+                (Some(task), _) => Answer::Broken(Box::new(task)),
+                (None, Some(grounds)) if breach.is_none() => Answer::Holds(grounds),
+                (None, Some(_)) => Answer::Unknown(few_reached),
+                (None, None) => Answer::Unknown(reached),
+            };
+            let agent = format!("{}/{}", self.agent.0, self.agent.1);
+            proofs.push(Proof { invariant: invariant.clone(), agent, answer });
+        }
+        proofs
+    }
+
+    /// The functions that an invariant is about, by position.
+    fn functions_of<'a>(&'a self, invariant: &'a Invariant) -> impl Iterator<Item = usize> + 'a {
+        let all = 0..self.policy.functions().len();
+        all.filter(|at| of_call(&self.policy, *at, &invariant.id.text).is_some())
+    }
+
+    /// Why an invariant holds, if it is known to.
+    fn grounds(&self, invariant: &Invariant) -> Option<Grounds> {
+        let mut grounds = Grounds::default();
+        invariant.call.as_ref()?;
+        for function in self.functions_of(invariant) {
+            let expression = of_call(&self.policy, function, &invariant.id.text)?;
+            let Entailed { steps, is_vacuous } = entailed(&self.policy, function, expression)?;
+            if is_vacuous {
+                let key = self.policy.function(function).map(|function| function.key.to_string());
+                grounds.never_called.extend(key);
+            }
+            for rule in steps.into_iter().map(|step| step.origin()) {
+                if !grounds.rules.contains(&rule) {
+                    grounds.rules.push(rule);
+                }
+            }
+        }
+        Some(grounds)
+    }
+
+    /// A task that breaks an invariant, if it goes the same way under the policies as they are.
+    fn confirmed(&self, breach: &search::Breach) -> Option<Counterexample> {
+        let search::Breach { email, moves, made, invoked } = breach;
+        let stage = Stage::new(self.plain, self.agent, invoked.clone());
+        stage.confirms(email, moves, made).then(|| Counterexample {
+            agent: format!("{}/{}", self.agent.0, self.agent.1),
+            email: email.clone(),
+            invoked: invoked.clone(),
+            made: made.clone(),
+        })
+    }
+}
+
+impl Proof {
+    /// As JSON: `invariant`, `agent`, `answer`, and what goes with it: `rests_on` and `never_called`, `task`, or `reached`.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        let mut shown = json!({
+            "invariant": &*self.invariant.id.text,
+            "text": self.invariant.text.as_ref().map(|text| &*text.text),
+            "agent": self.agent,
+            "answer": self.answer.as_str(),
+        });
+        let (key, value) = match &self.answer {
+            Answer::Holds(grounds) => ("grounds", grounds.to_json()),
+            Answer::Broken(task) => ("task", task.to_json()),
+            Answer::Unknown(Reached { depth, operations }) => {
+                ("reached", json!({ "depth": depth, "operations": operations }))
+            }
+        };
+        if let Some(members) = shown.as_object_mut() {
+            members.insert(key.to_owned(), value);
+        }
+        shown
+    }
+}
+
+impl Answer {
+    /// In one word: `holds`, `broken` or `unknown`.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Holds(_) => "holds",
+            Self::Broken(_) => "broken",
+            Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+impl Grounds {
+    fn to_json(&self) -> Value {
+        json!({ "rules": self.rules, "never_called": self.never_called })
+    }
+}
