@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Prove what is to hold of every call, or find a task that breaks it
 ///
-/// INVARIANTS is a file of kind `celador/v1/invariants`. An invariant holds if the steps of the policies leave no call of which it is false. Where that is
+/// INVARIANTS is a file of kind `celador/v1/invariants`. An invariant holds if the steps of the policies let no call by that makes it false. Where that is
 /// not proved, tasks are made of the values that policies and invariants name, the shortest first, until one breaks it or a bound is reached; then
 /// it is not known.
 #[derive(Args)]
