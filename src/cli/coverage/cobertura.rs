@@ -1,7 +1,7 @@
 //! Coverage as XML of Cobertura: a package for each folder, a class for each file, a method for each step, and a line with its
 //! conditions for each line that has clauses.
 
-use super::lines::{Line, lines};
+use super::lines::{Line, lines, names};
 use celador::scenario::{Coverage, FileCoverage, StepCoverage};
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesEnd, BytesStart, BytesText, Event};
@@ -64,7 +64,8 @@ fn class(xml: &mut Xml, name: &str, file: &FileCoverage) -> io::Result<()> {
     attributes.push(("complexity", "0".to_owned()));
     within(xml, "class", &attributes, |xml| {
         within(xml, "methods", &[], |xml| {
-            file.steps.values().try_for_each(|step| method(xml, step, lines.get(&step.line)))
+            let mut steps = file.steps.values().zip(names(file));
+            steps.try_for_each(|(step, name)| method(xml, (step, &name), lines.get(&step.line)))
         })?;
         within(xml, "lines", &[], |xml| {
             lines.iter().try_for_each(|(number, found)| line(xml, *number, found))
@@ -72,14 +73,14 @@ fn class(xml: &mut Xml, name: &str, file: &FileCoverage) -> io::Result<()> {
     })
 }
 
-fn method(xml: &mut Xml, step: &StepCoverage, at: Option<&Line>) -> io::Result<()> {
+fn method(xml: &mut Xml, (step, name): (&StepCoverage, &str), at: Option<&Line>) -> io::Result<()> {
     let mut attributes = Rates::of(at.into_iter()).attributes();
-    attributes.splice(0..0, [("name", step.path.clone()), ("signature", String::new())]);
+    attributes.splice(0..0, [("name", name.to_owned()), ("signature", String::new())]);
     attributes.push(("complexity", "0".to_owned()));
     within(xml, "method", &attributes, |xml| {
         within(xml, "lines", &[], |xml| {
             let attributes = [("number", step.line.to_string()), ("hits", step.reached.to_string())];
-            within(xml, "line", &attributes, |_| Ok(()))
+            alone(xml, "line", &attributes)
         })
     })
 }
@@ -90,7 +91,7 @@ fn line(xml: &mut Xml, number: usize, line: &Line) -> io::Result<()> {
     let seen = line.branches.iter().flatten().filter(|count| **count > 0).count();
     attributes.push(("branch", (all > 0).to_string()));
     if all == 0 {
-        return within(xml, "line", &attributes, |_| Ok(()));
+        return alone(xml, "line", &attributes);
     }
     attributes.push(("condition-coverage", format!("{}% ({seen}/{all})", percent(seen, all))));
     within(xml, "line", &attributes, |xml| {
@@ -102,7 +103,7 @@ fn line(xml: &mut Xml, number: usize, line: &Line) -> io::Result<()> {
                     ("type", "jump".to_owned()),
                     ("coverage", format!("{}%", percent(seen, ways.len()))),
                 ];
-                within(xml, "condition", &attributes, |_| Ok(()))
+                alone(xml, "condition", &attributes)
             })
         })
     })
@@ -119,6 +120,12 @@ fn within(
     xml.write_event(Event::Start(BytesStart::new(name).with_attributes(attributes)))?;
     inside(xml)?;
     xml.write_event(Event::End(BytesEnd::new(name)))
+}
+
+/// An element with nothing in it, not even a line break: the document type declares that of some.
+fn alone(xml: &mut Xml, name: &str, attributes: &[(&str, String)]) -> io::Result<()> {
+    let attributes = attributes.iter().map(|(name, value)| (*name, value.as_str()));
+    xml.write_event(Event::Empty(BytesStart::new(name).with_attributes(attributes)))
 }
 
 fn percent(seen: usize, all: usize) -> usize {

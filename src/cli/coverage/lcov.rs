@@ -1,6 +1,6 @@
 //! Coverage as a tracefile of lcov: a step is a function, a clause has two branches, and a line is hit as often as what stands in it.
 
-use super::lines::lines;
+use super::lines::{lines, names};
 use celador::scenario::Coverage;
 use std::fmt::Write as _;
 
@@ -8,11 +8,12 @@ pub(super) fn report(coverage: &Coverage) -> String {
     let mut text = String::new();
     for (name, file) in &coverage.files {
         let _ = writeln!(text, "TN:celador\nSF:{name}");
-        for step in file.steps.values() {
-            let _ = writeln!(text, "FN:{},{}", step.line, step.path);
+        let names = names(file);
+        for (step, name) in file.steps.values().zip(&names) {
+            let _ = writeln!(text, "FN:{},{name}", step.line);
         }
-        for step in file.steps.values() {
-            let _ = writeln!(text, "FNDA:{},{}", step.reached, step.path);
+        for (step, name) in file.steps.values().zip(&names) {
+            let _ = writeln!(text, "FNDA:{},{name}", step.reached);
         }
         let reached = file.steps.values().filter(|step| step.reached > 0).count();
         let _ = writeln!(text, "FNF:{}\nFNH:{reached}", file.steps.len());

@@ -2,8 +2,9 @@
 //!
 //! In: the coverage of a file. Out: for each line that has a step or a clause how much of it was seen, and what was not.
 
-use celador::scenario::FileCoverage;
-use std::collections::BTreeMap;
+use celador::scenario::{FileCoverage, StepCoverage};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
 
 /// How much of a line was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,4 +63,19 @@ pub(super) fn lines(file: &FileCoverage) -> BTreeMap<usize, Line> {
         line.add(hits, clause.lacks().into_iter().map(|word| format!("`{}` {word}", clause.text)).collect());
     }
     lines
+}
+
+/// A name for each step of a file, in their order: its path, with its line where the file has several agents and so the path twice.
+pub(super) fn names(file: &FileCoverage) -> Vec<Cow<'_, str>> {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for step in file.steps.values() {
+        let count = counts.entry(&step.path).or_default();
+        *count = count.saturating_add(1);
+    }
+    let name = |step: &StepCoverage| match counts.get(&*step.path) {
+        Some(1) => None,
+        _ => Some(format!("{}:{}", step.path, step.line)),
+    };
+    let steps = file.steps.values();
+    steps.map(|step| name(step).map_or(Cow::Borrowed(&*step.path), Cow::Owned)).collect()
 }

@@ -3,6 +3,9 @@
 use super::{Results, Tried, Weight};
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
+/// The word that the writer puts on the root, where the schema of Jenkins has none; no test of ours is ever skipped.
+const NOT_IN_THE_SCHEMA: &str = " skipped=\"0\"";
+
 /// The XML of these results. Characters that XML cannot carry are left out by the writer.
 pub(super) fn report(results: &Results) -> Result<String, SerializeError> {
     let mut report = Report::new("celador");
@@ -13,7 +16,8 @@ pub(super) fn report(results: &Results) -> Result<String, SerializeError> {
         suite.add_test_cases(together.iter().map(case));
         report.add_test_suite(suite);
     }
-    report.to_string()
+    // the root comes first, and its name is no text of anybody's
+    Ok(report.to_string()?.replacen(NOT_IN_THE_SCHEMA, "", 1))
 }
 
 fn case(tried: &Tried) -> TestCase {
