@@ -1,5 +1,7 @@
 //! `celador explain`: why an operation was decided as it was, step by step, with the values of every part.
 
+#[cfg(feature = "store")]
+use super::explain_stored;
 use super::limits::Changes;
 use super::{ExitCode, Failure, Format, Screen, load_engine, messages, read_source};
 use celador::diagnostic::Diagnostic;
@@ -12,7 +14,7 @@ use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Explain why a case, or a recorded task, was decided as it was
+/// Explain why a case, a recorded task or a stored one was decided as it was
 ///
 /// Shows every step of each operation with its end, skipped ones with the reason, and the expressions that decided as trees, each
 /// part with its value. A mark stands at the parts of which the result came.
@@ -23,12 +25,15 @@ Examples:
   celador explain policies/support-desk/cases/refund-needs-ticket.yaml --step before[0]
   celador explain policies/support-desk/task.yaml --step 3
   celador explain policies/support-desk/task.yaml --format json | jq .steps
+  celador explain 5c1f… --store celador-data/celador.db --step 7
 
-The manifests of a recorded task are those beside it, unless --manifests names others.
+The manifests of a recorded task are those beside it, and those of a stored task are the ones that the store keeps for it, unless
+--manifests names others. Of a stored task calls and inputs are explained; --step takes the number of an event. With --format json
+an event has the members that `POST /v1/tasks/{task}/explain` answers.
 
-Exit codes: 0 it was explained, 1 there is no such step or file, 3 the manifests are not valid.")]
+Exit codes: 0 it was explained, 1 there is no such step, file or task, 3 the manifests are not valid.")]
 pub(crate) struct Arguments {
-    /// The file of a case, or of a recorded task
+    /// The file of a case or of a recorded task; with --store the id of a task
     #[arg(value_name = "CASE|TASK")]
     subject: PathBuf,
 
@@ -40,9 +45,13 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "STEP")]
     step: Option<String>,
 
-    /// The manifests of a recorded task
+    /// The manifests of a recorded or a stored task
     #[arg(long, value_name = "PATH", num_args = 1..)]
     manifests: Vec<PathBuf>,
+
+    #[cfg(feature = "store")]
+    #[command(flatten)]
+    stored: explain_stored::Stored,
 
     #[command(flatten)]
     changes: Changes,
@@ -51,6 +60,11 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = self.changes.of_engine()?;
+        #[cfg(feature = "store")]
+        if self.stored.is_meant() {
+            let id = self.subject.display().to_string();
+            return self.stored.run(&id, self.step.as_deref(), (&self.manifests, limits), screen);
+        }
         let source = read_source(&self.subject, limits.max_manifest_bytes)?;
         let explained = match Subject::read(&source, &limits) {
             Ok(Subject::Cases(cases)) => {
@@ -169,12 +183,6 @@ fn choose(explained: Vec<ExplainedOperation>, step: &str) -> Option<Vec<Explaine
         operation.explanation.expressions.clear();
         return Some(vec![operation]);
     }
-    let named = explained.into_iter().filter_map(|mut operation| {
-        let steps: Vec<_> = operation.explanation.steps_named(step).cloned().collect();
-        operation.explanation.steps = steps;
-        operation.explanation.expressions.clear();
-        (!operation.explanation.steps.is_empty()).then_some(operation)
-    });
-    let named: Vec<_> = named.collect();
+    let named: Vec<_> = explained.into_iter().filter_map(|operation| operation.step_alone(step)).collect();
     (!named.is_empty()).then_some(named)
 }

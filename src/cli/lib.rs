@@ -15,6 +15,8 @@ mod diff;
 mod eval;
 mod exit;
 mod explain;
+#[cfg(feature = "store")]
+mod explain_stored;
 mod files;
 mod fmt;
 mod functions;

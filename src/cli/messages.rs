@@ -92,6 +92,30 @@ pub(crate) fn no_explained_step(step: &str) -> String {
     format!("there is no step `{step}`; without `--step` all of them are listed with their numbers and names")
 }
 
+#[cfg(feature = "store")]
+pub(crate) fn not_explained(task: &str, why: &str) -> String {
+    format!(
+        "the task `{task}` cannot be explained: {why}; `--manifests` names the manifests that it was under"
+    )
+}
+
+#[cfg(feature = "store")]
+pub(crate) const fn event_tells_nothing() -> &'static str {
+    "the event does not tell what its operation was about, or these rules cannot take it"
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn events_tell_nothing(count: usize) -> String {
+    format!(
+        "{count} event(s) do not tell what their operation was about, such as results and turns of several calls"
+    )
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn was_decided(verdict: &str) -> String {
+    format!("   it was decided as `{verdict}` then: somebody has answered meanwhile, or the rules are others")
+}
+
 /// A tool that a document of tools cannot have.
 pub(crate) fn left_out(tool: &str, reason: &str) -> String {
     format!("`{tool}` is left out: {reason}")

@@ -228,21 +228,25 @@ impl Decider {
 
 /// Manifests with their text.
 #[derive(Clone)]
-struct Manifests {
+pub(super) struct Manifests {
     engine: Arc<Engine>,
     set: Arc<ManifestSet>,
 }
 
 impl Manifests {
     /// Those at these paths. If they are refused, that is told.
-    fn read(paths: &[PathBuf], limits: EngineLimits, screen: &mut Screen) -> Result<Self, Failure> {
+    pub(super) fn read(
+        paths: &[PathBuf],
+        limits: EngineLimits,
+        screen: &mut Screen,
+    ) -> Result<Self, Failure> {
         let (_, engine) = super::load_engine(paths, limits, screen)?;
         let (files, _) = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         Ok(Self { engine: Arc::new(engine), set: Arc::new(ManifestSet::of(&files)) })
     }
 
     /// Those that a task is under, or why they cannot be had.
-    fn of(
+    pub(super) fn of(
         stored: &StoredTasks,
         loaded: &LoadedTask,
         limits: EngineLimits,
@@ -255,7 +259,7 @@ impl Manifests {
         Ok(Ok(Self { engine: Arc::new(engine), set: Arc::new(set) }))
     }
 
-    fn open(&self, loaded: LoadedTask) -> Result<Task, String> {
+    pub(super) fn open(&self, loaded: LoadedTask) -> Result<Task, String> {
         let is_same = loaded.head.manifests() == Some(self.set.digest());
         let engine = &self.engine;
         let task = if is_same { engine.restore_same(loaded.saved) } else { engine.restore(loaded.saved) };

@@ -50,10 +50,10 @@ fn who_may_read_a_task_is_told_why_it_was_decided() {
         "allow"
     );
     let result = json!({ "call": "c1", "result": { "status": "successful", "output": { "total": 5000 } } });
-    assert_eq!(
-        serving.post_as(&ann, &format!("{path}/after"), &result).json()["decided"]["verdict"],
-        "allow"
-    );
+    let reported = serving.post_as(&ann, &format!("{path}/after"), &result).json();
+    assert_eq!(reported["decided"]["verdict"], "allow");
+    // a result is no call, though it puts one on record
+    assert_eq!(explain(&reader, json!({ "version": reported["version"] })).status, 409);
 
     // a call that is only tried: nothing of the task changes, and a secret is not shown
     let before = serving.get_as(&reader, &path).json();

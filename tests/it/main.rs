@@ -67,6 +67,7 @@ mod ends_over_http;
 mod event;
 #[cfg(feature = "server")]
 mod explain_over_http;
+mod explain_stored;
 mod fingerprints;
 mod folds;
 mod formatting;

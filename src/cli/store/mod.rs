@@ -54,14 +54,18 @@ pub(super) fn location(said: Option<String>) -> Result<Location, Failure> {
 }
 
 /// The tasks of the store that an argument or the environment names.
-fn tasks(said: Option<String>, limits: &StoreLimits) -> Result<StoredTasks, Failure> {
+pub(super) fn tasks(said: Option<String>, limits: &StoreLimits) -> Result<StoredTasks, Failure> {
     let location = location(said)?;
     let database = Database::open(&location, limits).map_err(|error| Failure::Unusable(error.to_string()))?;
     Ok(StoredTasks::new(database, limits))
 }
 
 /// Whose a task is: the caller who was said, or the only one who has or had a task of this id.
-fn owner_of(tasks: &StoredTasks, id: &str, said: Option<String>) -> Result<Option<Owner>, Failure> {
+pub(super) fn owner_of(
+    tasks: &StoredTasks,
+    id: &str,
+    said: Option<String>,
+) -> Result<Option<Owner>, Failure> {
     if let Some(owner) = said {
         return Ok(Some(Owner::caller(&owner)));
     }

@@ -7,7 +7,7 @@ use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::script::Script;
 use crate::diagnostic::Diagnostic;
-use crate::task::{Explanation, Origin, Verdict};
+use crate::task::{ExplainedDecision, Explanation, Origin, ToldOperation, Verdict};
 use serde::Serialize;
 
 /// One operation, and what it went through.
@@ -63,6 +63,36 @@ impl ExplainedOperation {
                 .collect(),
             events: events.iter().filter_map(|event| event.happened.event_name()).collect(),
         })
+    }
+
+    /// A decision that a store has, as the event of this number.
+    #[must_use]
+    pub fn of_stored(
+        number: usize,
+        agent: &str,
+        operation: &ToldOperation,
+        explained: &ExplainedDecision,
+    ) -> Self {
+        let decision = &explained.decision;
+        Self {
+            number,
+            called: operation.called(),
+            decision: Some(decision.verdict.to_string()),
+            message: decision.message.clone(),
+            decided_by: decision.decided_by.clone(),
+            explanation: explained.explanation.clone(),
+            agent: agent.to_owned(),
+            limits: decision.limit.iter().map(|limit| limit.which.to_string()).collect(),
+            events: Vec::new(),
+        }
+    }
+
+    /// The same with its steps of this name alone, such as `before[0]`; nothing if it has none.
+    #[must_use]
+    pub fn step_alone(mut self, name: &str) -> Option<Self> {
+        self.explanation.steps = self.explanation.steps_named(name).cloned().collect();
+        self.explanation.expressions.clear();
+        (!self.explanation.steps.is_empty()).then_some(self)
     }
 
     /// Whether it went on.

@@ -10,6 +10,7 @@ use super::state::{
     ModelMark, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError, Termination,
     TerminationReason, Verdict, stored_waiting,
 };
+use super::told::ToldOperation;
 use crate::cel::Json;
 use crate::context::{ContextChange, ContextMark};
 use crate::policy::{AllowList, Fingerprint, Policy};
@@ -169,15 +170,6 @@ impl Task {
             holdings: self.holdings.clone(),
         }
     }
-}
-
-/// An operation that a stored change tells of.
-#[derive(Clone, Debug)]
-pub enum ToldOperation {
-    /// A call of the model, with the arguments that its steps saw.
-    Call(Call),
-    /// An input that was admitted.
-    Input(Json),
 }
 
 impl TaskChange {

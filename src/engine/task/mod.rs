@@ -63,13 +63,14 @@ mod state;
 mod steps;
 mod switches;
 mod terms;
+mod told;
 mod waiting;
 mod why_not;
 
 pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
 pub use calls::turn::{Reported, Turned};
-pub use change::{TaskChange, TaskMark, ToldOperation};
+pub use change::{TaskChange, TaskMark};
 pub use driver::Host;
 pub use evaluation::file_reference::FileReference;
 pub use evaluation::interpolation::{Given, InterpolationError, TemplateKind};
@@ -92,3 +93,4 @@ pub use state::{
     StepOutcome, Suggestion, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
     Terms, TraceEntry, Turn, Usage, User, Verdict,
 };
+pub use told::{ExplainedDecision, ToldOperation};

@@ -8,7 +8,7 @@ use crate::operations::counter_routes::{Counted, Counters, CountersQuery, ResetC
 use crate::operations::ending::Purged;
 use crate::operations::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
 use crate::operations::event_step::Event;
-use crate::operations::explain::{Explain, Explained};
+use crate::operations::explain::Explain;
 use crate::operations::model_steps::{ModelAfter, ModelBefore};
 use crate::operations::pending::WaitQuery;
 use crate::operations::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
@@ -28,6 +28,7 @@ use crate::tasks::steps::{
     After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Unlock,
     Withdraw,
 };
+use celador::task::ExplainedDecision;
 use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
@@ -161,9 +162,9 @@ pub(super) fn operations() -> Vec<Operation> {
             .takes_without::<Evaluate>("EvaluateOnTask", &["agent", "context"])
             .gives::<Outcome>("The outcome."),
         tried("explain", "Explain a decision of a task, or what a call would come to")
-            .notes("The operation is taken once more, on a copy of the task as it was before the event: nothing changes, and nobody is asked. An event that does not tell what its operation was about, such as a turn with several calls, is 409 `not-explainable`.")
+            .notes("The operation is taken once more, on a copy of the task as it was before the event: nothing changes, and nobody is asked. An event that does not tell what its operation was about, such as a result or a turn with several calls, is 409 `not-explainable`.")
             .takes::<Explain>()
-            .gives::<Explained>("The decision, with every step and the value of each part of its expressions.")
+            .gives::<ExplainedDecision>("The decision, with every step and the value of each part of its expressions.")
             .also(&[404, 409]),
         tried("checkOnTask", "Check an expression in the types of a task")
             .takes_without::<Check>("CheckOnTask", &["agent"])

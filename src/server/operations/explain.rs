@@ -11,11 +11,11 @@ use crate::request::{Answer, Request};
 use crate::service::Service;
 use crate::tasks::seat::Open;
 use crate::tasks::{Tasks, owner};
-use celador::cel::{Json, Timestamp};
-use celador::counter::{CounterId, CounterState};
-use celador::task::{Call, Decision, Explanation, Progress, Task, TaskChange, ToldOperation};
+use celador::cel::Json;
+use celador::counter::CounterId;
+use celador::task::{Call, ExplainedDecision, ToldOperation};
 use celador_store::StoreError;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 /// What is to be explained: a decision of the past, or a call that is only tried.
 #[derive(Deserialize)]
@@ -34,19 +34,6 @@ pub(crate) struct Explain {
     arguments: Option<Json>,
 }
 
-/// A decision and what it came of.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Explained {
-    /// The decision, as it comes out when the operation is taken once more.
-    decision: Decision,
-    /// Whether that is the verdict of the event. It is another one if somebody has answered meanwhile, and where the rules have changed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    same: Option<bool>,
-    #[serde(flatten)]
-    explanation: Explanation,
-}
-
 pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let body: Explain = request.read(&service.settings.limits.store.engine)?;
     let now = service.now();
@@ -62,7 +49,7 @@ pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Pr
                 let found = service.tasks.store.counters(&owner, counters);
                 found.map_err(|error: StoreError| service.tasks.problem(&error))
             };
-            Explained::of(copy, &ToldOperation::Call(call), now, None, read)
+            ToldOperation::Call(call).explained(copy, now, None, read)
         }),
         _ => Err(Problem::new(Kind::BadRequest, messages::version_or_function())),
     };
@@ -75,21 +62,9 @@ fn may_look(request: &Request, open: &Open) -> Result<(), Problem> {
     if may { Ok(()) } else { Err(Problem::lacking(Scope::TasksWrite)) }
 }
 
-/// Counters as they were when a decision was made; nothing if it does not tell what one of them held, as it may be a secret.
-fn held_then(decision: &Decision, counters: &[CounterId]) -> Option<Vec<CounterState>> {
-    let states = counters.iter().map(|counter| {
-        let mut used = decision.counters.iter();
-        let used = used.find(|used| used.is_of(counter))?;
-        let mut state = CounterState::default();
-        state.tally.hold(used.counted?);
-        Some(state)
-    });
-    states.collect()
-}
-
 impl Tasks {
     /// The decision of an event, taken once more on the task as it was before.
-    fn explain_event(&self, request: &Request, version: u64) -> Result<Explained, Problem> {
+    fn explain_event(&self, request: &Request, version: u64) -> Result<ExplainedDecision, Problem> {
         let owner = owner(&request.caller);
         self.look(request, |open: &Open| {
             may_look(request, open)?;
@@ -97,41 +72,11 @@ impl Tasks {
             let found = found.map_err(|error| self.problem(&error))?;
             let not_told = || Problem::new(Kind::NotExplainable, messages::not_explainable());
             let (saved, event) = found.ok_or_else(not_told)?;
-            let decision: Option<Decision> =
-                event.decision.as_deref().and_then(|text| serde_json::from_str(text).ok());
-            let decision = decision.ok_or_else(not_told)?;
-            let change: TaskChange = serde_json::from_str(&event.change).map_err(|_| not_told())?;
-            let operation = change.operation(decision.verdict, open.task.policy()).ok_or_else(not_told)?;
-            let at: Timestamp = event.at.parse().map_err(|_| not_told())?;
+            let told = event.told(open.task.policy());
+            let (operation, decision, at) = told.ok_or_else(not_told)?;
             let copy = open.task.copy_at(saved).map_err(|_| not_told())?;
-            let read = |counters: &[CounterId]| held_then(&decision, counters).ok_or_else(not_told);
-            Explained::of(copy, &operation, at, Some(&decision), read)
+            let read = |counters: &[CounterId]| decision.counters_then(counters).ok_or_else(not_told);
+            operation.explained(copy, at, Some(&decision), read)
         })
-    }
-}
-
-impl Explained {
-    fn of(
-        mut task: Task,
-        operation: &ToldOperation,
-        at: Timestamp,
-        stored: Option<&Decision>,
-        read: impl FnMut(&[CounterId]) -> Result<Vec<CounterState>, Problem>,
-    ) -> Result<Self, Problem> {
-        task.explain();
-        let progress = match operation {
-            ToldOperation::Call(call) => task.before(call, at).map_err(Problem::from)?.into_progress(),
-            ToldOperation::Input(input) => task.input(input, at).into_progress(),
-        };
-        let decision = match task.settle_counters(progress, read, at)? {
-            Progress::Decided(decision) => decision,
-            Progress::Asks(question) => {
-                // a task that asks has a decision that says so
-                task.suspension_at(question.id).unwrap_or_else(Decision::suspended)
-            }
-        };
-        let same = stored.map(|stored| stored.verdict == decision.verdict);
-        let explanation = task.explanation().unwrap_or_default();
-        Ok(Self { decision: decision.masked(), same, explanation })
     }
 }

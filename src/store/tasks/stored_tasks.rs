@@ -27,6 +27,7 @@ use celador::counter::CounterChanges;
 use celador::policy::Fingerprint;
 use celador::task::{Decision, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -427,19 +428,45 @@ impl StoredTasks {
         id: &str,
         version: u64,
     ) -> Result<Option<(SavedTask, StoredEvent)>, StoreError> {
+        let mut found = None;
+        self.each_event(owner, id, |before, event| {
+            if event.version == version {
+                found = Some((before.clone(), event.clone()));
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(found)
+    }
+
+    /// Goes through the events of a task behind its beginning, each with the task as it was before it, until `each` has enough.
+    ///
+    /// # Errors
+    /// As [`StoredTasks::load`].
+    ///
+    /// # Cost
+    /// Linear in the events.
+    pub fn each_event(
+        &self,
+        owner: &Owner,
+        id: &str,
+        mut each: impl FnMut(&SavedTask, &StoredEvent) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
         let altered = || StoreError::Corrupt(messages::altered_task(id));
         let mut task: Option<SavedTask> = None;
         let mut after = 0;
-        while after < version {
+        loop {
             let events = self.events(owner, id, after, self.max_page())?;
             if events.is_empty() {
-                return Ok(None);
+                return Ok(());
             }
             for event in events {
                 after = event.version;
                 task = Some(match task {
-                    Some(task) if after == version => return Ok(Some((task, event))),
                     Some(task) => {
+                        if each(&task, &event).is_break() {
+                            return Ok(());
+                        }
                         let change = serde_json::from_str(&event.change).map_err(|_| altered())?;
                         task.apply(change).map_err(|_| altered())?
                     }
@@ -447,7 +474,6 @@ impl StoredTasks {
                 });
             }
         }
-        Ok(None)
     }
 
     /// Takes a task away for good: its events, its snapshot and its answers, in one transaction. What is left is the

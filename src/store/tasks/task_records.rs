@@ -9,8 +9,8 @@ use super::review::OpenReviews;
 use super::task_policies::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
 use celador::counter::Hold;
-use celador::policy::Fingerprint;
-use celador::task::{Decision, SavedTask, Task, TaskMark};
+use celador::policy::{Fingerprint, Policy};
+use celador::task::{Decision, SavedTask, Task, TaskChange, TaskMark, ToldOperation};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -317,8 +317,26 @@ pub struct StoredEvent {
     pub operation: OperationKind,
     /// The [`Decision`] as JSON.
     pub decision: Option<String>,
-    /// The [`TaskChange`](celador::task::TaskChange) as JSON; of the first event the [`SavedTask`].
+    /// The [`TaskChange`] as JSON; of the first event the [`SavedTask`].
     pub change: String,
+}
+
+impl StoredEvent {
+    /// The operation of the event, what was decided about it, and when, as far as the event tells; `policy` is that of the task. A result, a turn of
+    /// several calls and an event without a decision tell none.
+    #[must_use]
+    pub fn told(&self, policy: &Policy) -> Option<(ToldOperation, Decision, Timestamp)> {
+        use OperationKind::{After, Record, Results, Withdraw};
+        // these put a call on record as well, and are not its steps ahead of it
+        if matches!(self.operation, After | Results | Withdraw | Record) {
+            return None;
+        }
+        let decision: Decision = serde_json::from_str(self.decision.as_deref()?).ok()?;
+        // that of the beginning is a whole task, and no change
+        let change: TaskChange = serde_json::from_str(&self.change).ok()?;
+        let operation = change.operation(decision.verdict, policy)?;
+        Some((operation, decision, self.at.parse().ok()?))
+    }
 }
 
 /// The contents of a whole store in which nothing is wrong, in numbers.

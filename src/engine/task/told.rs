@@ -1,0 +1,106 @@
+//! An operation that was decided before, decided once more so that it can be explained.
+//!
+//! In: the operation, a copy of the task as it was, and the decision of that time. Out: an [`ExplainedDecision`]. Nothing of the task itself changes, and nobody is asked.
+
+use super::state::{Call, Decision, Explanation, Progress, Task, TaskError};
+use crate::cel::{Json, Timestamp};
+use crate::counter::{CounterId, CounterState};
+use serde::Serialize;
+
+/// An operation that a stored change tells of, or one that is only tried.
+#[derive(Clone, Debug)]
+pub enum ToldOperation {
+    /// A call of the model, with the arguments that its steps saw.
+    Call(Call),
+    /// An input that was admitted.
+    Input(Json),
+}
+
+/// A decision and what it came of.
+///
+/// ```
+/// use celador::task::{Call, ToldOperation};
+/// use celador::{Engine, EngineLimits, StartTask, User, Verdict};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+///
+/// let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// let user = User { id: "u-7".into(), ..User::default() };
+/// let task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+/// let arguments = celador::Json::from(&serde_json::json!({"amount": 2000}));
+/// let call = ToldOperation::Call(Call::new("payout", arguments));
+///
+/// // no rule of this agent counts across tasks
+/// let explained = call.explained(task.copy()?, now, None, |_| Ok::<_, celador::TaskError>(Vec::new()))?;
+/// assert_eq!(explained.decision.verdict, Verdict::Block);
+/// assert_eq!(explained.explanation.steps[0].why_not[0].text, "amount at most 1000");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExplainedDecision {
+    /// The decision, as it comes out when the operation is taken once more.
+    pub decision: Decision,
+    /// Whether that is the verdict of the event. It is another one if somebody has answered meanwhile, and where the rules have changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub same: Option<bool>,
+    /// The steps and expressions.
+    #[serde(flatten)]
+    pub explanation: Explanation,
+}
+
+impl ToldOperation {
+    /// Takes the operation on a copy of its task, which is used up, and says what it came of. What manifests mark as secret is masked. `read` gives what counters
+    /// across tasks held, for a decision that was made those of that time ([`Decision::counters_then`]).
+    ///
+    /// # Errors
+    /// As [`Task::before`], and those of `read`.
+    ///
+    /// # Cost
+    /// That of the operation, and of what is written down about it.
+    pub fn explained<E: From<TaskError>>(
+        &self,
+        mut copy: Task,
+        at: Timestamp,
+        stored: Option<&Decision>,
+        read: impl FnMut(&[CounterId]) -> Result<Vec<CounterState>, E>,
+    ) -> Result<ExplainedDecision, E> {
+        copy.explain();
+        let progress = match self {
+            Self::Call(call) => copy.before(call, at)?.into_progress(),
+            Self::Input(input) => copy.input(input, at).into_progress(),
+        };
+        let decision = match copy.settle_counters(progress, read, at)? {
+            Progress::Decided(decision) => decision,
+            // a task that asks has a decision that says so
+            Progress::Asks(question) => copy.suspension_at(question.id).unwrap_or_else(Decision::suspended),
+        };
+        let same = stored.map(|stored| stored.verdict == decision.verdict);
+        let explanation = copy.explanation().unwrap_or_default();
+        Ok(ExplainedDecision { decision: decision.masked(), same, explanation })
+    }
+
+    /// A few words for it: `before refund`, `input`.
+    #[must_use]
+    pub fn called(&self) -> String {
+        match self {
+            Self::Call(call) => format!("before {}", call.function),
+            Self::Input(_) => "input".to_owned(),
+        }
+    }
+}
+
+impl Decision {
+    /// What counters across tasks held when this was decided; nothing if it does not tell what one of them held, as it may be a secret.
+    #[must_use]
+    pub fn counters_then(&self, counters: &[CounterId]) -> Option<Vec<CounterState>> {
+        let states = counters.iter().map(|counter| {
+            let mut used = self.counters.iter();
+            let used = used.find(|used| used.is_of(counter))?;
+            let mut state = CounterState::default();
+            state.tally.hold(used.counted?);
+            Some(state)
+        });
+        states.collect()
+    }
+}
