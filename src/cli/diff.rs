@@ -15,8 +15,9 @@ use std::process::Command;
 /// Say for each operation whether two states of policies decide anything otherwise
 ///
 /// OLD and NEW are files or folders, or `REV:path` for those of a git revision. Where the rules of an operation are
-/// the same, that is proved. Where they differ, tasks are tried that are made of the values that the rules name; one on which
-/// the two sides differ is shown for each direction. Where none is found nobody knows, and that is said.
+/// the same, or say the same in other words, that is proved. Where they differ, tasks are tried that are made of the values that the rules name; one on which
+/// the two sides differ is shown for each direction. Where none is found nobody knows, and that is said. Triggers and schedules
+/// are not compared.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -191,7 +191,7 @@ fn steps() -> impl Strategy<Value = String> {
 }
 
 /// The arguments of a call.
-fn arguments() -> impl Strategy<Value = Value> {
+pub fn arguments() -> impl Strategy<Value = Value> {
     let text = || one(&["", "a", "ab", "b", "a.b", "ba", "abc", "zz", "aXb"]);
     let number = select(vec![
         json!(0),
@@ -250,7 +250,7 @@ fn denial(finding: &Diagnostic) -> Option<String> {
 }
 
 /// The decision about the last of some equal calls.
-fn judge(engine: &Engine, arguments: &Value, calls: usize) -> Decision {
+pub fn judge(engine: &Engine, arguments: &Value, calls: usize) -> Decision {
     let mut task = begin(engine);
     for _ in 0..calls {
         let outcome =

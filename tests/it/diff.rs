@@ -1,10 +1,14 @@
 //! `celador diff`: what is the same is proved, what differs is shown by a task that was run, and what is not known is said.
 
+use crate::analysis::{arguments, expression, judge, policy, shop};
 use celador::diff::{Difference, OperationDifference, PolicySet, compare};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::{Engine, EngineLimits, Verdict};
+use proptest::prop_oneof;
+use proptest::strategy::{Strategy, ValueTree};
+use proptest::test_runner::TestRunner;
 use std::fs;
 use std::process::Command;
 
@@ -14,6 +18,15 @@ fn set(text: &str) -> PolicySet {
     let catalog = Catalog::parse(&[file], &limits).0;
     let engine = Engine::from_catalog(&catalog, limits).0;
     PolicySet::new(catalog, engine)
+}
+
+/// The same whatever warnings it has, and an engine of its own to judge with.
+fn lenient_set(text: &str) -> (PolicySet, Engine) {
+    let file = File { source: Source::new("shop.yaml", text), origin: FileOrigin::Named };
+    let limits = EngineLimits::default();
+    let catalog = Catalog::parse(&[file], &limits).0;
+    let [engine, own] = [(); 2].map(|()| Engine::lenient_from_catalog(&catalog, limits).0);
+    (PolicySet::new(catalog, engine), own)
 }
 
 fn first_policy() -> String {
@@ -61,12 +74,71 @@ fn a_witness_shows_each_direction() {
     assert_eq!((looser.old.verdict, looser.new.verdict), (Verdict::Block, Verdict::Allow));
 }
 
+/// What is known of the calls of an agent whose only rule was one expression and is another.
+fn known(parameter: &str, old: &str, new: &str) -> Difference {
+    let text = |assert: &str| {
+        first_policy()
+            .replace("amount: {type: number, description: How much.}", parameter)
+            .replace("input.amount > 0 && input.amount <= 1000", &format!("\"{assert}\""))
+    };
+    let [(old, _), (new, _)] = [old, new].map(|assert| lenient_set(&text(assert)));
+    let found = compare(&old, &new);
+    found.into_iter().find(|one| one.operation == "before").unwrap().difference
+}
+
+#[test]
+fn what_says_the_same_in_other_words_is_proved() {
+    let more = "note: {type: string}\n        names: {type: array, items: {type: string}}";
+    let number = &*format!("amount: {{type: number}}\n        {more}");
+    let whole = &*format!("amount: {{type: integer}}\n        {more}");
+    for (parameter, old, new) in [
+        (number, "input.amount > 0 && input.amount <= 1000", "input.amount <= 1000 && input.amount > 0"),
+        (number, "input.amount > 0 && input.amount <= 1000", "!(0 >= input.amount || input.amount > 1000)"),
+        (number, "input.amount>0", "input.amount   >   0"),
+        (whole, "input.amount > 1000", "input.amount >= 1001"),
+        (number, "input.note == 'a' || input.note == 'b'", "input.note in ['b', 'a']"),
+        (number, "input.names.exists(name, name == 'kim')", "input.names.exists(n, n == 'kim')"),
+        // what nobody understands, in another place
+        (
+            number,
+            "input.amount > 0 && input.names.map(n, n + 'x').size() > 1",
+            "input.names.map(m, m + 'x').size() > 1 && input.amount > 0",
+        ),
+    ] {
+        assert_eq!(known(parameter, old, new), Difference::None, "{old} and {new}");
+    }
+    for (parameter, old, new) in [
+        // 1000.5 is between the two
+        (number, "input.amount > 1000", "input.amount >= 1001"),
+        (number, "input.amount > 0 && input.amount <= 1000", "input.amount > 0 || input.amount <= 1000"),
+        (number, "input.names.exists(name, name == 'kim')", "input.names.exists(name, name == 'joe')"),
+        (number, "input.names.exists(name, name == input.note)", "input.names.exists(note, note == note)"),
+        (number, "input.note == 'a' || input.note == 'b'", "input.note in ['b', 'c']"),
+        // it would say the same, and reads other things, which other calls may change
+        (number, "input.amount > 0", "input.amount > 0 && (input.note == 'a' || input.note != 'a')"),
+    ] {
+        assert_ne!(known(parameter, old, new), Difference::None, "{old} and {new}");
+    }
+}
+
+#[test]
+fn what_a_person_may_let_by_is_less_strict_than_what_nobody_can() {
+    let review = "review('lead@example.com')";
+    let found = known("amount: {type: number}", review, "input.amount < 5");
+    let Difference::Found { stricter: Some(stricter), looser: Some(looser), .. } = found else {
+        panic!("{found:?}")
+    };
+    // less than five goes by itself now, the rest not at all
+    assert_eq!((stricter.old.verdict, stricter.new.verdict), (Verdict::Suspend, Verdict::Block));
+    assert_eq!((looser.old.verdict, looser.new.verdict), (Verdict::Suspend, Verdict::Allow));
+}
+
 #[test]
 fn what_no_try_shows_is_not_known() {
     let text = first_policy();
-    // the same, said otherwise: nothing is proved by that no task differs
+    // nothing is proved by that no task differs
     let changed =
-        text.replace("input.amount > 0 && input.amount <= 1000", "input.amount <= 1000 && input.amount > 0");
+        text.replace("input.amount > 0 &&", "input.amount + input.amount > 0 && input.amount > 0 &&");
     let found = differences(&text, &changed);
     assert!(matches!(found[4].difference, Difference::Unknown { tried } if tried > 5), "{:?}", found[4]);
     // a limit may matter to everything
@@ -76,6 +148,58 @@ fn what_no_try_shows_is_not_known() {
         format!("{text}\n---\n{}", text.split("---").next().unwrap().replace("name: clerk", "name: other"));
     assert!(differences(&text, &more).iter().any(|one| one.difference == Difference::Added));
     assert!(differences(&more, &text).iter().any(|one| one.difference == Difference::Removed));
+}
+
+/// An expression, and the same in other words, or now and then something else.
+fn pair() -> impl Strategy<Value = (String, String)> {
+    let part = prop_oneof![
+        6 => expression().prop_map(|part| (part.clone(), part)),
+        1 => (expression(), expression()),
+    ];
+    part.prop_recursive(3, 8, 2, |part| {
+        prop_oneof![
+            part.clone().prop_map(|(old, new)| (format!("!({old})"), format!("!(!(!({new})))"))),
+            (part.clone(), part.clone())
+                .prop_map(|((a, x), (b, y))| (format!("(({a}) && ({b}))"), format!("(({y}) && ({x}))"))),
+            (part.clone(), part)
+                .prop_map(|((a, x), (b, y))| (format!("(({a}) || ({b}))"), format!("!(!({x}) && !({y}))"))),
+        ]
+    })
+}
+
+/// No run tells two rules apart that are said to be the same.
+#[test]
+fn no_run_contradicts_what_is_proved_to_be_the_same() {
+    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(40, |rounds| rounds.parse().unwrap());
+    let shop = shop();
+    let mut runner = TestRunner::deterministic();
+    let (mut proved, mut proved_others, mut runs) = (0, 0, 0);
+    for _ in 0..rounds {
+        let (old, new) = pair().new_tree(&mut runner).unwrap().current();
+        let text =
+            |assert: &str| format!("{shop}{}", policy("chance", &format!("      - assert: \"{assert}\"\n")));
+        let sets = [text(&old), text(&new)].map(|text| lenient_set(&text));
+        let [one, two] = sets;
+        let found = compare(&one.0, &two.0);
+        let of_refund = |it: &&OperationDifference| {
+            it.operation == "before" && it.function.as_deref() == Some("orders_refund")
+        };
+        if found.iter().find(of_refund).unwrap().difference != Difference::None {
+            continue;
+        }
+        proved += 1;
+        proved_others += i32::from(old != new);
+        for _ in 0..100 {
+            let (arguments, calls) = (arguments(), 0..3_usize).new_tree(&mut runner).unwrap().current();
+            runs += 1;
+            let [was, is] = [&one.1, &two.1].map(|engine| judge(engine, &arguments, calls).verdict);
+            assert_eq!(was, is, "{arguments} after {calls} calls\n{old}\n{new}");
+        }
+    }
+    println!(
+        "{proved} of {rounds} pairs are proved to be the same, {proved_others} in other words; {runs} runs"
+    );
+    assert!(proved_others * 4 > rounds as i32, "{proved_others} of {rounds}");
 }
 
 #[test]

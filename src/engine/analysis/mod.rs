@@ -16,6 +16,7 @@
 //! | `verdict` | what is decided of one expression |
 //! | `steps` | what is decided of a list of steps |
 //! | `entailed` | what holds of every call that is let by |
+//! | `equivalence` | whether two expressions answer alike |
 //! | `arithmetic` | operations that take some numbers and fail on others |
 //! | `misuse` | constants that say something else than their author meant |
 //! | `messages` | what is said of it |
@@ -25,6 +26,7 @@
 mod arithmetic;
 mod cells;
 mod entailed;
+mod equivalence;
 mod formula;
 mod linear;
 mod messages;
@@ -37,6 +39,8 @@ mod steps;
 mod subject;
 mod text;
 mod verdict;
+
+pub(crate) use equivalence::answer_alike;
 
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;

@@ -162,6 +162,17 @@ impl Problem {
         self.clauses.get(clause).copied()
     }
 
+    /// Two clauses are the same question, so they have the same answer, also where nobody knows it.
+    pub(super) fn answer_alike(&mut self, one: usize, two: usize) {
+        let (Some(Truth { yes, no }), Some(other)) = (self.clauses.get(one), self.clauses.get(two)) else {
+            return;
+        };
+        for (left, right) in [(*yes, other.yes), (*no, other.no)] {
+            self.sat.clause([!left, right]);
+            self.sat.clause([left, !right]);
+        }
+    }
+
     /// What holds always.
     pub(super) fn always(&self) -> Literal {
         self.always

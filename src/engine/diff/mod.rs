@@ -1,12 +1,14 @@
 //! Two sets of policies side by side: for each operation of each agent whether anything is decided otherwise.
 //!
-//! In: manifests, linked, of before and after. Out: for each operation `none`, where the rules are the same to the letter; a witness for each direction in which
+//! In: manifests, linked, of before and after. Out: for each operation `none`, where the rules are the same but for expressions that are proved to answer alike; a witness for each direction in which
 //! a difference was found, run through both engines; or `unknown`. That no difference was found proves nothing, so `none` is never claimed for that.
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `old_words` | new rules in the words of the old ones, where both say the same |
 //! | `search` | tasks and calls made of them, through both engines |
 
+mod old_words;
 mod search;
 
 pub use search::{Outcome, Witness};
@@ -17,6 +19,7 @@ use crate::engine::Engine;
 use crate::manifest::Catalog;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::{OperationRules, Policy};
+use old_words::in_old_words;
 use search::Search;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -25,15 +28,15 @@ use std::sync::Arc;
 /// What is known of the difference in one operation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Difference {
-    /// Everything that decides is the same.
+    /// Everything that decides is the same, or is proved to answer alike and no task that was tried shows a difference.
     None,
     /// At least one witness was found.
     Found {
-        /// What was let by is stopped now.
+        /// What was let by is stopped now, or what a person could let by.
         stricter: Option<Box<Witness>>,
-        /// What was stopped is let by now.
+        /// What was stopped is let by now, or by a person.
         looser: Option<Box<Witness>>,
-        /// It goes the same way, with another value, verdict or message.
+        /// It goes as far, with another value, verdict or message.
         otherwise: Option<Box<Witness>>,
     },
     /// Rules differ, and none of so many tries shows a difference.
@@ -96,6 +99,12 @@ struct AgentOfSet<'s> {
 }
 
 impl AgentOfSet<'_> {
+    /// What its operations decide by, in the words of before where both say the same; nothing if that makes no difference.
+    fn in_words_of(&self, old: &Self, set: &PolicySet) -> Option<OperationRules> {
+        let rewritten = in_old_words((old.resolved, &old.policy), (self.resolved, &self.policy))?;
+        OperationRules::of(&rewritten, set.catalog.mount().map(Arc::as_ref), set.engine.limits())
+    }
+
     fn functions(&self) -> BTreeSet<&str> {
         let offered = self.policy.functions().iter().filter(|function| function.offered);
         offered.map(|function| &*function.key).collect()
@@ -120,18 +129,44 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
             }
         }
         let search = Search::new([&old.engine, &new.engine], agent, &named);
+        let new_set = new;
         let [old, new] = sides;
-        found.extend(operations(&format!("{namespace}/{name}"), old.as_ref(), new.as_ref(), &search));
+        let said_alike = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| new.in_words_of(old, new_set));
+        let sides = Sides { old: old.as_ref(), new: new.as_ref(), said_alike };
+        found.extend(operations(&format!("{namespace}/{name}"), &sides, &search));
     }
     found
 }
 
-fn operations(
-    agent: &str,
-    old: Option<&AgentOfSet<'_>>,
-    new: Option<&AgentOfSet<'_>>,
-    search: &Search<'_>,
-) -> Vec<OperationDifference> {
+/// An agent on both sides.
+struct Sides<'s> {
+    old: Option<&'s AgentOfSet<'s>>,
+    new: Option<&'s AgentOfSet<'s>>,
+    /// The rules of the new side in the words of the old one, where that makes a difference.
+    said_alike: Option<OperationRules>,
+}
+
+impl Sides<'_> {
+    /// What is known of operations whose rules have these digests. What is proved to be alike is tried all the same: no proof rests on the solver alone.
+    fn compared(
+        &self,
+        digest: impl Fn(&OperationRules) -> Option<Digest>,
+        tried: impl FnOnce() -> Difference,
+    ) -> Difference {
+        let (Some(old), Some(new)) = (self.old, self.new) else { return tried() };
+        let before = digest(&old.rules);
+        if before.is_some() && before == digest(&new.rules) {
+            return Difference::None;
+        }
+        let is_alike = before.is_some() && before == self.said_alike.as_ref().and_then(digest);
+        match tried() {
+            Difference::Unknown { .. } if is_alike => Difference::None,
+            difference => difference,
+        }
+    }
+}
+
+fn operations(agent: &str, sides: &Sides<'_>, search: &Search<'_>) -> Vec<OperationDifference> {
     let at = |operation, function: Option<&str>, difference| OperationDifference {
         agent: agent.to_owned(),
         operation,
@@ -139,9 +174,10 @@ fn operations(
         difference,
     };
     // of the agent as a whole: the digest of each side, and what is tried where they differ
-    let whole = |digest: fn(&OperationRules) -> Digest, tried: &dyn Fn() -> Difference| match (old, new) {
-        (Some(old), Some(new)) if digest(&old.rules) == digest(&new.rules) => Difference::None,
-        (Some(_), Some(_)) => tried(),
+    let whole = |digest: fn(&OperationRules) -> Digest, tried: &dyn Fn() -> Difference| match (
+        sides.old, sides.new,
+    ) {
+        (Some(_), Some(_)) => sides.compared(|rules| Some(digest(rules)), tried),
         (None, _) => Difference::Added,
         (_, None) => Difference::Removed,
     };
@@ -152,18 +188,15 @@ fn operations(
         at("model", None, whole(|rules| rules.models, &untried)),
         at("event", None, whole(|rules| rules.events, &untried)),
     ];
-    let of_old = old.map(AgentOfSet::functions).unwrap_or_default();
-    let of_new = new.map(AgentOfSet::functions).unwrap_or_default();
+    let of_old = sides.old.map(AgentOfSet::functions).unwrap_or_default();
+    let of_new = sides.new.map(AgentOfSet::functions).unwrap_or_default();
     for function in of_old.union(&of_new) {
-        let rules = |side: Option<&AgentOfSet<'_>>| side?.rules.calls.get(*function).copied();
-        let (old, new) = (rules(old), rules(new));
         for (position, operation) in ["before", "after"].into_iter().enumerate() {
-            let of = |rules: Option<[Digest; 2]>| rules?.get(position).copied();
+            let digest = |rules: &OperationRules| rules.calls.get(*function)?.get(position).copied();
             let difference = match (of_old.contains(function), of_new.contains(function)) {
                 (false, _) => Difference::Added,
                 (_, false) => Difference::Removed,
-                _ if of(old).is_some() && of(old) == of(new) => Difference::None,
-                _ => search.call(operation, function),
+                _ => sides.compared(digest, || search.call(operation, function)),
             };
             found.push(at(operation, Some(function), difference));
         }

@@ -10,6 +10,7 @@ use crate::engine::Engine;
 use crate::task::{Call, CallResult, Decision, Past, PastCall, StartTask, Task, User, Verdict};
 use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
+use std::cmp::Ordering;
 
 /// How many tasks are tried for an operation.
 const MOST: usize = 3_000;
@@ -200,10 +201,10 @@ impl<'s> Search<'s> {
                     if (old.verdict, &old.value, &old.message) == (new.verdict, &new.value, &new.message) {
                         continue;
                     }
-                    let slot = match (old.verdict == Verdict::Allow, new.verdict == Verdict::Allow) {
-                        (true, false) => &mut stricter,
-                        (false, true) => &mut looser,
-                        _ => &mut otherwise,
+                    let slot = match strictness(new.verdict).cmp(&strictness(old.verdict)) {
+                        Ordering::Greater => &mut stricter,
+                        Ordering::Less => &mut looser,
+                        Ordering::Equal => &mut otherwise,
                     };
                     slot.get_or_insert_with(|| {
                         let (user, state, call) = (user.clone(), story.state.clone(), call.clone());
@@ -231,6 +232,15 @@ impl<'s> Search<'s> {
             task.record(past.clone(), now).ok()?;
         }
         Some(task)
+    }
+}
+
+/// How much stands in the way: nothing, a person who may still say yes, or the rules.
+const fn strictness(verdict: Verdict) -> u8 {
+    match verdict {
+        Verdict::Allow | Verdict::Route => 0,
+        Verdict::Suspend | Verdict::Wait => 1,
+        _ => 2,
     }
 }
 

@@ -1,0 +1,111 @@
+//! New rules in the words of the old ones, where both say the same.
+//!
+//! In: an agent before and after. Out: the agent of after, in which each condition and assert that is proved to answer as the one in its place did before has the text of before. If the
+//! digests of the two are the same then, no other difference is left.
+
+use crate::analysis::answer_alike;
+use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::step::{DeclaredAction, DeclaredStep};
+use crate::policy::{Expression, Policy, StepAction};
+use crate::source::Embedded;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The compiled expressions of a policy, by file and first character: several where a step was compiled for several functions.
+type Compiled<'p> = HashMap<(&'p str, u32), Vec<&'p Expression>>;
+
+/// The new agent in the words of the old one; nothing if no expression differs.
+pub(super) fn in_old_words(
+    (old, old_policy): (&ResolvedAgent, &Policy),
+    (new, new_policy): (&ResolvedAgent, &Policy),
+) -> Option<ResolvedAgent> {
+    let mut words = Words { old: compiled(old_policy), new: compiled(new_policy), changed: false };
+    let mut rewritten = new.clone();
+    let agent = Arc::make_mut(&mut rewritten.agent);
+    for (old, new) in old.agent.capabilities.iter().zip(&mut agent.capabilities) {
+        words.list(&old.before_first, &mut new.before_first);
+        words.list(&old.before, &mut new.before);
+        words.list(&old.after, &mut new.after);
+    }
+    words.list(&old.agent.guardrails.before, &mut agent.guardrails.before);
+    words.list(&old.agent.guardrails.after, &mut agent.guardrails.after);
+    for (old, new) in old.policies.iter().zip(&mut rewritten.policies) {
+        let (old, new) = (&*old.policy, Arc::make_mut(&mut new.policy));
+        for (old, new) in old.capabilities.iter().zip(&mut new.capabilities) {
+            words.list(&old.before_first, &mut new.before_first);
+            words.list(&old.before, &mut new.before);
+            words.list(&old.after, &mut new.after);
+        }
+        words.list(&old.guardrails_before, &mut new.guardrails_before);
+        words.list(&old.guardrails_after, &mut new.guardrails_after);
+        words.list(&old.model_before, &mut new.model_before);
+        words.list(&old.model_after, &mut new.model_after);
+    }
+    words.changed.then_some(rewritten)
+}
+
+fn compiled(policy: &Policy) -> Compiled<'_> {
+    let mut compiled: Compiled<'_> = HashMap::new();
+    for step in policy.steps() {
+        let assert = match &step.action {
+            StepAction::Assert(assert) => Some(assert),
+            _ => None,
+        };
+        for expression in step.condition.iter().chain(assert) {
+            let place = expression.place();
+            compiled.entry((place.source.name(), place.span.start)).or_default().push(expression);
+        }
+    }
+    compiled
+}
+
+/// The expressions that were compiled of a text.
+fn of<'c, 'p>(compiled: &'c Compiled<'p>, text: &'c Embedded) -> Option<&'c [&'p Expression]> {
+    let place = &text.place;
+    compiled.get(&(place.source.name(), place.span.start)).map(Vec::as_slice)
+}
+
+struct Words<'p> {
+    old: Compiled<'p>,
+    new: Compiled<'p>,
+    changed: bool,
+}
+
+impl Words<'_> {
+    /// Rewrites a list whose steps stand in the places of those of before.
+    fn list(&mut self, old: &[DeclaredStep], new: &mut [DeclaredStep]) {
+        if old.len() != new.len() {
+            return;
+        }
+        for (old, new) in old.iter().zip(new) {
+            // what would have let a call pass is told in the words of the step itself
+            let suggests = |step: &DeclaredStep| {
+                let messages = step.error_message.iter().chain(&step.user_message);
+                messages.into_iter().any(|message| message.text.contains("suggestion"))
+            };
+            if suggests(old) || suggests(new) {
+                continue;
+            }
+            if let (Some(old), Some(new)) = (&old.condition, &mut new.condition) {
+                self.text(old, new);
+            }
+            if let (DeclaredAction::Assert(old), DeclaredAction::Assert(new)) = (&old.action, &mut new.action)
+            {
+                self.text(old, new);
+            }
+        }
+    }
+
+    fn text(&mut self, old: &Embedded, new: &mut Embedded) {
+        if old.text == new.text {
+            return;
+        }
+        let [Some(before), Some(after)] = [of(&self.old, old), of(&self.new, new)] else { return };
+        let alike = before.len() == after.len()
+            && before.iter().zip(after).all(|(before, after)| answer_alike(before, after));
+        if alike {
+            new.text = old.text.clone();
+            self.changed = true;
+        }
+    }
+}
