@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 /// A guard of three clauses about the arguments.
 const GUARD: &str = "input.amount <= 1000 && input.order_id.startsWith('o-') && input.note.size() < 100";
 /// A rule over what the task has done before: how often the same order was paid.
-const HISTORY: &str = "calls.filter(t, t.fn == 'pay' && t.input.order_id == input.order_id).size() < 10000";
+const HISTORY: &str =
+    "context.calls.filter(t, t.fn == 'pay' && t.input.order_id == input.order_id).size() < 10000";
 
 fn policy(assert: &str) -> String {
     format!(

@@ -114,6 +114,9 @@ fn what_cannot_be_judged_is_counted_and_parts_add_up() {
     let silent = json!({ "task": "v", "agent": "clerk", "input": { "message": "Hi." } });
     let first = judged(Replayer::new(policies()), &[nobody, silent, call("c1", 2000, "allow")]);
     assert_eq!(first.not_judged[&NotJudged::NoAgent], 1);
+    // a part that has the end of a task alone
+    let end = json!({ "task": "w", "output": { "message": "Bye." }, "verdict": "allow" });
+    assert_eq!(judged(Replayer::new(policies()), &[end]).not_judged[&NotJudged::NoBeginning], 1);
     assert_eq!(first.not_judged[&NotJudged::NothingToCompare], 1);
     assert_eq!((first.decisions, first.flips()), (1, 1));
     let second = judged(Replayer::new(policies()), &[call("c1", 3000, "allow"), call("c2", 40, "allow")]);

@@ -179,7 +179,7 @@ impl Replayer {
 
     fn sides(&self, first: &Recorded, at: Timestamp) -> Result<(Side, Option<Side>), NotJudged> {
         // a step in the middle of a task names none
-        let why = if self.has_put_aside { NotJudged::PutAside } else { NotJudged::NoAgent };
+        let why = if self.has_put_aside { NotJudged::PutAside } else { NotJudged::NoBeginning };
         let named = first.agent.as_deref().ok_or(why)?;
         let start = |engine: &Engine| {
             let agent = match named.split_once('/') {

@@ -52,8 +52,10 @@ pub struct FlipRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotJudged {
-    /// The first step of its task names no agent, or one that the policies do not have.
+    /// The first step of its task names an agent that the policies do not have.
     NoAgent,
+    /// The first step of its task names no agent, so it is none: the lines of the task are not in their order, or some are in another part.
+    NoBeginning,
     /// A step of the policies asks for an execution whose result was not recorded.
     NoResult,
     /// These policies have ended the task before.
@@ -73,7 +75,10 @@ impl NotJudged {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::NoAgent => "its task names no agent that the policies have",
+            Self::NoAgent => "the policies do not have the agent of its task",
+            Self::NoBeginning => {
+                "its task does not begin here: lines of one task belong into one part, in their order"
+            }
             Self::NoResult => "a step asks for an execution whose result was not recorded",
             Self::Ended => "one of the policies has ended the task before",
             Self::Impossible => "it cannot follow what was recorded before it",

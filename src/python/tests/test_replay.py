@@ -48,6 +48,9 @@ def test_parts_add_up(policies: tuple[Path, Path]) -> None:
     parts = [celador.replay_lines(lines(4)[at : at + 8], policies=stricter) for at in (0, 8)]
     assert celador.add_replays(parts) == whole
     assert celador.add_replays([])["decisions"] == 0
+    # a task that is torn apart is told, as the second part has no beginning of it
+    torn = [celador.replay_lines(part, policies=stricter) for part in (lines(1)[:2], lines(1)[2:])]
+    assert celador.add_replays(torn)["not_judged"] == {"no_beginning": 2}
 
 
 def test_what_cannot_be_read_is_an_exception(tmp_path: Path, policies: tuple[Path, Path]) -> None:
