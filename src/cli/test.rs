@@ -5,7 +5,7 @@ use super::watch::Watch;
 use super::{ExitCode, Failure, Format, Screen, messages};
 use super::{coverage, mutants};
 use celador::limits::EngineLimits;
-use celador::scenario::{NoneKnown, Runner, Summary, load_cases};
+use celador::scenario::{Runner, Summary, load_cases};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -104,7 +104,7 @@ impl Arguments {
             Format::Json => screen.json("summary", summary.to_json())?,
         }
         if self.mutants.is_wanted() {
-            let mutation = runner.mutate(&cases, self.mutants.search(), &NoneKnown);
+            let mutation = runner.mutate(&cases, self.mutants.search());
             mutants::tell(&self.mutants, &mutation, screen)?;
         }
         Ok(if summary.failed == 0 && is_enough { ExitCode::Yes } else { ExitCode::No })

@@ -134,7 +134,7 @@ pub(crate) fn stepped(answer: &[u8], kind: DecidedKind, function: Option<String>
             Request::Review { reviewer, .. } => Some(reviewer.clone()),
             _ => None,
         };
-        // a server of an earlier release tells no more than what it asks
+        // a server of an earlier release sends the question alone
         let decision =
             decision.unwrap_or_else(|| Decision { question, call, reviewer, ..Decision::suspended() });
         return Ok(Stepped::One(Decided { asks: Some(asks), ..Decided::of(kind, function, decision) }));

@@ -112,6 +112,7 @@ mod masking_schemas;
 mod model_calls;
 #[cfg(feature = "server")]
 mod model_calls_over_http;
+mod mutants;
 mod observing;
 #[cfg(feature = "server")]
 mod openapi;

@@ -1,4 +1,4 @@
-//! One decision as a log or a store has it, and what of it a report counts.
+//! One decision as a log or a store has it, and the parts of it that a report counts.
 //!
 //! In: a line of a decision log, or an event of a task. Out: the function, the time, and each step, limit or schema that stopped the
 //! operation or would have. No text and no value of a task comes along.

@@ -1,7 +1,7 @@
 //! Two sets of policies side by side: for each operation of each agent whether anything is decided otherwise.
 //!
 //! In: manifests, linked, of before and after. Out: for each operation `none`, where the rules are the same but for expressions that are proved to answer alike; a witness for each direction in which
-//! a difference was found, run through both engines; or `unknown`. That no difference was found proves nothing, so `none` is never claimed for that.
+//! a difference was found, run through both engines; or `unknown`. A search that finds no difference proves nothing, so its answer is `unknown`, too.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -82,13 +82,30 @@ impl PolicySet {
         agents.map(|agent| (agent.namespace.text.to_string(), agent.name.text.to_string()))
     }
 
-    fn agent(&self, (namespace, name): (&str, &str)) -> Option<AgentOfSet<'_>> {
-        let policy = self.engine.policy(namespace, name).ok()?;
-        let resolved = self.catalog.agent(namespace, name)?;
-        let rules =
-            OperationRules::of(resolved, self.catalog.mount().map(Arc::as_ref), self.engine.limits())?;
-        Some(AgentOfSet { resolved, policy, rules })
+    fn agent(&self, name: (&str, &str)) -> Option<AgentOfSet<'_>> {
+        AgentOfSet::of(&self.catalog, &self.engine, name)
     }
+}
+
+/// Whether it is proved that every operation of every agent is decided alike by both sides: their rules are the same but for expressions that answer alike.
+/// The budgets of evaluations are not compared.
+pub(crate) fn proved_alike(old: (&Catalog, &Engine), new: (&Catalog, &Engine)) -> bool {
+    let ((old_catalog, old_engine), (new_catalog, new_engine)) = (old, new);
+    old_catalog.agents().len() == new_catalog.agents().len()
+        && old_catalog.agents().iter().all(|resolved| {
+            let agent = (&*resolved.agent.namespace.text, &*resolved.agent.name.text);
+            let old = AgentOfSet::of(old_catalog, old_engine, agent);
+            let new = AgentOfSet::of(new_catalog, new_engine, agent);
+            match (old, new) {
+                // what does not compile decides nothing
+                (None, None) => true,
+                (Some(old), Some(new)) => {
+                    old.rules == new.rules
+                        || new.in_words_of(&old, new_catalog, new_engine).is_some_and(|new| old.rules == new)
+                }
+                _ => false,
+            }
+        })
 }
 
 /// An agent that is valid in its set.
@@ -98,11 +115,18 @@ struct AgentOfSet<'s> {
     rules: OperationRules,
 }
 
-impl AgentOfSet<'_> {
+impl<'s> AgentOfSet<'s> {
+    fn of(catalog: &'s Catalog, engine: &Engine, (namespace, name): (&str, &str)) -> Option<Self> {
+        let policy = engine.policy(namespace, name).ok()?;
+        let resolved = catalog.agent(namespace, name)?;
+        let rules = OperationRules::of(resolved, catalog.mount().map(Arc::as_ref), engine.limits())?;
+        Some(Self { resolved, policy, rules })
+    }
+
     /// What its operations decide by, in the words of before where both say the same; nothing if that makes no difference.
-    fn in_words_of(&self, old: &Self, set: &PolicySet) -> Option<OperationRules> {
+    fn in_words_of(&self, old: &Self, catalog: &Catalog, engine: &Engine) -> Option<OperationRules> {
         let rewritten = in_old_words((old.resolved, &old.policy), (self.resolved, &self.policy))?;
-        OperationRules::of(&rewritten, set.catalog.mount().map(Arc::as_ref), set.engine.limits())
+        OperationRules::of(&rewritten, catalog.mount().map(Arc::as_ref), engine.limits())
     }
 
     fn functions(&self) -> BTreeSet<&str> {
@@ -131,7 +155,10 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
         let search = Search::new([&old.engine, &new.engine], agent, &named);
         let new_set = new;
         let [old, new] = sides;
-        let said_alike = old.as_ref().zip(new.as_ref()).and_then(|(old, new)| new.in_words_of(old, new_set));
+        let said_alike = old
+            .as_ref()
+            .zip(new.as_ref())
+            .and_then(|(old, new)| new.in_words_of(old, &new_set.catalog, &new_set.engine));
         let sides = Sides { old: old.as_ref(), new: new.as_ref(), said_alike };
         found.extend(operations(&format!("{namespace}/{name}"), &sides, &search));
     }

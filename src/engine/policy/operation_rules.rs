@@ -25,7 +25,7 @@ use std::collections::HashMap;
 const VERSION: &str = "celador operation 1";
 
 /// The digests of what operations decide by.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct OperationRules {
     /// Of inputs and responses.
     pub(crate) messages: Digest,

@@ -94,7 +94,7 @@ pub use killers::KillingCase;
 pub use load::{cases_among, load_cases};
 pub use messages::NO_ANSWER;
 pub use mutants::Mutant;
-pub use mutate::{Fate, KnowsEquivalents, Mutation, NoneKnown, Search, TriedMutant};
+pub use mutate::{Fate, Mutation, Search, TriedMutant};
 pub use past::StateEntry;
 pub use read::SCOPES;
 pub use replay::{Replay, Unanswered};

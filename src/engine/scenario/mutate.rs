@@ -9,6 +9,7 @@ use super::killers::{KillingCase, killer};
 use super::mutants::{Mutant, mutants};
 use super::report::CaseOutcome;
 use super::run::{Compiled, Runner, Telling};
+use crate::diff::proved_alike;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::mode::Mode;
 use std::path::PathBuf;
@@ -50,24 +51,6 @@ pub enum Fate {
     Survived,
 }
 
-/// Whoever knows which changes make no difference.
-///
-/// A change after which every operation is decided as before is no mutant that a case could notice, and does not count.
-pub trait KnowsEquivalents {
-    /// Whether it is certain that the change makes no difference.
-    fn is_equivalent(&self, mutant: &Mutant) -> bool;
-}
-
-/// Who knows of none.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoneKnown;
-
-impl KnowsEquivalents for NoneKnown {
-    fn is_equivalent(&self, _mutant: &Mutant) -> bool {
-        false
-    }
-}
-
 impl Mutation {
     /// How many were noticed.
     #[must_use]
@@ -90,8 +73,8 @@ struct Group<'c> {
 
 impl Runner {
     /// Tries the mutants of the manifests that these cases name on those of them that pass. Cases that bring manifests of their own along are left out.
-    /// Mutants that do not compile, or make no difference as far as is known, do not count.
-    pub fn mutate(&mut self, cases: &[Case], search: Search, equivalents: &dyn KnowsEquivalents) -> Mutation {
+    /// Mutants that do not compile do not count, nor do those that are proved to decide everything as before.
+    pub fn mutate(&mut self, cases: &[Case], search: Search) -> Mutation {
         let mut covering = Self::among(self.files.clone(), self.limits).covering();
         let mut groups: Vec<Group<'_>> = Vec::new();
         for case in cases.iter().filter(|case| matches!(case.manifests, Manifests::Files { .. })) {
@@ -108,11 +91,12 @@ impl Runner {
         let mut mutation = Mutation::default();
         for group in &groups {
             for mutant in mutants(&group.compiled.catalog, &self.limits) {
-                if equivalents.is_equivalent(&mutant) {
-                    continue;
-                }
                 let Some(mutated) = group.compiled.mutated(&mutant) else { continue };
                 let (fate, may_notice) = self.fate(&mutant, &mutated, group, &covering);
+                // asked of survivors alone: what a case notices makes a difference
+                if fate == Fate::Survived && mutated.decides_as(&group.compiled) {
+                    continue;
+                }
                 let killer = match (&fate, search) {
                     (Fate::Survived, Search::Arguments) => {
                         killer(&mutant, &group.compiled, &mutated, &may_notice, &self.limits)
@@ -163,6 +147,11 @@ impl Compiled {
             return None;
         }
         Some(Self { catalog, engine, findings: self.findings.clone() })
+    }
+
+    /// Whether it is proved that both decide everything alike.
+    fn decides_as(&self, other: &Self) -> bool {
+        proved_alike((&other.catalog, &other.engine), (&self.catalog, &self.engine))
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a server lists, and what of it a client sees.
+//! The tools, resources and prompts that a server lists, and those of them that a client sees.
 //!
 //! In: all pages of `tools/list`. Out: a task that brings these tools, and lists without what nobody can call. What a tool said of itself when
 //! the task began is what holds for the session: a tool that says something else later is hidden and refused.

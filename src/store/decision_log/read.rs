@@ -101,7 +101,7 @@ pub fn read(folder: &Path, may_grow: bool, each: impl FnMut(Recorded, Digest)) -
     read_as(folder, may_grow, each)
 }
 
-/// The same for who reads something else of each line than [`Recorded`].
+/// The same with a type of the caller's own in place of [`Recorded`], for other parts of each line.
 ///
 /// # Errors
 /// As [`read`]; a line that is none of these is not an entry.

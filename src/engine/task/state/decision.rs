@@ -385,7 +385,7 @@ impl Decision {
         }
     }
 
-    /// The decision of an operation that asks, with nothing but its verdict: for who knows no more of it than its question.
+    /// The decision of an operation that asks: its verdict and nothing else. It is for callers that have the question alone.
     #[must_use]
     pub fn suspended() -> Self {
         Self::new(Verdict::Suspend)

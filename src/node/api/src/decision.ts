@@ -56,7 +56,7 @@ interface Common {
   /** The values that the agent exposes with a response. */
   readonly exposes?: JsonObject;
   readonly cost: number;
-  /** The places in it that a manifest marks as secret, for who writes it down. */
+  /** The places in it that a manifest marks as secret. A caller that writes the value down leaves them out. */
   readonly secret?: Schemas["Hidden"];
 }
 
