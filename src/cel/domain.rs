@@ -2,7 +2,8 @@
 //!
 //! In: what a host's schemas say of its data. Out: [`Domain`]s, which stand beside the types of fields. They are no part
 //! of types: every text goes with every text, and only the checker's warnings and the static cost ask further. The
-//! constants are what a host holds its data to; sizes it may leave unheld, so no warning rests on them.
+//! constants, the ranges of numbers, the patterns and the least sizes are what a host holds its data to; the greatest sizes it may leave unheld, so no
+//! warning of the checker rests on them.
 
 use std::sync::Arc;
 
@@ -11,6 +12,14 @@ use std::sync::Arc;
 pub struct Domain {
     /// All values that are possible, if they are few: those of an `enum` or a `const`.
     pub allowed: Option<Box<[Constant]>>,
+    /// The least number.
+    pub least: Option<f64>,
+    /// The greatest number.
+    pub most: Option<f64>,
+    /// A regular expression that something in each text matches.
+    pub pattern: Option<Arc<str>>,
+    /// The fewest characters of a text, elements of a list or entries of a map.
+    pub min_size: Option<u64>,
     /// The most characters of a text, elements of a list or entries of a map.
     pub max_size: Option<u64>,
     /// The domain of the elements of a list.

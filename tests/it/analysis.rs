@@ -163,6 +163,30 @@ fn clause() -> impl Strategy<Value = String> {
             }
         ),
         1 => one(&["input.address.city", "input.note"]).prop_map(|path| format!("{path} == input.order")),
+        2 => bounded(),
+    ]
+}
+
+/// A question about an argument whose schema bounds it, or about what a function makes of a text.
+fn bounded() -> impl Strategy<Value = String> {
+    let order = || one(ORDERS);
+    let bound = || one(&["0", "1", "2", "3", "8", "9", "10", "11", "0.5", "1.0"]);
+    let asks = || one(&["startsWith", "endsWith", "contains", "matches"]);
+    let text = || one(&["o", "o-", "A", "a", "-1", "1", " ", ""]);
+    prop_oneof![
+        (one(&["parts", "share"]), order(), bound())
+            .prop_map(|(name, order, by)| format!("input.{name} {order} {by}")),
+        (one(&["+", "-", "*"]), order(), bound())
+            .prop_map(|(sign, order, by)| format!("input.parts {sign} 2 {order} {by}")),
+        (one(&["code", "tags", "order"]), order(), one(&["0", "1", "2", "3", "4", "8", "9"]))
+            .prop_map(|(name, order, by)| format!("size(input.{name}) {order} {by}")),
+        (asks(), text()).prop_map(|(asks, text)| format!("input.code.{asks}('{text}')")),
+        (one(&["order", "code"]), order(), text())
+            .prop_map(|(name, order, text)| format!("input.{name} {order} '{text}'")),
+        (one(&["lowerAscii", "upperAscii", "trim"]), asks(), text())
+            .prop_map(|(made, asks, text)| format!("input.order.{made}().{asks}('{text}')")),
+        (one(&["==", "!="]), one(&["true", "false"]), order(), bound())
+            .prop_map(|(same, truth, order, by)| format!("((input.parts {order} {by}) {same} {truth})")),
     ]
 }
 
@@ -192,7 +216,7 @@ fn steps() -> impl Strategy<Value = String> {
 
 /// The arguments of a call.
 pub fn arguments() -> impl Strategy<Value = Value> {
-    let text = || one(&["", "a", "ab", "b", "a.b", "ba", "abc", "zz", "aXb"]);
+    let text = || one(&["", "a", "ab", "b", "a.b", "ba", "abc", "zz", "aXb", "A", " o-1 "]);
     let number = select(vec![
         json!(0),
         json!(5),
@@ -211,12 +235,18 @@ pub fn arguments() -> impl Strategy<Value = Value> {
     let currency = one(&["EUR", "USD", "GBP"]);
     let items = proptest::collection::vec(text(), 0..3);
     let city = proptest::option::of(text());
-    let rest = (items, city, text(), any::<bool>());
-    (text(), number, whole, currency, rest).prop_map(|(order, amount, count, currency, (items, city, note, urgent))| {
+    let bounded = (
+        select(vec![json!(1), json!(2), json!(5.0), json!(9), json!(10)]),
+        select(vec![json!(1), json!(1.0), json!(0.5), json!(1e-300)]),
+        one(&["o-1", "o-10", "o-123456", "o-9"]),
+        proptest::collection::vec(text(), 1..4),
+    );
+    let rest = (items, city, text(), any::<bool>(), bounded);
+    (text(), number, whole, currency, rest).prop_map(|(order, amount, count, currency, (items, city, note, urgent, (parts, share, code, tags)))| {
         let address = city.map_or_else(|| json!({}), |city| json!({ "city": city }));
         json!({
             "order": order, "amount": amount, "count": count, "currency": currency, "urgent": urgent, "items": items,
-            "address": address, "note": note,
+            "address": address, "note": note, "parts": parts, "share": share, "code": code, "tags": tags,
         })
     })
 }
@@ -238,6 +268,9 @@ fn engine(text: &str) -> Engine {
 fn denial(finding: &Diagnostic) -> Option<String> {
     let part = finding.place.source.slice(finding.place.span);
     let denial = match finding.code {
+        // one of both, and a run that is on neither side contradicts nothing
+        "held_by_schema" if finding.message.contains("false") => format!("({part})"),
+        "held_by_schema" => format!("!({part})"),
         "never_true" => format!("({part})"),
         "never_false" => format!("!({part})"),
         "always_fails" => format!("(({part}) || !({part}))"),

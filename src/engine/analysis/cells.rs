@@ -5,6 +5,7 @@
 //! answered as the automata say, and a list or a map is asked no more than whether it is empty. Where that is not so, the
 //! answer is left free.
 
+use super::facts::Facts;
 use super::formula::{Clause, Form, SECOND, VARIABLE};
 use super::number::{doubles, ints, is_exact, moments};
 use super::sample::Sample;
@@ -76,6 +77,8 @@ pub(super) struct Cells {
 pub(super) struct Trial {
     env: Env,
     pub(super) automata: Automata,
+    /// Whether what schemas say of subjects counts.
+    pub(super) counts_facts: bool,
 }
 
 impl Trial {
@@ -83,13 +86,13 @@ impl Trial {
         let builder = Env::builder().limits(limits).optional_variable(VARIABLE, Type::Dyn);
         let builder = builder.optional_variable(SECOND, Type::Dyn);
         let env = LANGUAGE.iter().copied().fold(builder, EnvBuilder::library).build();
-        Self { env, automata: Automata::default() }
+        Self { env, automata: Automata::default(), counts_facts: true }
     }
 
     /// Divides a subject as its clauses ask.
     pub(super) fn cells(&mut self, subject: &Subject, clauses: &[&Clause]) -> Cells {
         let (texts, answered) = self.texts(subject, clauses);
-        let mut cells = kinds(subject, clauses, texts);
+        let mut cells = kinds(subject, clauses, texts, self.facts(subject));
         cells.extend(missing(subject));
         if cells.len() > MAX_CELLS {
             return Cells { answers: vec![vec![Answer::Free]; clauses.len()], cells: vec![Cell::Other] };
@@ -129,15 +132,41 @@ impl Trial {
         }
         let mut known = HashSet::new();
         questions.retain(|question| known.insert(question.clone()) && self.automata.is_decided(question));
-        let mut tries = vec![questions.clone()];
+        let said = self.facts(subject).texts.iter().map(|question| (question, true));
+        let given = subject.lacks.iter().map(|question| (question, false));
+        let facts: Vec<(Question, bool)> =
+            said.chain(given).map(|(question, answer)| (question.clone(), answer)).collect();
+        let decided = |(question, _): &(Question, bool)| self.automata.is_decided(question);
+        let facts: Vec<(Question, bool)> = facts.into_iter().filter(decided).collect();
         let is_plain = |question: &&Question| !matches!(question, Question::Matches(_));
-        tries.push(questions.iter().filter(is_plain).cloned().collect());
-        for questions in tries {
-            if let Some(answered) = self.automata.answers(&questions.iter().collect::<Vec<_>>()) {
-                return (answered.into_iter().map(|(text, _)| text).collect(), questions);
+        let plain = questions.iter().filter(is_plain).cloned().collect();
+        // what would take too many states is asked with less: what is known is given up first
+        let mut tries = vec![(questions.clone(), Vec::new()), (plain, Vec::new())];
+        if !facts.is_empty() {
+            tries.insert(0, (questions, facts));
+        }
+        for (questions, facts) in tries {
+            let asked: Vec<&Question> =
+                questions.iter().chain(facts.iter().map(|(known, _)| known)).collect();
+            let Some(answered) = self.automata.answers(&asked) else { continue };
+            let is_so = |answers: &[bool]| {
+                let known = answers.iter().skip(questions.len()).zip(&facts);
+                known.into_iter().all(|(answer, (_, expected))| answer == expected)
+            };
+            let texts: Vec<String> =
+                answered.into_iter().filter(|(_, answers)| is_so(answers)).map(|(text, _)| text).collect();
+            // a schema that no text fits says nothing of a guard
+            if !texts.is_empty() {
+                return (texts, questions);
             }
         }
         (vec![String::new(), "x".to_owned()], vec![Question::Is(String::new())])
+    }
+
+    /// What is known of a subject, if it counts.
+    fn facts<'s>(&self, subject: &'s Subject) -> &'s Facts {
+        static NOTHING: Facts = Facts { numbers: [None; 2], sizes: [None; 2], texts: Vec::new() };
+        if self.counts_facts { &subject.facts } else { &NOTHING }
     }
 
     /// Of two numbers every comparison is answered by their order, of any two values only whether they are equal.
@@ -234,7 +263,7 @@ fn may_be_text(ty: &Type) -> bool {
 }
 
 /// The values that a subject may have, by kind.
-fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>) -> Vec<Cell> {
+fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>, facts: &Facts) -> Vec<Cell> {
     if subject.has_no_size {
         return Vec::new();
     }
@@ -247,6 +276,9 @@ fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>) -> Vec<Cell
             constants.extend(those.iter().filter(|constant| is_exact(constant)));
         }
     }
+    // numbers stand on both sides of each bound, so that a cell lies on one of them
+    let bounds: Vec<Sample> = facts.numbers.iter().flatten().map(|bound| Sample::Double(*bound)).collect();
+    constants.extend(&bounds);
     let domain = subject.domain.as_deref();
     if let Some(allowed) = domain.and_then(|domain| domain.allowed.as_ref()) {
         return allowed.iter().flat_map(Sample::of_constant).map(Cell::Value).collect();
@@ -263,7 +295,11 @@ fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>) -> Vec<Cell
         Type::Int => samples.extend(ints(&constants, subject.ints)),
         Type::Double => samples.extend(doubles(&constants, Numbers::All, true)),
         Type::String => samples.extend(texts()),
-        Type::List(_) | Type::Singleton(_) => samples.extend([Sample::EmptyList, Sample::List]),
+        Type::List(_) | Type::Singleton(_) => {
+            let [least, most] = facts.sizes;
+            samples.extend((least.unwrap_or(0) == 0).then_some(Sample::EmptyList));
+            samples.extend((most != Some(0)).then_some(Sample::List));
+        }
         Type::Map(_) => samples.extend([Sample::EmptyMap, Sample::Map]),
         // null goes with a record, and a call that failed gives what it likes
         Type::Record(_) => {
@@ -295,7 +331,19 @@ fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>) -> Vec<Cell
             return vec![Cell::Other];
         }
     }
-    samples.into_iter().map(Cell::Value).collect()
+    samples.into_iter().filter(|sample| is_within(sample, facts.numbers)).map(Cell::Value).collect()
+}
+
+/// Whether a number lies between these; anything else does.
+fn is_within(sample: &Sample, [least, most]: [Option<f64>; 2]) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "bounds are below what doubles hold exactly")]
+    let number = match sample {
+        Sample::Int(value) => *value as f64,
+        Sample::UInt(value) => *value as f64,
+        Sample::Double(value) => *value,
+        _ => return true,
+    };
+    least.is_none_or(|least| number >= least) && most.is_none_or(|most| number <= most)
 }
 
 /// The ways in which there is no value.

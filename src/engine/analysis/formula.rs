@@ -6,9 +6,9 @@
 
 use super::linear::linear;
 use super::sample::{Sample, constant};
-use super::subject::{BETWEEN, Subject, function, is_path};
-use super::text::Question;
-use crate::cel::{Checked, Expr, ExprId, ExprKind, Literal};
+use super::subject::{BETWEEN, Subject, function, is_path, sized};
+use super::text::{MAX_COUNTED, Question};
+use crate::cel::{Checked, Expr, ExprId, ExprKind, Literal, Type};
 use crate::source::Span;
 
 /// A part of an expression that says yes or no.
@@ -25,6 +25,8 @@ pub(super) enum NodeKind {
     /// A clause, by its position.
     Clause(usize),
     Not(Box<Node>),
+    /// What says the same as its part.
+    Same(Box<Node>),
     And(Box<[Node; 2]>),
     Or(Box<[Node; 2]>),
     If(Box<[Node; 3]>),
@@ -238,6 +240,12 @@ impl Reader<'_, '_> {
             (None, None) => return self.of_two(expr, name, left, right),
             (Some(_), Some(_)) => return self.open(expr),
         };
+        if let Some(truth) = self.truth_of_question(name, subject, &constant) {
+            return truth;
+        }
+        if let Some(kind) = self.of_size(expr, name, (subject, at), &constant) {
+            return kind;
+        }
         if let Some((path, points)) = linear(self.checked, subject, &constant)
             && let Some(subject) = Subject::of(self.checked, path)
         {
@@ -248,9 +256,57 @@ impl Reader<'_, '_> {
         let Some(subject) = Subject::of(self.checked, subject) else { return self.open(expr) };
         let form = match (name, &constant) {
             ("_==_" | "_!=_", Sample::Text(text)) => Form::Text(Question::Is(text.to_string())),
+            // `x <= 'b'` and `x > 'b'` ask whether it stands before `b` or is it
+            (_, Sample::Text(text)) if subject.is_argument => {
+                let or_equal = matches!((name, at), ("_<=_" | "_>_", 0) | ("_<_" | "_>=_", 1));
+                Form::Text(Question::Before(text.to_string(), or_equal))
+            }
             _ => Form::Constants(vec![constant]),
         };
         self.clause(expr, subject, form, |asked| operand_becomes_variable(asked, at, VARIABLE))
+    }
+
+    /// What a question is if its answer is compared with a truth: `(a < b) == true` is `a < b`.
+    fn truth_of_question(&mut self, name: &str, question: &Expr, constant: &Sample) -> Option<NodeKind> {
+        let (Sample::Bool(truth), Type::Bool) = (constant, self.checked.type_of(question.id)) else {
+            return None;
+        };
+        let is_same = match name {
+            "_==_" => *truth,
+            "_!=_" => !*truth,
+            _ => return None,
+        };
+        if !matches!(question.kind, ExprKind::Call { .. } | ExprKind::Has { .. }) {
+            return None;
+        }
+        let question = self.node(question, false);
+        Some(if is_same { NodeKind::Same(Box::new(question)) } else { NodeKind::Not(Box::new(question)) })
+    }
+
+    /// A comparison of the number of characters of a text, which is a question about the text.
+    fn of_size(
+        &mut self,
+        expr: &Expr,
+        name: &str,
+        (size, at): (&Expr, usize),
+        constant: &Sample,
+    ) -> Option<NodeKind> {
+        let Sample::Int(count) = constant else { return None };
+        let text = sized(self.checked, size).filter(|of| is_path(self.checked, of))?;
+        if *self.checked.type_of(text.id) != Type::String {
+            return None;
+        }
+        let count = u64::try_from(*count).ok().filter(|count| *count <= MAX_COUNTED)?;
+        let (least, most) = match (name, at) {
+            ("_==_" | "_!=_", _) => (count, Some(count)),
+            // fewer: of these and of those that are not, the question is the same
+            ("_<_" | "_>=_", 0) | ("_>_" | "_<=_", 1) => (0, Some(count.checked_sub(1)?)),
+            _ => (0, Some(count)),
+        };
+        let subject = Subject::of(self.checked, text)?;
+        let of = text.id;
+        let form = Form::Text(Question::Sized(least, most));
+        Some(self.clause(expr, subject, form, |asked| path_becomes_variable(asked, of)))
     }
 
     /// Two things compared: they may be one, or two paths, of which one is less, the other, or none.
@@ -341,7 +397,7 @@ impl Node {
     pub(super) fn parts(&self) -> &[Node] {
         match &self.kind {
             NodeKind::Constant(_) | NodeKind::Clause(_) => &[],
-            NodeKind::Not(operand) => std::slice::from_ref(operand),
+            NodeKind::Not(operand) | NodeKind::Same(operand) => std::slice::from_ref(operand),
             NodeKind::And(operands) | NodeKind::Or(operands) => &**operands,
             NodeKind::If(parts) => &**parts,
         }

@@ -1,6 +1,6 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
-use super::verdict::Claim;
+use super::verdict::{Claim, Verdict};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
 
@@ -8,9 +8,12 @@ use crate::source::Place;
 const MAX_REASONS: usize = 3;
 
 /// A part that is never true, never false, or always fails, because of these clauses.
-pub(super) fn verdict(place: Place, claim: Claim, reasons: &[&str], part: &str) -> Diagnostic {
+pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &str) -> Diagnostic {
     let because = because(reasons, part);
-    match claim {
+    if verdict.by_schema {
+        return by_schema(place, verdict, &because);
+    }
+    match verdict.claim {
         Claim::NeverTrue => {
             let finding =
                 Diagnostic::warning("never_true", format!("no input makes this true{because}"), place);
@@ -41,6 +44,37 @@ pub(super) fn verdict(place: Place, claim: Claim, reasons: &[&str], part: &str) 
             }
         }
     }
+}
+
+/// The same, where it holds of what the schemas of arguments let by. A rule that says again what a schema says stops nothing more, and is no fault; one that can never
+/// fire is.
+fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
+    let held = |answer: &str| {
+        let message = format!("this is {answer} for all that the schema of the arguments lets by{because}");
+        Diagnostic::warning("held_by_schema", message, place.clone())
+            .help("it stops nothing more than the schema does: write what is meant, or take it out")
+    };
+    match verdict.claim {
+        Claim::NeverFalse => held("true"),
+        Claim::NeverTrue if !verdict.is_whole => held("false"),
+        Claim::NeverTrue => {
+            let message =
+                format!("nothing that the schema of the arguments lets by makes this true{because}");
+            Diagnostic::warning("never_true", message, place)
+                .help("compare with values that the schema allows, or change the schema")
+        }
+        Claim::AlwaysFails => {
+            let message = format!("this fails for all that the schema of the arguments lets by{because}");
+            Diagnostic::warning("always_fails", message, place)
+                .help("compare values of one type, such as a number with a number")
+        }
+    }
+}
+
+/// A division by nothing.
+pub(super) fn division_by_zero(place: Place) -> Diagnostic {
+    Diagnostic::warning("always_fails", "a division by zero fails whatever the input is", place)
+        .help("divide by another number")
 }
 
 /// The number that a clause has as a text.

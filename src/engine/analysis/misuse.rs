@@ -92,6 +92,10 @@ pub(super) fn of_expression(
             _ => {}
         }
     });
+    divisions(checked, &checked.expr, &mut |part| {
+        findings
+            .push(messages::division_by_zero(expression.place_of(part.span)).path(expression.origin().path));
+    });
     findings.extend(mixed_numbers(expression, checked, numbers, limits));
     findings
 }
@@ -183,6 +187,17 @@ fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'static st
     expr.for_each_part(&mut |part| look(checked, part, found));
 }
 
+/// Hands over each division of whole numbers by the constant zero.
+fn divisions<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr)) {
+    if let ("_/_" | "_%_", ExprKind::Call { args, .. }) =
+        (function(checked, expr).map_or("", |(name, _)| name), &expr.kind)
+        && let Some(Expr { kind: ExprKind::Literal(Literal::Int(0) | Literal::UInt(0)), .. }) = args.get(1)
+    {
+        found(expr);
+    }
+    expr.for_each_part(&mut |part| divisions(checked, part, found));
+}
+
 /// The control characters that `\a`, `\b`, `\f` and `\v` stand for. Nobody looks for one of them in what people write.
 fn is_eaten(c: char) -> bool {
     matches!(c, '\u{7}' | '\u{8}' | '\u{b}' | '\u{c}')
@@ -191,10 +206,11 @@ fn is_eaten(c: char) -> bool {
 /// Signs that regular expressions have, and other texts hardly: a sign that holds the place of any, a class, an anchor.
 fn looks_like_pattern(name: &str, text: &str) -> bool {
     const SIGNS: [&str; 8] = [".*", ".+", "\\b", "\\d", "\\s", "\\w", "[a-z", "[0-9"];
-    let anchored = text.len() > 1
-        && (text.starts_with('^')
-            || text.ends_with('$') && name != "startsWith" && text.starts_with(['^', '(']));
-    anchored || SIGNS.iter().any(|sign| text.contains(sign))
+    let ends = text.ends_with('$') && (name == "endsWith" || text.starts_with(['^', '(']));
+    let anchored = text.len() > 1 && (text.starts_with('^') || ends && name != "startsWith");
+    // `*.pdf`, as a shell has it
+    let is_glob = text.len() > 2 && text.starts_with("*.");
+    anchored || is_glob || SIGNS.iter().any(|sign| text.contains(sign))
 }
 
 /// Claims that two policies of an agent declare so that no value is what both say.

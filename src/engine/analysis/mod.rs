@@ -9,6 +9,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `subject` | what a clause asks about, and the values that are left to it |
+//! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
 //! | `formula` | an expression as clauses, put together |
 //! | `sample`, `number`, `linear`, `text` | values that stand for many |
 //! | `cells` | the values of a subject, divided by the answers of its clauses |
@@ -27,6 +28,7 @@ mod arithmetic;
 mod cells;
 mod entailed;
 mod equivalence;
+mod facts;
 mod formula;
 mod linear;
 mod messages;
@@ -225,7 +227,7 @@ fn told(expression: &Expression, verdict: &Verdict) -> Diagnostic {
     let text = |span: &Span| expression.source().get(span.range()).unwrap_or_default();
     let reasons: Vec<&str> = verdict.reasons.iter().map(text).collect();
     let place = expression.place_of(verdict.span);
-    messages::verdict(place, verdict.claim, &reasons, text(&verdict.span)).path(expression.origin().path)
+    messages::verdict(place, verdict, &reasons, text(&verdict.span)).path(expression.origin().path)
 }
 
 /// The function whose calls each step is about, of steps that are about those of one. Of an event's input nothing is known.

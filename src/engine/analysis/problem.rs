@@ -6,7 +6,7 @@
 //! answers.
 
 use super::cells::{Answer, Cell, Cells, Trial};
-use super::formula::{Clause, Node, NodeKind, Questions};
+use super::formula::{Clause, Form, Node, NodeKind, Questions};
 use super::sat::{Literal, Sat};
 use std::collections::HashMap;
 
@@ -58,6 +58,17 @@ impl Problem {
             problem.cells.push(cells);
         }
         problem.beginnings(questions, &places);
+        // one question has one answer, also where nobody knows it
+        let mut asked: HashMap<(usize, bool, String), usize> = HashMap::new();
+        for (at, clause) in questions.clauses.iter().enumerate() {
+            if clause.subject != usize::MAX {
+                let at_root = matches!(clause.form, Form::Truth { at_root: true });
+                let first = *asked.entry((clause.subject, at_root, clause.asked.to_string())).or_insert(at);
+                if first != at {
+                    problem.answer_alike(first, at);
+                }
+            }
+        }
         problem
     }
 
@@ -137,6 +148,7 @@ impl Problem {
                 let Truth { yes, no } = self.truth(operand);
                 Truth { yes: no, no: yes }
             }
+            NodeKind::Same(operand) => self.truth(operand),
             NodeKind::And(operands) => {
                 let [left, right] = operands.each_ref().map(|operand| self.truth(operand));
                 Truth { yes: self.sat.all(&[left.yes, right.yes]), no: self.sat.any(&[left.no, right.no]) }

@@ -4,7 +4,9 @@
 //! kinds of values that the checker, the schemas that the runtime enforces and the context leave it. What is not known is left
 //! open: a set of values that is too large makes an accusation less, one that is too small would make a wrong one.
 
+use super::facts::{Facts, facts, lacks};
 use super::number::Ints;
+use super::text::Question;
 use crate::cel::{
     Checked, Code, ComprehensionKind, Domain, Expr, ExprId, ExprKind, Literal, Name, Numbers, RecordType,
     Reference, Storage, Type,
@@ -23,7 +25,13 @@ pub(super) struct Subject {
     pub(super) domain: Option<Arc<Domain>>,
     /// The range of an int.
     pub(super) ints: Ints,
+    /// What the schema of the argument that it is says.
+    pub(super) facts: Facts,
+    /// Of a text that a function gives: questions to which the answer is no.
+    pub(super) lacks: Vec<Question>,
     pub(super) presence: Presence,
+    /// Whether it is an argument of the call at hand, or a part of one.
+    pub(super) is_argument: bool,
     /// Whether it is computed, and no path to a value that is there.
     pub(super) is_computed: bool,
     /// Of `size(p)`: whether `p` is a number or a truth, of which there is no size.
@@ -91,13 +99,17 @@ impl Subject {
         if domain.as_ref().is_some_and(|domain| domain.numbers == Some(Numbers::Counts)) {
             ints = Ints::COUNTS;
         }
+        let facts = facts(checked, expr, domain.as_deref());
         Some(Self {
             key: key(checked, expr),
             beginnings: beginnings(checked, expr),
             ty,
             domain,
             ints,
+            facts,
+            lacks: lacks(checked, expr),
             presence,
+            is_argument: is_argument(checked, expr),
             is_computed: !is_path,
             has_no_size: sized(checked, expr).is_some_and(|of| is_scalar(checked, of)),
             is_foreign: is_foreign(checked, expr),
@@ -119,7 +131,10 @@ impl Subject {
             ty: Type::Dyn,
             domain: None,
             ints: Ints::ALL,
+            facts: Facts::default(),
+            lacks: Vec::new(),
             presence: if sure { Presence::Sure } else { Presence::MayLack },
+            is_argument: false,
             is_computed: false,
             has_no_size: false,
             is_foreign: false,
@@ -151,7 +166,10 @@ impl Subject {
             ty: declared.map_or(Type::Dyn, |declared| declared.ty.clone()),
             domain: declared.and_then(|declared| declared.domain.clone()),
             ints: Ints::ALL,
+            facts: facts(checked, &select, declared.and_then(|declared| declared.domain.as_deref())),
+            lacks: Vec::new(),
             presence: presence_of_field(checked, operand, &field.text),
+            is_argument: is_argument(checked, operand),
             is_computed: !is_path(checked, operand),
             has_no_size: false,
             is_foreign: is_foreign(checked, operand),
@@ -385,8 +403,17 @@ fn range(checked: &Checked, expr: &Expr) -> Ints {
     }
 }
 
+/// Whether an expression is an argument of the call at hand, or a part of one.
+pub(super) fn is_argument(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Ident { .. } => is_root(checked, expr, Root::Input),
+        ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } => is_argument(checked, operand),
+        _ => false,
+    }
+}
+
 /// What `size` is asked of.
-fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
+pub(super) fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
     let ("size", _) = function(checked, expr)? else { return None };
     let ExprKind::Call { target, args, .. } = &expr.kind else { return None };
     target.as_deref().or_else(|| args.first())

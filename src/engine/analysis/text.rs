@@ -28,7 +28,14 @@ pub(super) enum Question {
     Ends(String),
     Contains(String),
     Matches(String),
+    /// Whether it has at least so many characters, and at most so many.
+    Sized(u64, Option<u64>),
+    /// Whether it stands before this one in the order of texts, or is it if that counts.
+    Before(String, bool),
 }
+
+/// The greatest number of characters that is counted by an automaton.
+pub(super) const MAX_COUNTED: u64 = 64;
 
 impl Question {
     /// The regular expression of the whole texts to which the answer is yes.
@@ -40,8 +47,31 @@ impl Question {
             Self::Ends(text) => format!("{ANY}{}\\z", regex_syntax::escape(text)),
             Self::Contains(text) => format!("{ANY}{}{ANY}\\z", regex_syntax::escape(text)),
             Self::Matches(pattern) => format!("{ANY}(?:{pattern}){ANY}\\z"),
+            Self::Sized(least, most) => {
+                let most = most.map_or_else(String::new, |most| most.to_string());
+                format!("(?s:.){{{least},{most}}}\\z")
+            }
+            Self::Before(text, or_equal) => before(text, *or_equal),
         }
     }
+}
+
+/// The regular expression of the texts ahead of one, by their bytes: those that end where it goes on, and those that differ from it first by a lesser byte.
+fn before(text: &str, or_equal: bool) -> String {
+    let escaped = |bytes: &[u8]| bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
+    let mut ways = Vec::new();
+    for (at, byte) in text.bytes().enumerate() {
+        let same = escaped(text.as_bytes().get(..at).unwrap_or_default());
+        ways.push(format!("{same}\\z"));
+        if let Some(below) = byte.checked_sub(1) {
+            ways.push(format!("{same}[\\x00-\\x{below:02x}](?s:.)*\\z"));
+        }
+    }
+    if or_equal {
+        ways.push(format!("{}\\z", escaped(text.as_bytes())));
+    }
+    // nothing stands before the empty text
+    if ways.is_empty() { "[a&&b]".to_owned() } else { format!("(?s-u:{})", ways.join("|")) }
 }
 
 type Dfa = dense::DFA<Vec<u32>>;

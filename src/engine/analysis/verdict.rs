@@ -31,6 +31,10 @@ pub(super) struct Verdict {
     pub(super) claim: Claim,
     pub(super) span: Span,
     pub(super) reasons: Vec<Span>,
+    /// Whether it holds of what the schemas of arguments let by, and not of every value of their types.
+    pub(super) by_schema: bool,
+    /// Whether it holds of the whole expression.
+    pub(super) is_whole: bool,
 }
 
 /// What was decided of an expression.
@@ -45,6 +49,24 @@ pub(super) struct Decided {
 
 /// Decides what can be decided of an expression.
 pub(super) fn decide(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) -> Decided {
+    let mut decided = all_parts(checked, trial, limits);
+    if decided.verdicts.is_empty() {
+        return decided;
+    }
+    // what holds of every value of the type holds without the schemas, and is told as such
+    trial.counts_facts = false;
+    let bare = all_parts(checked, trial, limits);
+    trial.counts_facts = true;
+    let overlaps = |one: Span, two: Span| one.start < two.end && two.start < one.end;
+    decided.verdicts.retain(|found| !bare.verdicts.iter().any(|bare| overlaps(bare.span, found.span)));
+    decided.verdicts.iter_mut().for_each(|found| found.by_schema = true);
+    decided.verdicts.extend(bare.verdicts);
+    decided.verdicts.sort_by_key(|found| found.span.start);
+    decided.contradicted = decided.contradicted.saturating_add(bare.contradicted);
+    decided
+}
+
+fn all_parts(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) -> Decided {
     let mut decided = Decided::default();
     let mut questions = Questions::default();
     let node = questions.read(checked);
@@ -111,6 +133,8 @@ fn put(
             claim,
             span: node.span,
             reasons: reasons.map(|clause| clause.span).collect(),
+            by_schema: false,
+            is_whole,
         });
     }
 }

@@ -131,6 +131,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A word of a schema is about values of another type, so it checks nothing.",
     ),
+    decided(
+        "held_by_schema",
+        Advice,
+        "A part of an expression has one answer for all that the schema of the arguments lets by, so it stops nothing more.",
+    ),
     decided("hidden_limit", Advice, "A limit is never reached, as another one is reached first."),
     row("hidden_parameter", Advice, "Nobody can set a required parameter, so each call fails."),
     row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),

@@ -447,8 +447,7 @@ impl Encoder {
 
     /// Recurses as deep as the schema, which is as deep as its file may be.
     pub(super) fn shape(&mut self, shape: &Shape) {
-        let Shape { kind, nullable, allowed, items, fields, others, alternatives, max_size, validator } =
-            shape;
+        let Shape { kind, nullable, allowed, items, fields, others, alternatives, bounds, validator } = shape;
         self.part("shape");
         self.optional(*kind, |it, kind| it.text(SchemaKind::name(kind)));
         self.flag(*nullable);
@@ -468,7 +467,7 @@ impl Encoder {
             }
         }
         self.list(alternatives, Self::shape);
-        self.optional(*max_size, Self::count);
+        self.optional(bounds.sizes[1], Self::count);
         self.optional(validator.as_deref(), |it, validator| it.plain_json(validator.schema()));
     }
 

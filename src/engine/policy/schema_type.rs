@@ -69,14 +69,18 @@ impl Shape {
         self.fields.iter().map(|field| &field.name)
     }
 
-    /// The bounds that the schema sets on its values besides their type: the only values, and the greatest sizes.
+    /// The bounds that the schema sets on its values besides their type: the only values, the ranges of numbers and sizes, and the pattern of texts.
     #[must_use]
     pub fn domain(&self) -> Domain {
         let closed = matches!(self.others, Others::Refused) && !self.fields.is_empty();
         let fields = u64::try_from(self.fields.len()).ok().filter(|_| closed);
         Domain {
             allowed: self.constants().map(Into::into),
-            max_size: self.max_size.or(fields),
+            least: self.bounds.numbers[0],
+            most: self.bounds.numbers[1],
+            pattern: self.bounds.pattern.clone(),
+            min_size: self.bounds.sizes[0],
+            max_size: self.bounds.sizes[1].or(fields),
             items: self.items.as_ref().and_then(|items| items.domain().known()),
             numbers: self.numbers(),
             or_null: false,

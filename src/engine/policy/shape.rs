@@ -27,10 +27,21 @@ pub struct Shape {
     pub(super) others: Others,
     /// Shapes of which one must fit; none if there is no choice.
     pub(super) alternatives: Box<[Shape]>,
-    /// `maxLength`, `maxItems` or `maxProperties`, whichever the type has, for the static cost.
-    pub(super) max_size: Option<u64>,
+    /// The words that bound numbers and sizes, for the checker.
+    pub(super) bounds: Bounds,
     /// The whole schema made ready, if it says more than what stands above: then it alone is asked.
     pub(super) validator: Option<Arc<Validator>>,
+}
+
+/// The bounds of values, as far as the checker can use them: each is held by the validator of its schema.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Bounds {
+    /// The least and the greatest number.
+    pub(super) numbers: [Option<f64>; 2],
+    /// The least and the greatest size, of whichever the type has: characters, items or fields.
+    pub(super) sizes: [Option<u64>; 2],
+    /// `pattern`, as the regular expressions of expressions are written.
+    pub(super) pattern: Option<Arc<str>>,
 }
 
 /// A known field of an object.
@@ -65,7 +76,6 @@ impl Shape {
         let listed = node.get("enum").and_then(Node::as_sequence);
         let listed = listed.map(|values| values.iter().map(|value| Json::from(&value.to_json())).collect());
         let only_null = (kind.is_none() && null == Null::Only).then(|| [Json::null()].into());
-        let size = kind.and_then(size_key).and_then(|key| node.get(key));
         Self {
             kind,
             nullable: null == Null::Too || is_true(node.get("nullable")),
@@ -85,10 +95,7 @@ impl Shape {
                 _ => Others::Any,
             },
             alternatives: node.get("anyOf").or_else(|| node.get("oneOf")).map(each).unwrap_or_default(),
-            max_size: size.and_then(|size| match size.data {
-                Data::Int(size) => u64::try_from(size).ok(),
-                _ => None,
-            }),
+            bounds: Bounds::of(node, kind),
             validator: None,
         }
     }
@@ -257,11 +264,72 @@ fn kind_of(node: Option<&Node>) -> (Option<SchemaKind>, Null) {
     }
 }
 
-fn size_key(kind: SchemaKind) -> Option<&'static str> {
+impl Bounds {
+    fn of(node: &Node, kind: Option<SchemaKind>) -> Self {
+        let size = |key: Option<&str>| {
+            let Data::Int(size) = node.get(key?)?.data else { return None };
+            u64::try_from(size).ok()
+        };
+        let keys = kind.and_then(size_keys);
+        let sizes = [size(keys.map(|[least, _]| least)), size(keys.map(|[_, most]| most))];
+        if !cfg!(feature = "schemas") {
+            // nothing holds values to these words, and the greatest size is for the static cost
+            return Self { sizes: [None, sizes[1]], ..Self::default() };
+        }
+        let number = |key| node.get(key).and_then(number);
+        let tighter = |one: Option<f64>, two: Option<f64>, by: fn(f64, f64) -> f64| match (one, two) {
+            (Some(one), Some(two)) => Some(by(one, two)),
+            (one, two) => one.or(two),
+        };
+        let above = number("exclusiveMinimum").map(f64::next_up);
+        let below = number("exclusiveMaximum").map(f64::next_down);
+        Self {
+            numbers: [
+                tighter(number("minimum"), above, f64::max),
+                tighter(number("maximum"), below, f64::min),
+            ],
+            sizes,
+            pattern: node
+                .get("pattern")
+                .and_then(Node::as_string)
+                .and_then(|pattern| regular_expression(&pattern.text)),
+        }
+    }
+}
+
+/// A pattern of a schema, which is one of JavaScript, as expressions have it.
+#[cfg(feature = "schemas")]
+fn regular_expression(pattern: &str) -> Option<Arc<str>> {
+    jsonschema_regex::to_rust_regex(pattern).ok().map(|pattern| pattern.as_ref().into())
+}
+
+#[cfg(not(feature = "schemas"))]
+fn regular_expression(_pattern: &str) -> Option<Arc<str>> {
+    None
+}
+
+/// A number up to which an int and the double next to it are told apart.
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::as_conversions,
+    reason = "it is below what doubles hold exactly"
+)]
+fn number(node: &Node) -> Option<f64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let number = match node.data {
+        Data::Int(number) => number as f64,
+        Data::Float(number) => number,
+        _ => return None,
+    };
+    (number.abs() < EXACT).then_some(number)
+}
+
+/// The words for the least and the greatest size.
+fn size_keys(kind: SchemaKind) -> Option<[&'static str; 2]> {
     match kind {
-        SchemaKind::String => Some("maxLength"),
-        SchemaKind::Array => Some("maxItems"),
-        SchemaKind::Object => Some("maxProperties"),
+        SchemaKind::String => Some(["minLength", "maxLength"]),
+        SchemaKind::Array => Some(["minItems", "maxItems"]),
+        SchemaKind::Object => Some(["minProperties", "maxProperties"]),
         SchemaKind::Number | SchemaKind::Integer | SchemaKind::Boolean => None,
     }
 }

@@ -1,0 +1,34 @@
+"""A recording judged anew with Spark: each executor takes some of the tasks. A part is read as a stream."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import sys
+from collections.abc import Iterator
+
+import pyarrow as pa
+import recording
+from pyspark.sql import SparkSession
+from recording import judge, main
+
+
+def judge_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    lines = (line for batch in batches for line in batch.column("line").to_pylist())
+    yield pa.RecordBatch.from_pydict({"tally": [judge(lines)]})
+
+
+def run(path: pathlib.Path, workers: int) -> list[str]:
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false")
+    session = builder.config("spark.log.level", "ERROR").getOrCreate()
+    session.sparkContext.addPyFile(recording.__file__)
+    # the parts are as many as the workers, so that the cost of a part is paid once for each
+    parts = session.read.parquet(str(path)).repartition(workers, "task").sortWithinPartitions("number")
+    tallies = parts.mapInArrow(judge_part, "tally string").collect()
+    session.stop()
+    return [row.tally for row in tallies]
+
+
+if __name__ == "__main__":
+    main(run)
