@@ -5,6 +5,7 @@
 use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
+use regex::Regex;
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeSet;
 
@@ -68,16 +69,19 @@ impl Named {
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return values.iter().take(MOST).cloned().collect();
         }
+        let held = Held::of(schema);
         match schema.get("type").and_then(Value::as_str) {
-            Some("integer" | "number") => self.numbers(),
+            Some("integer" | "number") => self.numbers(&held),
             Some("boolean") => vec![json!(true), json!(false)],
             Some("array") => {
                 let items = schema.get("items").map(|items| self.fitting(items)).unwrap_or_default();
-                let some = items.into_iter().take(MOST).map(|item| json!([item]));
-                std::iter::once(json!([])).chain(some).collect()
+                let [least, most] = held.sizes;
+                let some = items.into_iter().take(MOST).filter(|_| most > 0);
+                let some = some.map(|item| vec![item; least.clamp(1, MOST)].into());
+                std::iter::once(json!([])).filter(|_| least == 0).chain(some).collect()
             }
             Some("object") => vec![json!({})],
-            _ => self.texts().map(Value::String).collect(),
+            _ => held.texts(self.texts()).map(Value::String).collect(),
         }
     }
 
@@ -120,11 +124,16 @@ impl Named {
         all.into_iter().map(Value::Object).take(most).collect()
     }
 
-    fn numbers(&self) -> Vec<Value> {
+    fn numbers(&self, held: &Held) -> Vec<Value> {
         let beside = |number: &i64| [*number, number.saturating_sub(1), number.saturating_add(1)];
-        let numbers: BTreeSet<i64> = self.ints.iter().flat_map(beside).chain([0, 1, 50]).collect();
+        let ends = held.whole_ends();
+        let numbers: BTreeSet<i64> =
+            self.ints.iter().flat_map(beside).chain([0, 1, 50]).chain(ends.into_iter().flatten()).collect();
         numbers
             .into_iter()
+            .filter(|number| {
+                ends[0].is_none_or(|least| *number >= least) && ends[1].is_none_or(|most| *number <= most)
+            })
             .take(MOST.saturating_mul(2))
             .map(|number| Value::Number(Number::from(number)))
             .collect()
@@ -142,6 +151,69 @@ impl Named {
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
         self.texts.iter().map(String::as_str).filter(|text| text.contains('@')).take(4)
     }
+}
+
+/// The words of a schema that bound values, as far as candidates are held to them: others are refused when they are tried.
+struct Held<'s> {
+    schema: &'s Value,
+    /// The least and the greatest size.
+    sizes: [usize; 2],
+}
+
+impl<'s> Held<'s> {
+    fn of(schema: &'s Value) -> Self {
+        let size = |words: [&str; 2]| {
+            let given = words.iter().filter_map(|word| schema.get(*word)?.as_u64()).next()?;
+            usize::try_from(given).ok()
+        };
+        let sizes = [
+            size(["minLength", "minItems"]).unwrap_or(0),
+            size(["maxLength", "maxItems"]).unwrap_or(usize::MAX),
+        ];
+        Self { schema, sizes }
+    }
+
+    /// The least and the greatest whole number.
+    fn whole_ends(&self) -> [Option<i64>; 2] {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::as_conversions,
+            reason = "saturates; a number that does not fit is refused when it is tried"
+        )]
+        let end = |word: &str, by: f64| Some((self.schema.get(word)?.as_f64()? + by) as i64);
+        let either = |one: Option<i64>, two: Option<i64>, tighter: fn(i64, i64) -> i64| match (one, two) {
+            (Some(one), Some(two)) => Some(tighter(one, two)),
+            (one, two) => one.or(two),
+        };
+        let least = either(end("minimum", 0.999), end("exclusiveMinimum", 1.0), i64::max);
+        let most = either(end("maximum", 0.0), end("exclusiveMaximum", -0.001), i64::min);
+        [least, most]
+    }
+
+    /// The texts among these that fit, and one that the pattern describes.
+    fn texts(&self, texts: impl Iterator<Item = String>) -> impl Iterator<Item = String> {
+        let [least, most] = self.sizes;
+        let pattern = self.schema.get("pattern").and_then(Value::as_str);
+        let (expression, witness) = pattern.map_or((None, None), described);
+        let filler = (least > 0).then(|| "x".repeat(least.min(1_000)));
+        witness.into_iter().chain(filler).chain(texts).filter(move |text| {
+            (least..=most).contains(&text.chars().count())
+                && expression.as_ref().is_none_or(|expression| expression.is_match(text))
+        })
+    }
+}
+
+/// A pattern of a schema as a regular expression, and a text in which it finds something.
+#[cfg(feature = "schemas")]
+fn described(pattern: &str) -> (Option<Regex>, Option<String>) {
+    let expression =
+        jsonschema_regex::to_rust_regex(pattern).ok().and_then(|pattern| Regex::new(&pattern).ok());
+    (expression, jsonschema_regex::pattern_witness(pattern))
+}
+
+#[cfg(not(feature = "schemas"))]
+fn described(_pattern: &str) -> (Option<Regex>, Option<String>) {
+    (None, None)
 }
 
 /// An object with one member more.

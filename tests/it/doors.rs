@@ -319,7 +319,8 @@ specification has it, and has one of two classes:
 
 Findings that are marked with ◆ are decided: each expression is taken apart into clauses, the values of each path are divided
 into those that all clauses answer alike, the evaluator itself answers for one of each, and a solver looks for inputs that fulfil
-them together. A finding holds of every input that the enforced schemas let through. What is not understood may be anything, so
+them together. A finding holds of every input that the enforced schemas let through: their constants, the ranges of numbers, sizes and patterns count. A rule that says again what the schema
+of the arguments holds anyway is advice (`held_by_schema`); one that can never fire under that schema is refused. What is not understood may be anything, so
 silence proves nothing. `check --analysis` says how many clauses were decided, and lists the others.
 
 Where an author means what a warning finds, a comment allows it, with a reason:

@@ -3,9 +3,8 @@
 //! In: an expression of a checked tree. Out: [`Facts`], which make the cells of its subject fewer. Only what holds of every call of which a step is asked is one: a bound
 //! that the runtime does not hold values to would make a wrong accusation.
 
-use super::subject::{function, is_argument, sized};
 use super::text::{MAX_COUNTED, Question};
-use crate::cel::{Checked, Domain, Expr};
+use crate::cel::Domain;
 
 /// What a schema says of values beyond their type and their constants.
 #[derive(Clone, Debug, Default)]
@@ -31,32 +30,39 @@ const LACKING: [(&str, &str); 9] = [
     ("getScheme", "[/:]"),
 ];
 
-/// What the schema of an argument says: no call of which a step is asked has others, though calls on record that were refused for it may.
-pub(super) fn facts(checked: &Checked, expr: &Expr, domain: Option<&Domain>) -> Facts {
-    if let Some(of) = sized(checked, expr).filter(|of| is_argument(checked, of)) {
-        let count = |size: Option<u64>| size.and_then(|size| u32::try_from(size).ok()).map(f64::from);
-        return Facts { numbers: sizes(checked.domain_of(of.id)).map(count), ..Facts::default() };
+impl Facts {
+    /// What the schema of an argument says: no call of which a step is asked has others, though calls on record that were refused for it may.
+    pub(super) fn of_argument(domain: &Domain) -> Self {
+        let sizes = sizes(domain);
+        let counted = match sizes {
+            [least, Some(most)] if most <= MAX_COUNTED => {
+                Some(Question::Sized(least.unwrap_or(0), Some(most)))
+            }
+            [Some(least), _] if least <= MAX_COUNTED => Some(Question::Sized(least, None)),
+            _ => None,
+        };
+        let pattern = domain.pattern.as_ref().map(|pattern| Question::Matches(pattern.to_string()));
+        Self {
+            numbers: [domain.least, domain.most],
+            sizes,
+            texts: pattern.into_iter().chain(counted).collect(),
+        }
     }
-    let Some(domain) = domain.filter(|_| is_argument(checked, expr)) else { return Facts::default() };
-    let sizes = sizes(Some(domain));
-    let counted = match sizes {
-        [least, Some(most)] if most <= MAX_COUNTED => Some(Question::Sized(least.unwrap_or(0), Some(most))),
-        [Some(least), _] if least <= MAX_COUNTED => Some(Question::Sized(least, None)),
-        _ => None,
-    };
-    let pattern = domain.pattern.as_ref().map(|pattern| Question::Matches(pattern.to_string()));
-    Facts { numbers: [domain.least, domain.most], sizes, texts: pattern.into_iter().chain(counted).collect() }
+
+    /// The same of the size of an argument.
+    pub(super) fn of_size(domain: &Domain) -> Self {
+        let count = |size: Option<u64>| size.and_then(|size| u32::try_from(size).ok()).map(f64::from);
+        Self { numbers: sizes(domain).map(count), ..Self::default() }
+    }
 }
 
-/// What no text has that a function gives.
-pub(super) fn lacks(checked: &Checked, expr: &Expr) -> Vec<Question> {
-    let Some((name, _)) = function(checked, expr) else { return Vec::new() };
-    let own = LACKING.iter().filter(|(known, _)| *known == name);
+/// What no text has that this function gives.
+pub(super) fn lacks(function: &str) -> Vec<Question> {
+    let own = LACKING.iter().filter(|(known, _)| *known == function);
     own.map(|(_, pattern)| Question::Matches((*pattern).to_owned())).collect()
 }
 
 /// The least and the greatest size that a schema holds values to.
-fn sizes(domain: Option<&Domain>) -> [Option<u64>; 2] {
-    let held = domain.filter(|_| cfg!(feature = "schemas"));
-    [held.and_then(|domain| domain.min_size), held.and_then(|domain| domain.max_size)]
+fn sizes(domain: &Domain) -> [Option<u64>; 2] {
+    if cfg!(feature = "schemas") { [domain.min_size, domain.max_size] } else { [None; 2] }
 }

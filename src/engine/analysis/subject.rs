@@ -4,7 +4,7 @@
 //! kinds of values that the checker, the schemas that the runtime enforces and the context leave it. What is not known is left
 //! open: a set of values that is too large makes an accusation less, one that is too small would make a wrong one.
 
-use super::facts::{Facts, facts, lacks};
+use super::facts::{Facts, lacks};
 use super::number::Ints;
 use super::text::Question;
 use crate::cel::{
@@ -99,15 +99,18 @@ impl Subject {
         if domain.as_ref().is_some_and(|domain| domain.numbers == Some(Numbers::Counts)) {
             ints = Ints::COUNTS;
         }
-        let facts = facts(checked, expr, domain.as_deref());
+        let facts = match sized(checked, expr).filter(|of| is_argument(checked, of)) {
+            Some(of) => checked.domain_of(of.id).map(Facts::of_size),
+            None => domain.as_deref().filter(|_| is_argument(checked, expr)).map(Facts::of_argument),
+        };
         Some(Self {
             key: key(checked, expr),
             beginnings: beginnings(checked, expr),
             ty,
             domain,
             ints,
-            facts,
-            lacks: lacks(checked, expr),
+            facts: facts.unwrap_or_default(),
+            lacks: function(checked, expr).map_or_else(Vec::new, |(name, _)| lacks(name)),
             presence,
             is_argument: is_argument(checked, expr),
             is_computed: !is_path,
@@ -166,7 +169,11 @@ impl Subject {
             ty: declared.map_or(Type::Dyn, |declared| declared.ty.clone()),
             domain: declared.and_then(|declared| declared.domain.clone()),
             ints: Ints::ALL,
-            facts: facts(checked, &select, declared.and_then(|declared| declared.domain.as_deref())),
+            facts: declared
+                .and_then(|declared| declared.domain.as_deref())
+                .filter(|_| is_argument(checked, operand))
+                .map(Facts::of_argument)
+                .unwrap_or_default(),
             lacks: Vec::new(),
             presence: presence_of_field(checked, operand, &field.text),
             is_argument: is_argument(checked, operand),
