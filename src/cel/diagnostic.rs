@@ -331,6 +331,21 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// Brings the findings of each file into the order of their places; the files stay as they come.
+pub fn in_order(findings: &mut [Diagnostic]) {
+    let mut files: Vec<String> = Vec::new();
+    for finding in findings.iter() {
+        let file = finding.place.source.name();
+        if !files.iter().any(|known| known == file) {
+            files.push(file.to_owned());
+        }
+    }
+    findings.sort_by_key(|finding| {
+        let file = finding.place.source.name();
+        (files.iter().position(|known| known == file), finding.place.span.start)
+    });
+}
+
 /// The candidate nearest to a misspelt `word`, if one is near enough to be meant: at most a third of its letters
 /// changed, added, dropped or swapped. Cost is the product of the lengths for each candidate.
 #[must_use]

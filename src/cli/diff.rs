@@ -5,7 +5,7 @@
 
 use super::files::engine_of;
 use super::{ExitCode, Failure, Format, Screen, messages};
-use celador::diff::{Difference, OperationDifference, Outcome, PolicySet, Witness, compare};
+use celador::diff::{Difference, OperationDifference, Outcome, PolicySet, Summary, Witness, compare};
 use celador::limits::EngineLimits;
 use celador::manifest::given::{Files, GivenFiles};
 use clap::Args;
@@ -41,24 +41,19 @@ impl Arguments {
         let limits = EngineLimits::default();
         let (old, new) = (load(&self.old, limits, screen)?, load(&self.new, limits, screen)?);
         let found = compare(&old, &new);
-        let (mut differs, mut unknown) = (0_usize, 0_usize);
         for operation in &found {
-            match operation.difference {
-                Difference::None => {}
-                Difference::Unknown { .. } => unknown = unknown.saturating_add(1),
-                _ => differs = differs.saturating_add(1),
-            }
             match screen.format() {
                 Format::Human => show(operation, screen)?,
                 Format::Json => screen.json("operation", operation.to_json())?,
             }
         }
-        let counts = serde_json::json!({ "operations": found.len(), "differ": differs, "unknown": unknown });
+        let summary = Summary::of(&found);
+        let Summary { operations, differ, unknown } = summary;
         match screen.format() {
-            Format::Human => screen.line(&messages::compared(found.len(), differs, unknown))?,
-            Format::Json => screen.json("summary", counts)?,
+            Format::Human => screen.line(&messages::compared(operations, differ, unknown))?,
+            Format::Json => screen.json("summary", serde_json::json!(summary))?,
         }
-        Ok(match (differs, unknown) {
+        Ok(match (differ, unknown) {
             (0, 0) => ExitCode::Yes,
             (0, _) => ExitCode::Undecided,
             _ => ExitCode::No,

@@ -4,12 +4,11 @@
 use super::explain_stored;
 use super::limits::Changes;
 use super::{ExitCode, Failure, Format, Screen, load_engine, messages, read_source};
-use celador::diagnostic::Diagnostic;
 use celador::limits::EngineLimits;
 use celador::scenario::{
-    Case, CaseOutcome, Detail, ExplainedOperation, Replay, Runner, Script, Unanswered, explain_script, read,
+    Case, CaseOutcome, Detail, Explainable, ExplainedOperation, Replay, Runner, Script, Unanswered,
+    explain_script,
 };
-use celador::source::Source;
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -66,22 +65,25 @@ impl Arguments {
             return self.stored.run(&id, self.step.as_deref(), (&self.manifests, limits), screen);
         }
         let source = read_source(&self.subject, limits.max_manifest_bytes)?;
-        let explained = match Subject::read(&source, &limits) {
-            Ok(Subject::Cases(cases)) => {
+        let explained = match Explainable::read(&source, &limits) {
+            Ok(Explainable::Cases(cases)) => {
                 let mut explained = Vec::new();
-                for case in cases.iter().filter(|case| self.means(case)) {
+                let is_meant = |case: &&Case| self.case.as_ref().is_none_or(|name| case.is_called(name));
+                for case in cases.iter().filter(is_meant) {
                     explained.extend(of_case(case, limits, screen)?);
                 }
                 explained
             }
-            Ok(Subject::Script(script)) => self.of_script(&script, limits, screen)?,
+            Ok(Explainable::Script(script)) => self.of_script(&script, limits, screen)?,
             Err(findings) => {
                 screen.complain(&findings);
                 return Err(Failure::Told(ExitCode::Unusable));
             }
         };
         let (chosen, detail) = match &self.step {
-            Some(step) => (choose(explained, step).ok_or_else(|| no_step(step))?, Detail::OfAll),
+            Some(step) => {
+                (ExplainedOperation::chosen(explained, step).ok_or_else(|| no_step(step))?, Detail::OfAll)
+            }
             None => (explained, Detail::OfOthers),
         };
         for operation in &chosen {
@@ -91,13 +93,6 @@ impl Arguments {
             }
         }
         Ok(ExitCode::Yes)
-    }
-
-    /// Whether a case is to be explained.
-    fn means(&self, case: &Case) -> bool {
-        let name = &*case.name.text;
-        let own = name.split_once('/').map_or(name, |(_, own)| own);
-        self.case.as_ref().is_none_or(|meant| *meant == *name || *meant == *own)
     }
 
     fn of_script(
@@ -129,31 +124,6 @@ fn no_step(step: &str) -> Failure {
     Failure::Unusable(messages::no_explained_step(step))
 }
 
-/// What is explained.
-enum Subject {
-    Cases(Vec<Case>),
-    Script(Box<Script>),
-}
-
-impl Subject {
-    /// A file is a case if it has what no recorded task has.
-    fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
-        let begins = |word: &str| source.text().lines().any(|line| line.starts_with(word));
-        if ["manifest:", "call:", "expect:", "about:", "cases:", "story:"].into_iter().any(begins) {
-            let mut cases = Vec::new();
-            for case in read(source, limits) {
-                match case.map_err(|report| report.outcome) {
-                    Ok(case) => cases.push(case),
-                    Err(CaseOutcome::Broken(findings)) => return Err(findings),
-                    Err(_) => {}
-                }
-            }
-            return Ok(Self::Cases(cases));
-        }
-        Script::read(source, limits).map(|script| Self::Script(Box::new(script)))
-    }
-}
-
 fn of_case(
     case: &Case,
     limits: EngineLimits,
@@ -167,22 +137,4 @@ fn of_case(
         }
     }
     Ok(report.explained.into_vec())
-}
-
-/// One step: of several operations the one of this number, of a single operation the step of this number; else the steps of this name.
-fn choose(explained: Vec<ExplainedOperation>, step: &str) -> Option<Vec<ExplainedOperation>> {
-    if let Ok(number) = step.parse::<usize>() {
-        if explained.len() > 1 {
-            let chosen: Vec<_> =
-                explained.into_iter().filter(|operation| operation.number == number).collect();
-            return (!chosen.is_empty()).then_some(chosen);
-        }
-        let mut operation = explained.into_iter().next()?;
-        let step = operation.explanation.steps.get(number.checked_sub(1)?)?.clone();
-        operation.explanation.steps = vec![step];
-        operation.explanation.expressions.clear();
-        return Some(vec![operation]);
-    }
-    let named: Vec<_> = explained.into_iter().filter_map(|operation| operation.step_alone(step)).collect();
-    (!named.is_empty()).then_some(named)
 }

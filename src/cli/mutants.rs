@@ -4,7 +4,7 @@
 
 use super::files::{way_from, write_new};
 use super::{Failure, Format, Screen, messages};
-use celador::scenario::{Fate, Mutation, Palette, Search, TriedMutant, visible};
+use celador::scenario::{Mutation, Palette, Search, TriedMutant, visible};
 use clap::Args;
 use serde_json::json;
 use std::fmt::Write as _;
@@ -75,8 +75,8 @@ pub(crate) fn tell(wanted: &Wanted, mutation: &Mutation, screen: &mut Screen) ->
             screen.line(&format!("mutants: {noticed} of {all} noticed"))?;
         }
         Format::Json => {
-            for tried in &mutation.tried {
-                screen.json("mutant", to_json(tried))?;
+            for row in mutation.rows() {
+                screen.json("mutant", row)?;
             }
             let written = written.map(|(count, _)| count);
             screen.json("mutants", json!({ "noticed": noticed, "all": all, "cases_written": written }))?;
@@ -93,22 +93,4 @@ fn render(tried: &TriedMutant, palette: &Palette) -> String {
     let position = mutant.place.position();
     let _ = writeln!(text, "  {dim}at{reset} {}:{}:{}", mutant.file(), position.line, position.column);
     text
-}
-
-fn to_json(tried: &TriedMutant) -> serde_json::Value {
-    let mutant = &tried.mutant;
-    let position = mutant.place.position();
-    let noticed_by = match &tried.fate {
-        Fate::Noticed(case) => Some(case),
-        Fate::Survived => None,
-    };
-    json!({
-        "path": mutant.path,
-        "file": mutant.file(),
-        "line": position.line,
-        "column": position.column,
-        "kind": mutant.kind,
-        "change": mutant.about,
-        "noticed_by": noticed_by,
-    })
 }

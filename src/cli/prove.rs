@@ -8,7 +8,7 @@ use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
 use celador::manifest::load;
 use celador::policy::Origin;
-use celador::prove::{Answer, Bounds, Counterexample, Invariants, Made, Proof, prove};
+use celador::prove::{Answer, Bounds, Counterexample, Invariants, Made, Proof, Summary, prove};
 use celador::scenario::{Palette, visible};
 use clap::Args;
 use serde_json::json;
@@ -72,21 +72,13 @@ impl Arguments {
         let (begun, most) = (Instant::now(), Duration::from_secs(self.seconds));
         let proofs = prove(&files, &invariants, limits, &bounds, &|| begun.elapsed() < most)
             .map_err(|findings| refused(findings, screen))?;
-        let mut counts = [0_usize; 3];
+        let manifests: Vec<String> = policies.iter().map(|path| path.display().to_string()).collect();
         for proof in &proofs {
-            let place = match proof.answer {
-                Answer::Holds(_) => 0,
-                Answer::Broken(_) => 1,
-                Answer::Unknown(_) => 2,
-            };
-            if let Some(count) = counts.get_mut(place) {
-                *count = count.saturating_add(1);
-            }
             let saved = self.save(proof, policies)?;
             match screen.format() {
                 Format::Human => show(proof, saved.as_deref(), screen)?,
                 Format::Json => {
-                    let mut shown = proof.to_json();
+                    let mut shown = proof.to_json_with_case(&manifests);
                     if let (Some(path), Some(members)) = (saved, shown.as_object_mut()) {
                         members.insert("saved".to_owned(), path.display().to_string().into());
                     }
@@ -94,12 +86,11 @@ impl Arguments {
                 }
             }
         }
-        let [holds, broken, unknown] = counts;
+        let summary = Summary::of(&proofs);
+        let Summary { hold, broken, unknown } = summary;
         match screen.format() {
-            Format::Human => screen.line(&messages::proved(holds, broken, unknown))?,
-            Format::Json => {
-                screen.json("summary", json!({ "hold": holds, "broken": broken, "unknown": unknown }))?;
-            }
+            Format::Human => screen.line(&messages::proved(hold, broken, unknown))?,
+            Format::Json => screen.json("summary", json!(summary))?,
         }
         Ok(match (broken, unknown) {
             (0, 0) => ExitCode::Yes,
@@ -116,7 +107,7 @@ impl Arguments {
         let home = std::path::absolute(folder).map_err(failed)?;
         let manifests = policies.iter().map(|path| way_from(&home, path).display().to_string());
         let manifests: Vec<String> = manifests.collect();
-        let name: String = proof.invariant.id.text.chars().map(sane).collect();
+        let name = proof.case_name();
         for number in 1_usize.. {
             let name = if number == 1 { name.clone() } else { format!("{name}-{number}") };
             let path = folder.join(&name).with_extension("yaml");
@@ -128,11 +119,6 @@ impl Arguments {
         }
         Ok(None)
     }
-}
-
-/// What of a name may stand in that of a file.
-fn sane(sign: char) -> char {
-    if sign.is_ascii_alphanumeric() || sign == '-' || sign == '_' { sign } else { '-' }
 }
 
 fn show(proof: &Proof, saved: Option<&Path>, screen: &mut Screen) -> Result<(), Failure> {

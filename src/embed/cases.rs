@@ -1,13 +1,16 @@
 //! Cases, run as `celador test` runs them.
 //!
 //! In: paths, on the disk or among texts that a program has. Out: what came of each case, and of a failure what was expected and what was found, for people. Whoever asks is
-//! told as well what the cases have tried of their policies, and what the operations of each went through.
+//! told as well what the cases have tried of their policies, what the operations of each went through, and which changes of the policies no case would notice.
 
 use crate::Error;
 use celador::EngineLimits;
 use celador::manifest::given::Files;
-use celador::scenario::{CaseOutcome, Coverage, ExplainedOperation, Palette, Report, Runner, cases_among};
+use celador::scenario::{
+    Case, CaseOutcome, Coverage, ExplainedOperation, Palette, Report, Runner, cases_among,
+};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::path::Path;
 
 /// What came of one case.
@@ -34,16 +37,26 @@ pub struct CaseWishes {
     pub coverage: bool,
     /// What the operations of each went through.
     pub explain: bool,
+    /// Which small changes of their policies they notice, and of the others the cases that would.
+    pub mutate: bool,
+}
+
+/// What came of cases.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Tested {
+    /// Of each.
+    pub results: Vec<CaseResult>,
+    /// What they have tried of their policies, if that was asked for.
+    pub coverage: Option<Value>,
+    /// What came of the mutants, if that was asked for: `noticed` is how many were, `mutants` says of each what it changes and which case has noticed it, or which would.
+    pub mutation: Option<Value>,
 }
 
 /// Runs the cases of files and folders, in the order of their names.
 ///
 /// # Errors
 /// A path that cannot be read, and a folder without YAML files.
-pub fn run_cases<P: AsRef<Path>>(
-    paths: &[P],
-    wishes: CaseWishes,
-) -> Result<(Vec<CaseResult>, Option<Coverage>), Error> {
+pub fn run_cases<P: AsRef<Path>>(paths: &[P], wishes: CaseWishes) -> Result<Tested, Error> {
     run_cases_among(&Files::System, paths, wishes)
 }
 
@@ -55,20 +68,42 @@ pub fn run_cases_among<P: AsRef<Path>>(
     files: &Files,
     paths: &[P],
     wishes: CaseWishes,
-) -> Result<(Vec<CaseResult>, Option<Coverage>), Error> {
+) -> Result<Tested, Error> {
+    #[cfg(not(feature = "authoring"))]
+    if wishes.mutate {
+        return Err(Error::not_here());
+    }
     let limits = EngineLimits::default();
     let runner = Runner::among(files.clone(), limits);
     let mut runner = if wishes.coverage { runner.covering() } else { runner };
-    let mut results = Vec::new();
+    let (mut results, mut tried) = (Vec::new(), Vec::new());
     for case in cases_among(files, paths, &limits)? {
         let report = match case {
-            Ok(case) if wishes.explain => runner.explain(&case),
-            Ok(case) => runner.run(&case),
+            Ok(case) => {
+                let report = if wishes.explain { runner.explain(&case) } else { runner.run(&case) };
+                tried.extend(Some(case).filter(|_| wishes.mutate));
+                report
+            }
             Err(report) => report,
         };
         results.push(CaseResult::of(report, wishes));
     }
-    Ok((results, runner.coverage().cloned()))
+    let coverage = runner.coverage().map(Coverage::to_json);
+    let mutation = if wishes.mutate { mutation(&mut runner, &tried) } else { None };
+    Ok(Tested { results, coverage, mutation })
+}
+
+#[cfg(feature = "authoring")]
+fn mutation(runner: &mut Runner, cases: &[Case]) -> Option<Value> {
+    use celador::scenario::Search;
+    let mutation = runner.mutate(cases, Search::Arguments);
+    let mutants: Vec<Value> = mutation.rows().collect();
+    Some(serde_json::json!({ "noticed": mutation.noticed(), "mutants": mutants }))
+}
+
+#[cfg(not(feature = "authoring"))]
+fn mutation(_: &mut Runner, _: &[Case]) -> Option<Value> {
+    None
 }
 
 impl CaseResult {

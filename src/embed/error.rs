@@ -44,6 +44,21 @@ impl Error {
         Self::new(ErrorKind::Internal, "internal", message)
     }
 
+    /// A task in memory is what it is now.
+    pub(crate) fn no_events() -> Self {
+        let message = "a task in memory keeps no events: ask what a call would come to now, or keep the task in a store or on a server";
+        Self::misuse("no_events", message)
+    }
+
+    /// What this build leaves out, as it is for deciding alone.
+    #[cfg(not(feature = "authoring"))]
+    pub(crate) fn not_here() -> Self {
+        Self::misuse(
+            "not_here",
+            "this build decides and checks alone: load the one for authors, which has this as well",
+        )
+    }
+
     pub(crate) fn new(
         kind: ErrorKind,
         code: impl Into<Cow<'static, str>>,

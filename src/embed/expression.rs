@@ -3,14 +3,17 @@
 //! In: a text and values. Out: a value, or what is wrong, with carets under the text. Nothing of a task changes.
 
 use crate::flaw::EXPRESSION;
+use crate::sources::one_file;
 use crate::{Error, Flaw};
-use celador::Timestamp;
 use celador::cel::{Activation, Env, EnvBuilder, EvalLimits, Issue, Json, LANGUAGE, Program, Stop, Type};
 use celador::context::Scope;
 use celador::diagnostic::Diagnostic;
-use celador::scenario::SCOPES;
+use celador::manifest::given::Files;
+use celador::scenario::{CaseOutcome, Runner, SCOPES, Stage, read};
 use celador::source::{Embedded, Span};
 use celador::task::{Task, Trial, Tried};
+use celador::{EngineLimits, Timestamp};
+use std::path::Path;
 
 /// An expression that is tried out on a task.
 #[derive(Clone, Debug)]
@@ -38,7 +41,38 @@ pub(crate) fn on_task(task: &Task, tryout: &Tryout, now: Timestamp) -> Result<Js
     let Tryout { scope: word, expression, input, output } = tryout;
     let trial =
         Trial { input: input.as_ref(), output: output.as_ref(), ..Trial::new(scope(word)?, expression) };
-    match task.evaluate(&trial, &[], now) {
+    tried(task, &trial, now)
+}
+
+/// The value of an expression on what the steps of a case's operation see, at the time of the case; of a case with steps ahead of the step of this number, from 1.
+///
+/// # Errors
+/// A file that holds no case or several, a case that cannot be run, and an expression that is not valid, that fails or that asks.
+pub fn evaluate_on_case(
+    expression: &str,
+    files: &Files,
+    case: &Path,
+    step: Option<usize>,
+) -> Result<Json, Error> {
+    let limits = EngineLimits::default();
+    let mut cases = read(&one_file(files, case)?, &limits);
+    let (Some(case), true) = (cases.pop(), cases.is_empty()) else {
+        return Err(Error::misuse("bad_request", "expected a file of one case"));
+    };
+    let broken = |outcome| match outcome {
+        CaseOutcome::Broken(findings) => Error::refused(findings),
+        _ => Error::internal("a case was run that was to be read"),
+    };
+    let case = case.map_err(|report| broken(report.outcome))?;
+    let stage = Runner::among(files.clone(), limits).stage(&case, step).map_err(Error::refused)?;
+    let Stage { task, now, scope, input, output } = stage;
+    let trial = Trial { input: input.as_ref(), output: output.as_ref(), ..Trial::new(scope, expression) };
+    tried(&task, &trial, now)
+}
+
+fn tried(task: &Task, trial: &Trial<'_>, now: Timestamp) -> Result<Json, Error> {
+    let expression = trial.text;
+    match task.evaluate(trial, &[], now) {
         Err(issues) => Err(Error::refused(located(&issues, expression))),
         Ok(Tried::Value(value)) => Ok(value),
         Ok(Tried::Failed(error)) => {

@@ -2,7 +2,7 @@
 //!
 //! In: a diagnostic of the engine, or the JSON of one. Out: plain data, with the text that shows the place with carets.
 
-use celador::diagnostic::Diagnostic;
+use celador::diagnostic::{Diagnostic, Standing};
 #[cfg(feature = "stores")]
 use celador::{
     diagnostic::Severity,
@@ -11,6 +11,7 @@ use celador::{
 #[cfg(feature = "stores")]
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 /// The name under which an expression stands in diagnostics.
 pub(crate) const EXPRESSION: &str = "expression";
@@ -32,12 +33,22 @@ pub struct Flaw {
     pub line: usize,
     /// The column, from 1.
     pub column: usize,
+    /// The line behind the last character, from 1.
+    pub end_line: usize,
+    /// The column behind the last character, from 1.
+    pub end_column: usize,
+    /// What stands under the characters where the line is shown, such as the witness of what is accused; may be empty.
+    pub label: String,
     /// The manifest path, such as `capabilities.ledger.before[0].assert`; empty outside manifests.
     pub path: String,
     /// The rule of the specification that decides.
     pub rule: Option<String>,
+    /// The place in the documentation that says more.
+    pub docs: Option<String>,
     /// What to do about it.
     pub help: Option<String>,
+    /// The reason of the author who allows it, if a comment does.
+    pub allowed: Option<String>,
     /// The whole for people: the line itself with carets, help and rule.
     #[serde(skip)]
     pub shown: String,
@@ -67,6 +78,7 @@ impl Flaw {
     #[must_use]
     pub fn of(found: &Diagnostic) -> Self {
         let position = found.place.position();
+        let end = found.place.source.position(found.place.span.end);
         Self {
             code: found.code.to_owned(),
             is_error: found.is_error(),
@@ -75,11 +87,42 @@ impl Flaw {
             file: found.place.source.name().to_owned(),
             line: position.line,
             column: position.column,
+            end_line: end.line,
+            end_column: end.column,
+            label: found.label.clone(),
             path: found.path.clone(),
             rule: found.rule.map(str::to_owned),
+            docs: found.docs(),
             help: found.help.clone(),
+            allowed: match &found.standing {
+                Standing::Allowed(reason) if !found.is_error() => Some(reason.to_string()),
+                _ => None,
+            },
             shown: found.render(false),
         }
+    }
+
+    /// As JSON, with the names that the command gives it.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        json!({
+            "severity": if self.is_error { "error" } else { "warning" },
+            "code": self.code,
+            "message": self.message,
+            "file": self.file,
+            "line": self.line,
+            "column": self.column,
+            "end_line": self.end_line,
+            "end_column": self.end_column,
+            "label": self.label,
+            "path": self.path,
+            "rule": self.rule,
+            "docs": self.docs,
+            "help": self.help,
+            "allowed": self.allowed,
+            "refused": self.is_refused,
+            "shown": self.shown,
+        })
     }
 
     /// A finding of a server about this expression.

@@ -30,22 +30,29 @@
 //! | `patience` | how long somebody still waits |
 //! | `memory`, `remote`, `wire` | the places: this process; stores and servers (feature `stores`), and what is said to them |
 //! | `task`, `policies` | the door: tasks, agents, policies |
-//! | `replay` | recorded steps judged anew |
+//! | `diff`, `prove`, `explain`, `replay` | what authors ask (feature `authoring`): two sets of policies side by side, what is to hold, why a case was decided so, recorded steps judged anew |
 //! | `texts` | the same door for texts: requests and answers as JSON |
 
 #![forbid(unsafe_code)]
 
 mod cases;
 mod decided;
+#[cfg(feature = "authoring")]
+mod diff;
 mod error;
+#[cfg(feature = "authoring")]
+mod explain;
 mod expression;
 mod flaw;
 mod loaded;
 mod memory;
 mod patience;
 mod policies;
+#[cfg(feature = "authoring")]
+mod prove;
 #[cfg(feature = "stores")]
 mod remote;
+#[cfg(feature = "authoring")]
 mod replay;
 mod review;
 mod sources;
@@ -56,16 +63,23 @@ mod tools;
 #[cfg(feature = "stores")]
 mod wire;
 
-pub use cases::{CaseResult, CaseWishes, run_cases, run_cases_among};
+pub use cases::{CaseResult, CaseWishes, Tested, run_cases, run_cases_among};
 pub use decided::{Decided, Several, Stepped};
+#[cfg(feature = "authoring")]
+pub use diff::diff;
 pub use error::{Error, ErrorKind};
-pub use expression::{Tryout, evaluate};
+#[cfg(feature = "authoring")]
+pub use explain::{ExplainWishes, explain};
+pub use expression::{Tryout, evaluate, evaluate_on_case};
 pub use flaw::Flaw;
 pub use policies::{Agent, Place, Policies, TaskWish};
+#[cfg(feature = "authoring")]
+pub use prove::{ProveWishes, prove};
+#[cfg(feature = "authoring")]
 pub use replay::{Replaying, add_tallies};
 pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
-pub use sources::{Source, check};
-pub use step::Step;
+pub use sources::{Source, analysis, check};
+pub use step::{Step, ToExplain};
 pub use task::Task;
 pub use texts::Texts;
 
@@ -74,6 +88,13 @@ pub use celador::manifest::mode::Mode;
 
 use celador::Timestamp;
 use std::sync::Arc;
+
+/// A text of manifests, policies, cases or a recorded task in the layout of `celador fmt`. One that cannot be read is what it was.
+#[cfg(feature = "authoring")]
+#[must_use]
+pub fn fmt(text: &str) -> String {
+    celador::layout::Layout::default().formatted(text, &celador::EngineLimits::default())
+}
 
 /// Where the time comes from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;

@@ -7,15 +7,16 @@
 use crate::decided::{Decided, Several, Stepped};
 use crate::patience::Patience;
 use crate::review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
-use crate::step::Step;
+use crate::step::{Step, ToExplain};
 use crate::{Clock, Error};
 use celador::cel::{Json, Timestamp};
 use celador::counter::{CounterBook, CounterId};
 use celador::engine::Engine;
 use celador::task::{
     Answer, CallId, DecidedKind, Decision, Identity, Progress, ReviewAnswer, ReviewChoice, ReviewState,
-    SavedTask, StartTask, Task, Verdict,
+    SavedTask, StartTask, Task, ToldOperation, Verdict,
 };
+use serde_json::Value;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -180,6 +181,18 @@ impl Memory {
             let waited = held.stepped.wait_timeout(place, left);
             place = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
+    }
+
+    /// What a call would come to, on a copy of the task.
+    pub(crate) fn explain(&self, held: &Held, what: &ToExplain) -> Result<Value, Error> {
+        let ToExplain::Call(call) = what else { return Err(Error::no_events()) };
+        let copy = held.with(Task::copy)??;
+        let book = unpoisoned(&self.book);
+        let read = |counters: &[CounterId]| {
+            Ok::<_, Error>(counters.iter().map(|counter| book.read(counter)).collect())
+        };
+        let explained = ToldOperation::Call(call.clone()).explained(copy, self.now(), None, read)?;
+        serde_json::to_value(explained).map_err(|_| Error::internal("an explanation cannot be written"))
     }
 
     /// An id for a task that comes without one.

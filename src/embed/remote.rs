@@ -7,7 +7,7 @@ use crate::decided::{Decided, Stepped};
 use crate::expression::{self, Tryout};
 use crate::flaw::{ToldIssue, ToldSpan, span_within};
 use crate::review::{Person, Review, ReviewFilter, ReviewReply};
-use crate::step::Step;
+use crate::step::{Step, ToExplain};
 use crate::wire::{
     no_answer, path_of, problem, read, segment, stepped, told, unreadable, wait_query, written,
 };
@@ -243,6 +243,32 @@ impl Desk {
                 Err(expression::failed(&code, message, expression, span_within(span, expression)))
             }
             Outcome::Asks(_) => Err(expression::asks()),
+        }
+    }
+
+    pub(crate) fn explain(&self, task: &str, what: &ToExplain) -> Result<Value, Error> {
+        let asked = match what {
+            ToExplain::Event(version) => json!({ "version": version }),
+            ToExplain::Call(call) => json!({ "function": call.function, "arguments": call.arguments }),
+        };
+        self.post(&format!("{}/explain", path_of(task)), &asked)
+    }
+
+    /// The events of a task, page by page.
+    pub(crate) fn events(&self, task: &str) -> Result<Vec<Value>, Error> {
+        #[derive(Deserialize)]
+        struct Page {
+            events: Vec<Value>,
+            next: Option<u64>,
+        }
+        let (mut events, mut after) = (Vec::new(), String::new());
+        loop {
+            let Page { events: found, next } = self.get(&format!("{}/events{after}", path_of(task)))?;
+            events.extend(found);
+            match next {
+                Some(next) => after = format!("?after={next}"),
+                None => return Ok(events),
+            }
         }
     }
 

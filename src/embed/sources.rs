@@ -4,13 +4,15 @@
 //! and it is that of [`celador::manifest::load`](mod@celador::manifest::load).
 
 use crate::{Error, Flaw};
-use celador::diagnostic::Diagnostic;
+use celador::diagnostic::{Diagnostic, in_order};
 use celador::manifest::Catalog;
+use celador::manifest::given::Files;
 use celador::manifest::load::{File, FileOrigin, load};
 use celador::manifest::mode::Mode;
 use celador::source::Source as Text;
 use celador::{Engine, EngineLimits};
-use std::path::PathBuf;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
 
 /// Where manifests and policies come from.
 #[derive(Clone, Debug)]
@@ -31,6 +33,15 @@ impl Source {
     pub fn text(name: impl Into<String>, text: impl Into<String>) -> Self {
         Self::Text { name: name.into(), text: text.into() }
     }
+
+    /// Its path, or its name.
+    #[cfg(feature = "authoring")]
+    pub(crate) fn name(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::Text { name, .. } => name.clone(),
+        }
+    }
 }
 
 impl From<&str> for Source {
@@ -42,7 +53,8 @@ impl From<&str> for Source {
 
 /// Sources that were read and linked.
 pub(crate) struct Sources {
-    #[cfg(feature = "stores")]
+    /// What was read, for whoever compiles it once more: stores, proofs.
+    #[cfg(any(feature = "stores", feature = "authoring"))]
     pub(crate) files: Vec<File>,
     pub(crate) catalog: Catalog,
     pub(crate) engine: Engine,
@@ -65,9 +77,18 @@ impl Sources {
                 }
             }
         }
-        let (mut files, mut findings) =
+        let (mut files, findings) =
             if paths.is_empty() { Default::default() } else { load(&paths, &limits)? };
         files.append(&mut texts);
+        Ok(Self::of((files, findings), mode, limits))
+    }
+
+    /// The same of files that were read, with what was found while they were.
+    pub(crate) fn of(
+        (files, mut findings): (Vec<File>, Vec<Diagnostic>),
+        mode: Mode,
+        limits: EngineLimits,
+    ) -> Self {
         let (catalog, read) = Catalog::parse(&files, &limits);
         findings.extend(read);
         let (engine, compiled) = match mode {
@@ -75,34 +96,70 @@ impl Sources {
             Mode::Observe => Engine::observing_from_catalog(&catalog, limits),
         };
         findings.extend(compiled);
-        Ok(Self {
-            #[cfg(feature = "stores")]
+        Self {
+            #[cfg(any(feature = "stores", feature = "authoring"))]
             files,
             catalog,
             engine,
             findings,
-        })
+        }
     }
 
     /// The same if each agent may run.
     pub(crate) fn open(sources: &[Source], mode: Mode, limits: EngineLimits) -> Result<Self, Error> {
-        let mut read = Self::read(sources, mode, limits)?;
-        if read.findings.iter().any(Diagnostic::is_refused) || !read.engine.is_whole() {
-            read.findings.retain(Diagnostic::is_refused);
-            return Err(Error::refused(read.findings));
+        Self::read(sources, mode, limits)?.whole()
+    }
+
+    /// The same, if each agent may run.
+    pub(crate) fn whole(mut self) -> Result<Self, Error> {
+        if self.findings.iter().any(Diagnostic::is_refused) || !self.engine.is_whole() {
+            self.findings.retain(Diagnostic::is_refused);
+            return Err(Error::refused(self.findings));
         }
-        Ok(read)
+        Ok(self)
     }
 }
 
-/// Every problem of manifests and policies, those included for which nothing is refused.
+/// Every problem of manifests and policies, those included for which nothing is refused, of each file in the order of their places.
 ///
 /// # Errors
 /// A path that cannot be read.
 pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
-    Ok(Sources::read(sources, Mode::Enforce, EngineLimits::default())?
-        .findings
-        .iter()
-        .map(Flaw::of)
-        .collect())
+    let mut findings = Sources::read(sources, Mode::Enforce, EngineLimits::default())?.findings;
+    in_order(&mut findings);
+    Ok(findings.iter().map(Flaw::of).collect())
+}
+
+/// How many clauses of manifests and policies are decided: `clauses`, `decided`, `contradicted`, and each of `unknown` with its place.
+///
+/// # Errors
+/// A path that cannot be read.
+pub fn analysis(sources: &[Source]) -> Result<Value, Error> {
+    let analysis = Sources::read(sources, Mode::Enforce, EngineLimits::default())?.engine.analysis();
+    let mut told = analysis.counts();
+    if let Some(members) = told.as_object_mut() {
+        members.insert("unknown".to_owned(), analysis.unknown_clauses().collect());
+    }
+    Ok(told)
+}
+
+/// The one file of a path, or a text.
+#[cfg(feature = "authoring")]
+pub(crate) fn one_text(source: &Source) -> Result<Text, Error> {
+    match source {
+        Source::Path(path) => one_file(&Files::System, path),
+        Source::Text { name, text } => Ok(Text::new(name.clone(), text.clone())),
+    }
+}
+
+/// The one file of a path, on the disk or among texts.
+pub(crate) fn one_file(files: &Files, path: &Path) -> Result<Text, Error> {
+    let (mut found, findings) = files.load(&[path], &EngineLimits::default())?;
+    if !findings.is_empty() {
+        return Err(Error::refused(findings));
+    }
+    match (found.pop(), found.is_empty()) {
+        (Some(file), true) => Ok(file.source),
+        _ => Err(Error::misuse("bad_request", "expected one file, and found a folder of several")),
+    }
 }

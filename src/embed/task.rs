@@ -10,7 +10,7 @@ use crate::patience::Patience;
 #[cfg(feature = "stores")]
 use crate::remote::Desk;
 use crate::review::{Review, ReviewFilter};
-use crate::step::Step;
+use crate::step::{Step, ToExplain};
 use crate::{Error, ErrorKind, Flaw};
 use celador::cel::Json;
 use celador::task::{
@@ -365,6 +365,31 @@ impl Task {
             Kept::Memory(_, held) => held.with(|task| expression::check_on_task(task, scope, expression))?,
             #[cfg(feature = "stores")]
             Kept::Desk(desk) => desk.check(&self.id, scope, expression),
+        }
+    }
+
+    /// Why a decision of it was made as it was, or what a call would come to: `decision`, `steps`, `expressions`, and of a decision of the past whether it comes out the `same`.
+    /// The operation is taken once more on a copy: nothing of the task changes, and nobody is asked.
+    ///
+    /// # Errors
+    /// An event that does not tell what its operation was about, or of a task in memory, which keeps no events; and as [`Task::state`].
+    pub fn explain(&self, what: &ToExplain) -> Result<Value, Error> {
+        match &self.kept {
+            Kept::Memory(memory, held) => memory.explain(held, what),
+            #[cfg(feature = "stores")]
+            Kept::Desk(desk) => desk.explain(&self.id, what),
+        }
+    }
+
+    /// What has happened to it, in order: `version`, `at`, `operation`, `decision`, `reviews`.
+    ///
+    /// # Errors
+    /// A task in memory, which keeps no events, and as [`Task::state`].
+    pub fn events(&self) -> Result<Vec<Value>, Error> {
+        match &self.kept {
+            Kept::Memory(..) => Err(Error::no_events()),
+            #[cfg(feature = "stores")]
+            Kept::Desk(desk) => desk.events(&self.id),
         }
     }
 

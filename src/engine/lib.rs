@@ -107,6 +107,7 @@ pub mod digest;
 pub mod engine;
 pub mod explained;
 mod layers;
+pub mod layout;
 pub mod limits;
 pub mod lint;
 pub mod manifest;

@@ -321,7 +321,28 @@ Findings that are marked with ◆ are decided: each expression is taken apart in
 into those that all clauses answer alike, the evaluator itself answers for one of each, and a solver looks for inputs that fulfil
 them together. A finding holds of every input that the enforced schemas let through: their constants, the ranges of numbers, sizes and patterns count. A rule that says again what the schema
 of the arguments holds anyway is advice (`held_by_schema`); one that can never fire under that schema is refused. What is not understood may be anything, so
-silence proves nothing. `check --analysis` says how many clauses were decided, and lists the others.
+silence proves nothing. `check --analysis` says how many clauses were decided, and lists the others. In Python and in Node `check` gives the findings as data,
+each with its place, its reason and the text with carets, and `analysis` the counts:
+
+```python
+import celador
+
+assert celador.check(\"examples/first-policy\") == []
+found = celador.analysis(\"examples/first-policy\")
+print(found[\"clauses\"], \"clauses, not known:\", *(clause[\"expr\"] for clause in found[\"unknown\"][:1]))
+```
+
+```ts
+import { analysis, check } from \"@celador/core\";
+
+console.assert(check(\"examples/first-policy\").length === 0);
+const { clauses, unknown } = analysis(\"examples/first-policy\");
+console.log(clauses, \"clauses, not known:\", ...unknown.slice(0, 1).map(({ expr }) => expr));
+```
+
+```text
+4 clauses, not known: review('lead@example.com')
+```
 
 Where an author means what a warning finds, a comment allows it, with a reason:
 

@@ -20,6 +20,7 @@ mod analysis_z3;
 mod architecture;
 mod attacks;
 mod before_first;
+mod bindings;
 mod bounds;
 mod bounds_growth;
 mod bounds_source;

@@ -7,7 +7,7 @@ mod reads;
 use super::service_reports::{Results, Wanted};
 use super::watch::Watch;
 use super::{ExitCode, Failure, Format, Screen};
-use celador::diagnostic::{Diagnostic, Standing};
+use celador::diagnostic::{Diagnostic, Standing, in_order};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::{Catalog, load};
@@ -132,21 +132,6 @@ impl Arguments {
         let valid = errors == 0 && refused == 0 && !(self.strict && warnings > allowed);
         Ok(if valid { ExitCode::Yes } else { ExitCode::Invalid })
     }
-}
-
-/// Brings the findings of each file into the order of their places; the files stay as they come.
-fn in_order(findings: &mut [Diagnostic]) {
-    let mut files: Vec<String> = Vec::new();
-    for finding in findings.iter() {
-        let file = finding.place.source.name();
-        if !files.iter().any(|known| known == file) {
-            files.push(file.to_owned());
-        }
-    }
-    findings.sort_by_key(|finding| {
-        let file = finding.place.source.name();
-        (files.iter().position(|known| known == file), finding.place.span.start)
-    });
 }
 
 /// The files that hold manifests, or something that is wrong; cases and recorded tasks beside them do not count.

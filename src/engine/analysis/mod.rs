@@ -52,6 +52,7 @@ use crate::policy::{AgentFunction, Expression, OfPolicyStep, Policy, Step, StepA
 use crate::source::{Place, Span};
 use cells::Trial;
 pub(crate) use entailed::{Grounds, entailed};
+use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use verdict::{Verdict, decide};
@@ -104,6 +105,28 @@ pub struct Analysis {
     pub unknown: Vec<Place>,
     /// Claims that a run has contradicted, which nobody is told: faults of this analysis.
     pub contradicted: usize,
+}
+
+impl Analysis {
+    /// How many clauses there are, as JSON: `clauses`, `decided`, `unknown`, `contradicted`.
+    #[must_use]
+    pub fn counts(&self) -> Value {
+        json!({
+            "clauses": self.decided.saturating_add(self.unknown.len()),
+            "decided": self.decided,
+            "unknown": self.unknown.len(),
+            "contradicted": self.contradicted,
+        })
+    }
+
+    /// The clauses of which something is not known, each as JSON: `file`, `line`, `column`, `expr`.
+    pub fn unknown_clauses(&self) -> impl Iterator<Item = Value> {
+        self.unknown.iter().map(|place| {
+            let at = place.position();
+            let text = place.source.slice(place.span).split_whitespace().collect::<Vec<_>>().join(" ");
+            json!({ "file": place.source.name(), "line": at.line, "column": at.column, "expr": text })
+        })
+    }
 }
 
 /// What is found while policies are looked at, one after the other.

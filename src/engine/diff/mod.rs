@@ -21,6 +21,7 @@ use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::{OperationRules, Policy};
 use old_words::in_old_words;
 use search::Search;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -48,6 +49,17 @@ pub enum Difference {
     Added,
     /// The operation has gone.
     Removed,
+}
+
+/// Of how many operations something is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// All operations.
+    pub operations: usize,
+    /// Those that are decided otherwise.
+    pub differ: usize,
+    /// Those of which it is not known.
+    pub unknown: usize,
 }
 
 /// One operation of an agent.
@@ -255,6 +267,20 @@ impl Difference {
             _ => [("stricter", None), ("looser", None), ("otherwise", None)],
         };
         all.into_iter().filter_map(|(direction, witness)| Some((direction, witness?)))
+    }
+}
+
+impl Summary {
+    /// That of some differences.
+    #[must_use]
+    pub fn of(found: &[OperationDifference]) -> Self {
+        let count =
+            |is_it: fn(&Difference) -> bool| found.iter().filter(|one| is_it(&one.difference)).count();
+        Self {
+            operations: found.len(),
+            differ: count(|it| !matches!(it, Difference::None | Difference::Unknown { .. })),
+            unknown: count(|it| matches!(it, Difference::Unknown { .. })),
+        }
     }
 }
 

@@ -37,6 +37,7 @@ use crate::manifest::mode::Mode;
 use crate::policy::{Origin, Policy};
 use play::Stage;
 use search::search;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use woven::{Claim, Woven, of_call, of_task, weave};
@@ -57,6 +58,17 @@ impl Default for Bounds {
     fn default() -> Self {
         Self { depth: 8, operations: 20_000 }
     }
+}
+
+/// Of how many invariants something is known, one that is about several agents counted for each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Those that hold.
+    pub hold: usize,
+    /// Those that are broken.
+    pub broken: usize,
+    /// Those of which neither is known.
+    pub unknown: usize,
 }
 
 /// What is known of an invariant, as far as one agent is concerned.
@@ -284,6 +296,39 @@ impl Proof {
             members.insert(key.to_owned(), value);
         }
         shown
+    }
+}
+
+impl Proof {
+    /// The same with the `case` of a task that breaks it, as text: its name is that of the invariant, and its manifests are found by these paths.
+    #[must_use]
+    pub fn to_json_with_case(&self, manifests: &[String]) -> Value {
+        let mut shown = self.to_json();
+        if let (Answer::Broken(task), Some(members)) = (&self.answer, shown.as_object_mut()) {
+            let case = task.case(&self.case_name(), &self.invariant, manifests);
+            members.insert("case".to_owned(), case.into());
+        }
+        shown
+    }
+
+    /// The id of its invariant, as far as it can be the name of a file.
+    #[must_use]
+    pub fn case_name(&self) -> String {
+        let is_plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '-' || sign == '_';
+        self.invariant.id.text.chars().map(|sign| if is_plain(sign) { sign } else { '-' }).collect()
+    }
+}
+
+impl Summary {
+    /// That of some proofs.
+    #[must_use]
+    pub fn of(proofs: &[Proof]) -> Self {
+        let count = |is_it: fn(&Answer) -> bool| proofs.iter().filter(|proof| is_it(&proof.answer)).count();
+        Self {
+            hold: count(|it| matches!(it, Answer::Holds(_))),
+            broken: count(|it| matches!(it, Answer::Broken(_))),
+            unknown: count(|it| matches!(it, Answer::Unknown(_))),
+        }
     }
 }
 

@@ -26,7 +26,7 @@
 //! | `script`, `recording` | a recorded task, and its steps to be judged anew |
 //! | `coverage` | what cases have tried of their policies |
 //! | `mutants`, `mutate`, `killers` | small changes of policies, which of them cases notice, and cases that would |
-//! | `explain`, `explain_text` | why an operation was decided as it was, as data and as text |
+//! | `explain`, `explain_text`, `explainable` | why an operation was decided as it was, as data and as text; the files that this can be asked of |
 //! | `replay`, `replay_reviews` | steps through the engine, and the answers to their reviews |
 //! | `replayed`, `known_call` | what came of a step, and how far each call came |
 //! | `stage` | where an expression of an operation would be evaluated |
@@ -49,6 +49,7 @@ mod expect_observed;
 mod expect_terms;
 mod explain;
 mod explain_text;
+mod explainable;
 mod killers;
 mod known_call;
 mod load;
@@ -90,6 +91,7 @@ pub use environment::Environment;
 pub use expect::{Found, Mismatch};
 pub use explain::{ExplainedOperation, explain_script};
 pub use explain_text::{Detail, render_step, render_tree};
+pub use explainable::Explainable;
 pub use killers::KillingCase;
 pub use load::{cases_among, load_cases};
 pub use messages::NO_ANSWER;

@@ -11,7 +11,9 @@ use super::report::CaseOutcome;
 use super::run::{Compiled, Runner, Telling};
 use crate::diff::proved_alike;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::given::plain;
 use crate::manifest::mode::Mode;
+use serde_json::{Value, json};
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -58,9 +60,44 @@ impl Mutation {
         self.tried.iter().filter(|tried| matches!(tried.fate, Fate::Noticed(_))).count()
     }
 
+    /// Each of them as JSON: `path`, `file`, `line`, `column`, `kind`, `change`, `noticed_by`, and where a case was found that would notice it, the text of that as `case`. Its
+    /// name is `mutant-1` for the first one, and its manifests are named by the ways from where the cases that were run are named.
+    pub fn rows(&self) -> impl Iterator<Item = Value> {
+        let mut killers: usize = 0;
+        self.tried.iter().map(move |tried| {
+            let mut row = tried.to_json();
+            if let (Some(killer), Some(members)) = (&tried.killer, row.as_object_mut()) {
+                killers = killers.saturating_add(1);
+                let text = killer.text(&format!("mutant-{killers}"), plain);
+                members.insert("case".to_owned(), text.into());
+            }
+            row
+        })
+    }
+
     /// Those that no case notices.
     pub fn survivors(&self) -> impl Iterator<Item = &TriedMutant> {
         self.tried.iter().filter(|tried| tried.fate == Fate::Survived)
+    }
+}
+
+impl TriedMutant {
+    fn to_json(&self) -> Value {
+        let mutant = &self.mutant;
+        let position = mutant.place.position();
+        let noticed_by = match &self.fate {
+            Fate::Noticed(case) => Some(case),
+            Fate::Survived => None,
+        };
+        json!({
+            "path": mutant.path,
+            "file": mutant.file(),
+            "line": position.line,
+            "column": position.column,
+            "kind": mutant.kind,
+            "change": mutant.about,
+            "noticed_by": noticed_by,
+        })
     }
 }
 

@@ -12,7 +12,13 @@ const module = new URL("../wasm/celador.wasm", import.meta.url);
 export const hasModule = existsSync(module);
 if (!hasModule) console.error("the WebAssembly module is not tried: run .ci/wasm first");
 
-export const RUNTIMES = { node: core, ...(hasModule ? { wasm: await celadorFrom(readFileSync(module)) } : {}) };
+/** The engine of a module, if it was built. */
+const ofModule = async (file) => (existsSync(file) ? { wasm: await celadorFrom(readFileSync(file)) } : {});
+
+/** Those that answer what authors ask: of WebAssembly the module that has it. */
+export const AUTHORING = { node: core, ...(await ofModule(new URL("../wasm/celador-authoring.wasm", import.meta.url))) };
+
+export const RUNTIMES = { node: core, ...(await ofModule(module)) };
 
 /** The YAML files of folders, as texts under their names. */
 export function texts(...folders) {

@@ -8,16 +8,24 @@ from typing import Any, Literal, TypeVar, final, overload
 from celador._errors import Denied as Denied
 from celador._guard import Call
 from celador._types import (
+    Analysis,
     CallReport,
     CallRequest,
+    Differences,
+    Explained,
+    ExplainedDecision,
+    ExplainedOperation,
     Json,
     Kind,
+    Mutation,
     Person,
+    Proofs,
     Replayed,
     ReviewState,
     Scope,
     Source,
     Status,
+    TaskEvent,
     Tool,
     User,
     Verdict,
@@ -50,11 +58,33 @@ class Diagnostic:
         """From 1, in characters."""
 
     @property
+    def end_line(self) -> int:
+        """The line behind the last character, from 1."""
+
+    @property
+    def end_column(self) -> int: ...
+    @property
+    def label(self) -> str:
+        """What stands under the characters where the line is shown; may be empty."""
+
+    @property
+    def path(self) -> str:
+        """The manifest path, such as `capabilities.refund.before[0].assert`; empty outside manifests."""
+
+    @property
     def rule(self) -> str | None:
         """The rule of the specification, such as `AG-10`."""
 
     @property
+    def docs(self) -> str | None:
+        """The place in the documentation that says more about the rule."""
+
+    @property
     def help(self) -> str | None: ...
+    @property
+    def allowed(self) -> str | None:
+        """The reason of the author, if a comment allows it."""
+
     @property
     def refused(self) -> bool:
         """Whether manifests with it are not loaded: each error, and a warning that may lose a rule where no comment allows it."""
@@ -562,6 +592,18 @@ class Task:
     def check(self, expression: str, *, scope: Scope = "before") -> list[Diagnostic]:
         """What is wrong with an expression in this scope."""
 
+    @overload
+    def explain(self, function: str, arguments: Mapping[str, Json] | None = None) -> ExplainedDecision: ...
+    @overload
+    def explain(self, *, version: int) -> ExplainedDecision:
+        """Why a decision of the task was made as it was (`version` is the number of its event), or what a call would come to now: every step, each expression
+        as a tree with values, and of what stopped it the nearest that would have passed. It is taken on a copy: nothing of the task changes.
+
+        Raises `MisuseError` for an event that does not tell what it was about (`not_explainable`), and of a task in memory, which keeps none (`no_events`)."""
+
+    def events(self) -> list[TaskEvent]:
+        """What has happened to the task, in order. Of one in memory `MisuseError` (`no_events`): it keeps none."""
+
     def save(self) -> str:
         """The whole task as a text, for `restore`. Of a task in memory alone: stores and servers keep theirs."""
 
@@ -591,7 +633,7 @@ class CaseResult:
         """What was expected and what came."""
 
     @property
-    def explained(self) -> list[dict[str, Json]]:
+    def explained(self) -> list[ExplainedOperation]:
         """What its operations went through, step by step: of a case that has failed, and of every case with `explain`."""
 
 @final
@@ -607,6 +649,10 @@ class TestReport:
     @property
     def coverage(self) -> dict[str, Json] | None:
         """Which steps and clauses the cases have tried, if that was asked for."""
+
+    @property
+    def mutation(self) -> Mutation | None:
+        """Which small changes of the policies the cases notice, and which would go unnoticed, if that was asked for."""
 
     def __bool__(self) -> bool: ...
     def __str__(self) -> str:
@@ -647,11 +693,45 @@ def agent_for(
 def check(*manifests: Source) -> list[Diagnostic]:
     """Every problem of manifests and policies. None is an exception; a path that cannot be read is `LoadError`."""
 
-def test(*paths: str | PathLike[str], coverage: bool = False, explain: bool = False) -> TestReport:
+def analysis(*manifests: Source) -> Analysis:
+    """How many clauses of manifests and policies are decided, and which are not; what is accused, `check` tells."""
+
+def test(*paths: str | PathLike[str], coverage: bool = False, explain: bool = False, mutate: bool = False) -> TestReport:
     """Runs case files: files, or folders to be searched.
 
     With `coverage` the report says which steps and clauses of their policies the cases have tried; with `explain` each result tells what its operations went
-    through, and not only one that has failed."""
+    through, and not only one that has failed. With `mutate` the policies are changed a little, in many ways, and `mutation` says which changes no case notices, with
+    cases that would: as many runs as there are changes."""
+
+def explain(
+    subject: str | PathLike[str],
+    *,
+    manifests: Source | Sequence[Source] | None = None,
+    case: str | None = None,
+    step: str | int | None = None,
+) -> Explained:
+    """Why the operations of cases or of a recorded task were decided as they were. `manifests` are those of a recorded task, if they are not beside it;
+    `case` is one case alone of a file of several, `step` one step alone: a number, or a name such as `before[0]`.
+
+    Raises `LoadError` for what cannot be read or is refused, and `MisuseError` for a case or step that there is not."""
+
+def diff(old: Source | Sequence[Source], new: Source | Sequence[Source]) -> Differences:
+    """Says for each operation of each agent whether two sets of policies decide anything otherwise, with a task that shows it where one was found. Raises `LoadError` for
+    policies that are refused."""
+
+def prove(
+    policies: Source | Sequence[Source],
+    invariants: Source,
+    *,
+    depth: int | None = None,
+    operations: int | None = None,
+    seconds: int | None = None,
+) -> Proofs:
+    """Says of each invariant whether it holds, with the rules that it rests on, is broken, by a task, or is not known. `invariants` is one file or text; the bounds are
+    those of `celador prove`. Raises `LoadError` for policies and invariants that are refused."""
+
+def fmt(text: str) -> str:
+    """A text of manifests, policies, cases or a recorded task in one layout. One that cannot be read is what it was."""
 
 def replay(
     *recorded: str | PathLike[str], policies: Source | Sequence[Source], against: Source | Sequence[Source] | None = None
@@ -668,8 +748,8 @@ def replay_lines(
 def add_replays(tallies: Iterable[Replayed]) -> Replayed:
     """What came of a whole recording, out of what came of its parts."""
 
-def evaluate(expression: str, /, **variables: Json) -> Json:
-    """Evaluates an expression of the language with these variables. Raises `LoadError` for one that is not valid and `MisuseError` for one that fails."""
+def evaluate(expression: str, case: str | PathLike[str] | None = None, /, **variables: Json) -> Json:
+    """Evaluates an expression of the language with these variables, or on what the steps of a case's operation see, at the time of the case. Raises `LoadError` for one that is not valid and `MisuseError` for one that fails."""
 
 def restore(policies: Policies, saved: str) -> Task:
     """Goes on with a task in memory that `Task.save` has written, in this process or another."""

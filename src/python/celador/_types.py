@@ -142,3 +142,266 @@ class Replayed(TypedDict):
     not_judged: Mapping[str, int]
     rows: Sequence[Flip]
     left_out: int
+
+
+class _Origin(TypedDict):
+    path: str
+    file: str
+    line: int
+    column: int
+
+
+class OriginDict(_Origin, total=False):
+    """A place in a manifest or policy, as JSON has it; `policy` is the step of a policy document."""
+
+    policy: Mapping[str, Json]
+
+
+class _ExplainedPart(TypedDict):
+    text: str
+    outcome: Literal["value", "failed", "failed_below", "asks", "skipped", "round", "rounds", "cut"]
+
+
+class ExplainedPart(_ExplainedPart, total=False):
+    """A part of an expression, with its value as CEL text in `found`, and whether the result of the whole came of it."""
+
+    found: str
+    decides: bool
+    parts: Sequence[ExplainedPart]
+
+
+class ExplainedExpression(TypedDict):
+    """An expression that was evaluated, under the key where it stands, such as `assert`."""
+
+    key: str
+    origin: OriginDict
+    tree: ExplainedPart
+
+
+class _Suggestion(TypedDict):
+    text: str
+
+
+class Suggestion(_Suggestion, total=False):
+    """What would have let a call pass: other arguments, or a function that has to be called first. Each was tried."""
+
+    arguments: Json
+    first: str
+
+
+class _ExplainedStep(TypedDict):
+    step: str
+    action: str
+    origin: OriginDict
+    outcome: Literal["pass", "fail", "suspend", "skipped", "observed", "not_reached"]
+
+
+class ExplainedStep(_ExplainedStep, total=False):
+    """One step, such as `before[0]`, with its end and its expressions."""
+
+    function: str
+    skipped: Literal["condition", "match", "not_first", "already_set"]
+    expressions: Sequence[ExplainedExpression]
+    why_not: Sequence[Suggestion]
+
+
+class _ExplainedOperation(TypedDict):
+    number: int
+    called: str
+    decision: str | None
+    agent: str
+    steps: Sequence[ExplainedStep]
+
+
+class ExplainedOperation(_ExplainedOperation, total=False):
+    """One operation of a case or of a recorded task, and what it went through."""
+
+    message: str
+    decided_by: OriginDict
+    expressions: Sequence[ExplainedExpression]
+
+
+class Explained(TypedDict):
+    """What operations went through. `findings` is what has kept a case or the recorded task from going on to its end."""
+
+    operations: Sequence[ExplainedOperation]
+    findings: Sequence[Mapping[str, Json]]
+
+
+class _ExplainedDecision(TypedDict):
+    decision: Mapping[str, Json]
+    steps: Sequence[ExplainedStep]
+
+
+class ExplainedDecision(_ExplainedDecision, total=False):
+    """A decision as JSON, and what it came of. `same` says of a decision of the past whether it is the one that comes out now."""
+
+    same: bool
+    expressions: Sequence[ExplainedExpression]
+
+
+class _TaskEvent(TypedDict):
+    version: int
+    at: str
+    operation: str
+    decision: Mapping[str, Json] | None
+
+
+class TaskEvent(_TaskEvent, total=False):
+    """Something that happened to a task, by its number; `reviews` are those that it has closed."""
+
+    reviews: Sequence[Mapping[str, Json]]
+
+
+class UnknownClause(TypedDict):
+    """A clause of which it is not known whether it can be true, false or fail."""
+
+    file: str
+    line: int
+    column: int
+    expr: str
+
+
+class Analysis(TypedDict):
+    """How many clauses of asserts, conditions and filters are decided. `contradicted` counts faults of the analysis itself."""
+
+    clauses: int
+    decided: int
+    contradicted: int
+    unknown: Sequence[UnknownClause]
+
+
+class Outcome(TypedDict):
+    """What one side has decided, and the rule by which."""
+
+    verdict: Verdict
+    value: Json
+    message: str | None
+    by: str | None
+
+
+class Witness(TypedDict):
+    """A task on which two sides differ: user, state and call as a case has them."""
+
+    direction: Literal["stricter", "looser", "otherwise"]
+    user: Mapping[str, Json]
+    state: Sequence[Json]
+    call: Mapping[str, Json]
+    old: Outcome
+    new: Outcome
+
+
+class OperationDifference(TypedDict):
+    """An operation of an agent, and what is known of the difference. `none` is proved, `found` has a witness, and `unknown` was tried in vain."""
+
+    agent: str
+    operation: Literal["input", "output", "model", "event", "before", "after"]
+    function: str | None
+    difference: Literal["none", "found", "unknown", "added", "removed"]
+    witnesses: Sequence[Witness]
+
+
+class Differences(TypedDict):
+    """Two sets of policies side by side: how many operations `differ`, and of how many it is `unknown`."""
+
+    operations: Sequence[OperationDifference]
+    differ: int
+    unknown: int
+
+
+class Grounds(TypedDict):
+    """What an invariant rests on: rules, and functions of which no call is ever let by."""
+
+    rules: Sequence[OriginDict]
+    never_called: Sequence[str]
+
+
+# `fn` is no word of Python, and stands here as in a case
+class MadeCall(TypedDict):
+    """A call of a task that breaks an invariant: what was asked of whom, and what came of it."""
+
+    fn: str
+    args: Mapping[str, Json]
+    reviews: Sequence[Mapping[str, Json]]
+    verdict: Verdict
+    ran_with: Json
+    result: Json
+    result_verdict: Verdict | None
+
+
+class BreakingTask(TypedDict):
+    """A task that breaks an invariant, call by call."""
+
+    user: Mapping[str, Json]
+    calls: Sequence[MadeCall]
+
+
+class Reached(TypedDict):
+    """The bounds within which nothing was found."""
+
+    depth: int
+    operations: int
+
+
+class _Proof(TypedDict):
+    invariant: str
+    text: str | None
+    agent: str
+
+
+class ProofHolds(_Proof):
+    """The invariant is true of every call that the policies let by."""
+
+    answer: Literal["holds"]
+    grounds: Grounds
+
+
+class ProofBroken(_Proof):
+    """A task breaks the invariant. `case` is the task as the text of a case."""
+
+    answer: Literal["broken"]
+    task: BreakingTask
+    case: str
+
+
+class ProofUnknown(_Proof):
+    """It is not proved, and no task was found that breaks it."""
+
+    answer: Literal["unknown"]
+    reached: Reached
+
+
+Proof = Union[ProofHolds, ProofBroken, ProofUnknown]
+"""What is known of an invariant, as far as one agent is concerned; `answer` tells which it is."""
+
+
+class Proofs(TypedDict):
+    """What is known of each invariant, and of how many."""
+
+    proofs: Sequence[Proof]
+    hold: int
+    broken: int
+    unknown: int
+
+
+class _Mutant(TypedDict):
+    path: str
+    file: str
+    line: int
+    column: int
+    kind: str
+    change: str
+    noticed_by: str | None
+
+
+class Mutant(_Mutant, total=False):
+    """A small change of a policy, with the case that has noticed it. `case` is the text of one that would, where none does and one was found."""
+
+    case: str
+
+
+class Mutation(TypedDict):
+    """Small changes of policies, and how many of them some case has noticed."""
+
+    noticed: int
+    mutants: Sequence[Mutant]

@@ -6,9 +6,11 @@ use crate::raising::long_door;
 use crate::task::Task;
 use crate::{giving, taking, wishes};
 use celador::cel::Json;
+use celador::manifest::given::Files;
 use celador_embed as embed;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString, PyTuple};
+use pyo3::types::{PyDict, PyTuple};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -18,9 +20,6 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(check, module)?)?;
     module.add_function(wrap_pyfunction!(test, module)?)?;
     module.add_function(wrap_pyfunction!(evaluate, module)?)?;
-    module.add_function(wrap_pyfunction!(replay, module)?)?;
-    module.add_function(wrap_pyfunction!(replay_lines, module)?)?;
-    module.add_function(wrap_pyfunction!(add_replays, module)?)?;
     module.add_function(wrap_pyfunction!(restore, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)
 }
@@ -75,18 +74,24 @@ fn check(py: Python<'_>, manifests: &Bound<'_, PyTuple>) -> PyResult<Vec<Diagnos
 }
 
 #[pyfunction]
-#[pyo3(signature = (*paths, coverage=false, explain=false))]
-fn test(py: Python<'_>, paths: Vec<PathBuf>, coverage: bool, explain: bool) -> PyResult<TestReport> {
-    let wishes = embed::CaseWishes { coverage, explain };
-    let (results, coverage) = long_door(py, || embed::run_cases(&paths, wishes))?;
-    Ok(TestReport { results, coverage: coverage.map(|coverage| coverage.to_json()) })
+#[pyo3(signature = (*paths, coverage=false, explain=false, mutate=false))]
+fn test(
+    py: Python<'_>,
+    paths: Vec<PathBuf>,
+    coverage: bool,
+    explain: bool,
+    mutate: bool,
+) -> PyResult<TestReport> {
+    let wishes = embed::CaseWishes { coverage, explain, mutate };
+    long_door(py, || embed::run_cases(&paths, wishes)).map(TestReport)
 }
 
 #[pyfunction]
-#[pyo3(signature = (expression, /, **variables))]
+#[pyo3(signature = (expression, case=None, /, **variables))]
 fn evaluate<'py>(
     py: Python<'py>,
     expression: &str,
+    case: Option<PathBuf>,
     variables: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let variables: Vec<(String, Json)> = match variables {
@@ -98,74 +103,14 @@ fn evaluate<'py>(
             variables.iter().map(read).collect::<PyResult<_>>()?
         }
     };
-    let value = long_door(py, || embed::evaluate(expression, &variables))?;
+    let value = match case {
+        None => long_door(py, || embed::evaluate(expression, &variables))?,
+        Some(_) if !variables.is_empty() => {
+            return Err(PyTypeError::new_err("expected a case or variables, and not both"));
+        }
+        Some(case) => long_door(py, || embed::evaluate_on_case(expression, &Files::System, &case, None))?,
+    };
     giving::json(py, &value)
-}
-
-#[pyfunction]
-#[pyo3(signature = (*recorded, policies, against=None))]
-fn replay<'py>(
-    py: Python<'py>,
-    recorded: Vec<PathBuf>,
-    policies: &Bound<'py, PyAny>,
-    against: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (policies, against) = (wishes::one_or_more(policies)?, against.map(wishes::one_or_more).transpose()?);
-    let tally = long_door(py, || {
-        let mut replaying = embed::Replaying::open(&policies, &against.unwrap_or_default())?;
-        for path in &recorded {
-            replaying.file(path)?;
-        }
-        Ok(Json::from(replaying.tally()))
-    })?;
-    giving::json(py, &tally)
-}
-
-#[pyfunction]
-#[pyo3(signature = (lines, *, policies, against=None))]
-fn replay_lines<'py>(
-    py: Python<'py>,
-    lines: &Bound<'py, PyAny>,
-    policies: &Bound<'py, PyAny>,
-    against: Option<&Bound<'py, PyAny>>,
-) -> PyResult<Bound<'py, PyAny>> {
-    let (policies, against) = (wishes::one_or_more(policies)?, against.map(wishes::one_or_more).transpose()?);
-    let mut replaying = long_door(py, || embed::Replaying::open(&policies, &against.unwrap_or_default()))?;
-    let mut lines = lines.try_iter()?;
-    loop {
-        // some at a time, as an iterator may have more than memory, and other threads want to run meanwhile
-        let chunk: Vec<Bound<'_, PyAny>> = lines.by_ref().take(LINES).collect::<PyResult<_>>()?;
-        if chunk.is_empty() {
-            break;
-        }
-        let texts = chunk.iter().map(line_of).collect::<PyResult<Vec<Vec<u8>>>>()?;
-        replaying = long_door(py, move || {
-            for text in &texts {
-                replaying.line(text)?;
-            }
-            Ok(replaying)
-        })?;
-    }
-    giving::json(py, &Json::from(replaying.tally()))
-}
-
-/// How many lines are taken out of an iterator at once.
-const LINES: usize = 1_000;
-
-/// A line as Python has it: text or bytes.
-fn line_of(line: &Bound<'_, PyAny>) -> PyResult<Vec<u8>> {
-    match line.cast::<PyString>() {
-        Ok(text) => Ok(text.to_str()?.as_bytes().to_vec()),
-        Err(_) => Ok(line.extract::<Vec<u8>>()?),
-    }
-}
-
-#[pyfunction]
-fn add_replays<'py>(py: Python<'py>, tallies: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    let texts = tallies.try_iter()?.map(|tally| Ok(taking::json(&tally?)?.to_string()));
-    let texts = texts.collect::<PyResult<Vec<String>>>()?;
-    let whole = long_door(py, || embed::add_tallies(texts.iter().map(String::as_str)))?;
-    giving::json(py, &Json::from(whole))
 }
 
 #[pyfunction]
@@ -230,41 +175,42 @@ impl CaseResult {
 
 /// What cases came to.
 #[pyclass(frozen, module = "celador")]
-pub(crate) struct TestReport {
-    results: Vec<embed::CaseResult>,
-    /// What the cases have tried, if that was asked for.
-    coverage: Option<serde_json::Value>,
-}
+pub(crate) struct TestReport(embed::Tested);
 
 #[pymethods]
 impl TestReport {
     #[getter]
     fn results<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let results = self.results.iter().cloned().map(|result| Py::new(py, CaseResult(result)));
+        let results = self.0.results.iter().cloned().map(|result| Py::new(py, CaseResult(result)));
         PyTuple::new(py, results.collect::<PyResult<Vec<_>>>()?)
     }
 
     #[getter]
     fn passed(&self) -> usize {
-        self.results.iter().filter(|result| result.failure.is_none()).count()
+        self.0.results.iter().filter(|result| result.failure.is_none()).count()
     }
 
     #[getter]
     fn failed(&self) -> usize {
-        self.results.len().saturating_sub(self.passed())
+        self.0.results.len().saturating_sub(self.passed())
     }
 
     #[getter]
     fn coverage<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        giving::written(py, &self.coverage)
+        giving::written(py, &self.0.coverage)
+    }
+
+    #[getter]
+    fn mutation<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        giving::written(py, &self.0.mutation)
     }
 
     fn __bool__(&self) -> bool {
-        !self.results.is_empty() && self.failed() == 0
+        !self.0.results.is_empty() && self.failed() == 0
     }
 
     fn __str__(&self) -> String {
-        let failures: String = self.results.iter().filter_map(|result| result.failure.as_deref()).collect();
+        let failures: String = self.0.results.iter().filter_map(|result| result.failure.as_deref()).collect();
         format!("{failures}{} passed, {} failed", self.passed(), self.failed())
     }
 

@@ -12,7 +12,9 @@
 //! | `wishes` | the arguments of functions: sources, places, people, tools |
 //! | `task`, `policies` | the classes `Task`, `Agent`, `Policies` |
 //! | `functions` | `load`, `agent_for`, `check`, `test`, `evaluate`, and the command |
+//! | `authoring` | `analysis`, `diff`, `prove`, `explain`, `fmt`, `replay` |
 
+mod authoring;
 mod decision;
 mod functions;
 mod giving;
@@ -46,5 +48,6 @@ fn _celador(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<parts::Diagnostic>()?;
     module.add_class::<functions::CaseResult>()?;
     module.add_class::<functions::TestReport>()?;
+    authoring::add(module)?;
     functions::add(module)
 }

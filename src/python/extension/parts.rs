@@ -7,7 +7,6 @@ use celador::task::{self, LimitReached};
 use celador_embed::Flaw;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use serde_json::json;
 
 /// A value of another type is none of these, so it is shown as what it is: the class, and what tells it from others.
 macro_rules! part {
@@ -339,25 +338,42 @@ impl Diagnostic {
     }
 
     #[getter]
+    fn end_line(&self) -> usize {
+        self.0.end_line
+    }
+
+    #[getter]
+    fn end_column(&self) -> usize {
+        self.0.end_column
+    }
+
+    #[getter]
+    fn label(&self) -> &str {
+        &self.0.label
+    }
+
+    #[getter]
+    fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    #[getter]
+    fn docs(&self) -> Option<&str> {
+        self.0.docs.as_deref()
+    }
+
+    #[getter]
+    fn allowed(&self) -> Option<&str> {
+        self.0.allowed.as_deref()
+    }
+
+    #[getter]
     fn refused(&self) -> bool {
         self.0.is_refused
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let Flaw { code, message, file, line, column, path, rule, help, is_refused, .. } = &self.0;
-        let shown = json!({
-            "severity": self.severity(),
-            "code": code,
-            "message": message,
-            "file": file,
-            "line": line,
-            "column": column,
-            "path": path,
-            "rule": rule,
-            "help": help,
-            "refused": is_refused,
-        });
-        giving::written(py, &shown)
+        giving::written(py, &self.0.to_json())
     }
 
     fn __repr__(&self) -> String {

@@ -7,8 +7,8 @@ use crate::review::Review;
 use crate::{giving, taking, wishes};
 use celador::cel::Json;
 use celador::task::{Answer, CallId, CallResult, ModelCall, Next, QuestionId, Ran, Usage};
-use celador_embed::{Error, ReviewFilter, Several, Step, Stepped, Task as Kept, Tryout};
-use pyo3::exceptions::PyValueError;
+use celador_embed::{Error, ReviewFilter, Several, Step, Stepped, Task as Kept, ToExplain, Tryout};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
@@ -322,6 +322,33 @@ impl Task {
     fn check(&self, py: Python<'_>, expression: &str, scope: &str) -> PyResult<Vec<Diagnostic>> {
         let flaws = long_door(py, || self.0.check(scope, expression))?;
         Ok(flaws.into_iter().map(Diagnostic::from).collect())
+    }
+
+    #[pyo3(signature = (function=None, arguments=None, *, version=None))]
+    fn explain<'py>(
+        &self,
+        py: Python<'py>,
+        function: Option<String>,
+        arguments: Option<&Bound<'_, PyAny>>,
+        version: Option<u64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let what = match (function, arguments, version) {
+            (Some(function), arguments, None) => {
+                ToExplain::Call(wishes::one_call(function, arguments, None)?)
+            }
+            (None, None, Some(version)) => ToExplain::Event(version),
+            _ => {
+                let expected = "expected a function with its arguments, or the `version` of an event";
+                return Err(PyTypeError::new_err(expected));
+            }
+        };
+        let explained = long_door(py, || self.0.explain(&what).map(Json::from))?;
+        giving::json(py, &explained)
+    }
+
+    fn events<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let events = long_door(py, || self.0.events())?;
+        giving::written(py, &events)
     }
 
     fn save(&self, py: Python<'_>) -> PyResult<String> {

@@ -1,4 +1,4 @@
-"""The READMEs of the package and of the project: their programs run, and print what they say."""
+"""The READMEs of the package and of the project, and pages about what authors ask: their programs run, and print what they say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,18 @@ import pytest
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize(("page", "least"), [("README.md", 1), ("src/python/README.md", 7)])
+@pytest.mark.parametrize(
+    ("page", "least"),
+    [
+        ("README.md", 1),
+        ("src/python/README.md", 7),
+        ("docs/everyday.md", 1),
+        ("docs/findings.md", 1),
+        ("docs/prove.md", 1),
+        ("docs/replay.md", 1),
+        ("docs/testing.md", 2),
+    ],
+)
 def test_the_programs_print_what_it_says(
     page: str, least: int, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

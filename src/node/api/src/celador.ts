@@ -2,13 +2,12 @@
 
 import { type AgentOf, type Elsewhere, type LaterAgent, type LaterPolicies, type Loaded, type Policies, PoliciesHere, type Tool, agentHere, plain } from "./agent.js";
 import type { Agent } from "./agent.js";
+import { type Authoring, type ExplainedOperation, type Mutation, type Text, authoring } from "./authoring.js";
 import type { Diagnostic } from "./errors.js";
 import type { Json, JsonObject } from "./json.js";
 import { type Awaitable, Desk, type Place, type Port, then } from "./port.js";
+import { type Source, list } from "./source.js";
 import { type Begun, type Task, TaskHere } from "./task.js";
-
-/** A file, or a folder to be searched; or a text under a name. Where there are no files, texts alone. */
-export type Source = string | { readonly name: string; readonly text: string };
 
 /** What a case came to. */
 export interface CaseResult {
@@ -19,7 +18,7 @@ export interface CaseResult {
   /** What was expected and what came. */
   readonly failure?: string;
   /** What its operations went through, step by step: of a case that has failed, and of every case with `explain`. */
-  readonly explained?: readonly JsonObject[];
+  readonly explained?: readonly ExplainedOperation[];
 }
 
 /** So many of so many. */
@@ -43,6 +42,17 @@ export interface Testing {
   readonly below?: readonly string[];
   readonly coverage?: boolean;
   readonly explain?: boolean;
+  /** Changes the policies a little, in many ways: as many runs as there are changes. */
+  readonly mutate?: boolean;
+}
+
+/** A case on whose task an expression is evaluated, at its time. */
+export interface OnCase {
+  readonly case: string;
+  /** The files among which the case and its manifests are; without any they are on the disk. */
+  readonly texts?: readonly Text[];
+  /** Of a case with steps, the state ahead of this one, from 1. */
+  readonly step?: number;
 }
 
 export interface TestReport {
@@ -51,6 +61,8 @@ export interface TestReport {
   readonly failed: number;
   /** If it was asked for. */
   readonly coverage?: Coverage;
+  /** Which small changes of the policies the cases notice, and cases that would notice the others, if it was asked for. */
+  readonly mutation?: Mutation;
 }
 
 /** Whether nothing is stopped: each operation goes on, and its decision says in `enforced` what would have come of it. */
@@ -58,7 +70,7 @@ export interface Observing {
   readonly observe?: boolean;
 }
 
-export interface Celador {
+export interface Celador extends Authoring {
   /** Loads manifests and policies. Throws `LoadError` for an error, and for a warning that may lose a rule. */
   load(sources: Source | readonly Source[], options?: Observing & { readonly store?: undefined; readonly server?: undefined }): Policies;
   /** The same with tasks that are kept elsewhere. A server has manifests of its own: give it no sources. */
@@ -80,6 +92,8 @@ export interface Celador {
   test(sources: Source | readonly Source[], options?: Testing): TestReport;
   /** Evaluates an expression of the language with these variables. */
   evaluate(expression: string, variables?: JsonObject): Json;
+  /** Evaluates an expression on what the steps of a case's operation see. */
+  evaluate(expression: string, variables: undefined, on: OnCase): Json;
   /** Goes on with a task in memory that `Task.save` has written, in this process or another. */
   restore(policies: Policies, saved: string): Task;
 }
@@ -88,6 +102,7 @@ export interface Celador {
 export function celador(port: Port): Celador {
   const desk = new Desk(port);
   const functions = {
+    ...authoring(desk),
     load(sources: Source | readonly Source[], options: Observing & Partial<Elsewhere> = {}): Awaitable<PoliciesHere> {
       const { observe = false, ...where } = options;
       const later = where.store !== undefined || where.server !== undefined;
@@ -108,21 +123,22 @@ export function celador(port: Port): Celador {
     check(sources: Source | readonly Source[]): readonly Diagnostic[] {
       return desk.now<{ diagnostics: Diagnostic[] }>("check", 0, { sources: list(sources) }).diagnostics;
     },
-    test(sources: Source | readonly Source[], { below = [], coverage = false, explain = false }: Testing = {}): TestReport {
-      const body = { sources: list(sources), below, coverage, explain };
-      const { results, coverage: tried } = desk.now<{
+    test(sources: Source | readonly Source[], { below = [], ...wishes }: Testing = {}): TestReport {
+      const body = { sources: list(sources), below, ...wishes };
+      const { results, coverage: tried, mutation } = desk.now<{
         results: (Omit<CaseResult, "passed" | "failure"> & { failure: string | null })[];
         coverage: Coverage | null;
+        mutation: Mutation | null;
       }>("test", 0, body);
       const told = results.map(({ failure, ...result }) =>
         failure === null ? { ...result, passed: true } : { ...result, passed: false, failure },
       );
       const passed = told.filter((result) => result.passed).length;
       const report = { results: told, passed, failed: told.length - passed };
-      return tried === null ? report : { ...report, coverage: tried };
+      return { ...report, ...(tried === null ? {} : { coverage: tried }), ...(mutation === null ? {} : { mutation }) };
     },
-    evaluate(expression: string, variables: JsonObject = {}): Json {
-      return desk.now<{ value: Json }>("evaluate_alone", 0, { expression, variables }).value;
+    evaluate(expression: string, variables: JsonObject = {}, on: Partial<OnCase> = {}): Json {
+      return desk.now<{ value: Json }>("evaluate_alone", 0, { expression, variables, ...on }).value;
     },
     restore(policies: Policies, saved: string): Task {
       const { handle } = policies as unknown as PoliciesHere;
@@ -130,8 +146,4 @@ export function celador(port: Port): Celador {
     },
   };
   return functions as unknown as Celador;
-}
-
-function list(sources: Source | readonly Source[]): readonly Source[] {
-  return Array.isArray(sources) ? (sources as readonly Source[]) : [sources as Source];
 }

@@ -13,11 +13,20 @@ export interface Diagnostic {
   readonly line: number;
   /** From 1, in characters. */
   readonly column: number;
+  /** Behind the last character. */
+  readonly end_line: number;
+  readonly end_column: number;
+  /** What stands under the characters where the line is shown; may be empty. */
+  readonly label: string;
   /** The manifest path; empty outside manifests. */
   readonly path: string;
   /** The rule of the specification, such as `AG-10`. */
   readonly rule: string | null;
+  /** The place in the documentation that says more about the rule. */
+  readonly docs: string | null;
   readonly help: string | null;
+  /** The reason of the author, if a comment allows it. */
+  readonly allowed: string | null;
   /** Whether manifests with it are not loaded. */
   readonly refused: boolean;
   /** The whole for people: the line with carets, help and rule. */

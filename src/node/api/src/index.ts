@@ -14,13 +14,41 @@ export type {
   Tool,
   User,
 } from "./agent.js";
+export type {
+  Analysis,
+  Authoring,
+  Differences,
+  Explained,
+  ExplainedDecision,
+  ExplainedExpression,
+  ExplainedOperation,
+  ExplainedPart,
+  ExplainedStep,
+  Explaining,
+  Flip,
+  MadeCall,
+  Mutant,
+  Mutation,
+  OperationDifference,
+  Outcome,
+  Proof,
+  Proofs,
+  Proving,
+  Replayed,
+  Replaying,
+  Suggestion,
+  TaskEvent,
+  Text,
+  UnknownClause,
+  Witness,
+} from "./authoring.js";
 export {
   type CaseResult,
   type Celador,
   type Coverage,
   type Observing,
+  type OnCase,
   type Share,
-  type Source,
   type Testing,
   type TestReport,
   celador,
@@ -49,6 +77,7 @@ export type {
 export { CeladorError, Denied, type Diagnostic, InternalError, LoadError, MisuseError, StoreError, why } from "./errors.js";
 export { type Json, type JsonObject, isObject } from "./json.js";
 export type { Awaitable, Place, Port } from "./port.js";
+export type { Source } from "./source.js";
 export type { Answering, Maybe, Person, Review, ReviewOf, ReviewState } from "./review.js";
 export type {
   AnyTask,

@@ -53,6 +53,11 @@ export class Desk {
     return read<T>(this.#port.ask(what, about, JSON.stringify(body)));
   }
 
+  /** Lets a handle go at once. */
+  forget(handle: number): void {
+    this.#port.forget(handle);
+  }
+
   /** Lets a handle go with this object. */
   keep(object: object, handle: number): void {
     this.#handles.register(object, handle);

@@ -5,6 +5,7 @@
  * promise of the same value. Which one it is stands in the type: `Task` or `LaterTask`.
  */
 
+import type { ExplainedDecision, TaskEvent } from "./authoring.js";
 import { type Decision, type Results, type Suspended, type Turn, type Waiting, type WrittenDecision, ofWritten } from "./decision.js";
 import { Denied, type Diagnostic, MisuseError } from "./errors.js";
 import { type Json, type JsonObject, isObject } from "./json.js";
@@ -127,6 +128,14 @@ export interface TaskOf<Later extends boolean> {
   evaluate(expression: string, how?: Trial): Maybe<Later, Json>;
   /** What is wrong with an expression in a scope. */
   check(expression: string, how?: Pick<Trial, "scope" | "function">): Maybe<Later, readonly Diagnostic[]>;
+  /**
+   * Why a decision of the task was made as it was (of the event of this `version`), or what a call would come to now: every step, each
+   * expression as a tree with values, and of what stopped it the nearest that would have passed. Nothing of the task changes. A task in
+   * memory keeps no events: of one it throws `MisuseError` (`no_events`).
+   */
+  explain(what: { readonly version: number } | { readonly function: string; readonly arguments?: JsonObject }): Maybe<Later, ExplainedDecision>;
+  /** What has happened to the task, in order. Of one in memory it throws `MisuseError` (`no_events`). */
+  events(): Maybe<Later, readonly TaskEvent[]>;
   /** The whole task as a text, for `restore`. Of a task in memory alone: stores and servers keep theirs. */
   save(): string;
 }
@@ -313,6 +322,14 @@ export class TaskHere implements TaskOf<boolean> {
 
   check(expression: string, { scope = "before", ...how }: Pick<Trial, "scope" | "function"> = {}): Awaitable<readonly Diagnostic[]> {
     return then(this.#ask<{ diagnostics: Diagnostic[] }>("check_expression", { expression, scope, ...how }), ({ diagnostics }) => diagnostics);
+  }
+
+  explain(what: { version: number } | { function: string; arguments?: JsonObject }): Awaitable<ExplainedDecision> {
+    return this.#ask<ExplainedDecision>("explain", what);
+  }
+
+  events(): Awaitable<readonly TaskEvent[]> {
+    return then(this.#ask<{ events: TaskEvent[] }>("events", {}), ({ events }) => events);
   }
 
   save(): string {

@@ -9,4 +9,19 @@ import native from "#native";
 
 export * from "@celador/api";
 
-export const { load, agentFor, check, test, evaluate, restore } = celador(native);
+export const {
+  load,
+  agentFor,
+  check,
+  analysis,
+  test,
+  explain,
+  diff,
+  prove,
+  fmt,
+  replay,
+  replayLines,
+  addReplays,
+  evaluate,
+  restore,
+} = celador(native);

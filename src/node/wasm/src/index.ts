@@ -1,7 +1,7 @@
 /**
  * Celador as WebAssembly, for browsers, workers and Node.
  *
- * In: the module (`celador.wasm` of this package), as bytes, compiled, or as a response that streams in. Out: what `@celador/core`
+ * In: the module (`celador.wasm` of this package, or `celador-authoring.wasm`), as bytes, compiled, or as a response that streams in. Out: what `@celador/core`
  * offers, with tasks in memory. Manifests are texts, as there are no files.
  */
 

@@ -1,9 +1,9 @@
-//! `celador fmt`: manifests, policies, cases and recorded tasks in one layout: the blanks of expressions and the order of keys.
+//! Manifests, policies, cases and recorded tasks in one layout: the blanks of expressions and the order of keys.
 //!
-//! In: files. Out: the same files, or with `--check` the names of those that would change. Comments stay with their keys. A change is kept only if the document read again is what it was but
+//! In: a text. Out: the same text, formatted. Comments stay with their keys. A change is kept only if the document read again is what it was but
 //! for the order of keys and the blanks of expressions; else the part stays as it is. To format twice changes nothing.
 //!
-//! | file | what |
+//! | module | what it holds |
 //! |---|---|
 //! | `described` | which texts are expressions, and in which order keys stand |
 //! | `expression` | the blanks of an expression |
@@ -13,93 +13,31 @@ mod described;
 mod expression;
 mod order;
 
-use super::files::replace;
-use super::{ExitCode, Failure, Format, Screen, messages, read_text};
-use celador::limits::EngineLimits;
-use celador::manifest::document::DocumentType;
-use celador::manifest::kind::INVARIANTS;
-use celador::manifest::load;
-use celador::manifest::node::{Data, Node};
-use celador::manifest::yaml;
-use celador::prove::Invariants;
-use celador::scenario::{Case, Script};
-use celador::source::{Embedded, Source};
-use clap::Args;
+use crate::limits::EngineLimits;
+use crate::manifest::document::DocumentType;
+use crate::manifest::kind::INVARIANTS;
+use crate::manifest::node::{Data, Node};
+use crate::manifest::yaml;
+use crate::prove::Invariants;
+use crate::scenario::{Case, Script};
+use crate::source::{Embedded, Source};
 use described::Description;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::HashSet;
-use std::path::{Path, PathBuf};
 
-/// Format manifests, policies, cases and recorded tasks
+/// The layout of files: the descriptions of their kinds, by which keys have an order and texts are expressions.
 ///
-/// Expressions get one blank on each side of an operator and none in brackets; keys stand in the order of the reference. Comments
-/// stay with their keys. Literals, line breaks and quotes are left as they are written.
-#[derive(Args)]
-#[command(after_long_help = "\
-Examples:
-  celador fmt policies/
-  celador fmt policies/ --check      # for a commit hook: names what would change, and changes nothing
-  celador fmt - < agent.yaml
-
-Exit codes: 0 all is formatted, 2 with --check: something would change, 1 a path cannot be read or written.")]
-pub(crate) struct Arguments {
-    /// Files, folders to search for them, or `-` for standard input
-    #[arg(required = true, value_name = "PATH")]
-    paths: Vec<PathBuf>,
-
-    /// Change nothing, and name the files that would change
-    #[arg(long)]
-    check: bool,
-}
-
-impl Arguments {
-    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = EngineLimits::default();
-        let schemas = Schemas::new();
-        if self.paths == [PathBuf::from("-")] {
-            let text = read_text(Path::new("-"), limits.max_manifest_bytes)?;
-            let formatted = schemas.formatted(&text, &limits);
-            let is_same = formatted == text;
-            if !self.check {
-                screen.text(&formatted)?;
-            }
-            return Ok(if self.check && !is_same { ExitCode::No } else { ExitCode::Yes });
-        }
-        let (files, unreadable) =
-            load(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-        if !unreadable.is_empty() {
-            screen.complain(&unreadable);
-            return Err(Failure::Told(ExitCode::Unusable));
-        }
-        let mut changed = 0_usize;
-        for file in &files {
-            let (name, text) = (file.source.name(), file.source.text());
-            let formatted = schemas.formatted(text, &limits);
-            if formatted == text {
-                continue;
-            }
-            changed = changed.saturating_add(1);
-            if !self.check {
-                let path = Path::new(name);
-                replace(path, &formatted)
-                    .map_err(|error| Failure::Unusable(messages::cannot_write_file(path, &error)))?;
-            }
-            match screen.format() {
-                Format::Human => screen.line(&messages::formatted(name, self.check))?,
-                Format::Json => screen.json("file", json!({ "file": name, "written": !self.check }))?,
-            }
-        }
-        let counts = json!({ "files": files.len(), "changed": changed });
-        match screen.format() {
-            Format::Human => screen.line(&messages::formatted_files(files.len(), changed, self.check))?,
-            Format::Json => screen.json("summary", counts)?,
-        }
-        Ok(if self.check && changed > 0 { ExitCode::No } else { ExitCode::Yes })
-    }
-}
-
-/// The descriptions of the kinds of files.
-struct Schemas {
+/// ```
+/// use celador::EngineLimits;
+/// use celador::layout::Layout;
+///
+/// let text = "namespace: shop\nkind: celador/v1/policy # one of many\nname: cap\ncapabilities: {pay: {before: [{assert: input.amount<=100}]}}\n";
+/// let formatted = Layout::default().formatted(text, &EngineLimits::default());
+/// assert!(formatted.starts_with("kind: celador/v1/policy # one of many\nnamespace: shop\n"));
+/// assert!(formatted.contains("input.amount <= 100"));
+/// ```
+#[derive(Debug)]
+pub struct Layout {
     manifest: Value,
     case: Value,
     script: Value,
@@ -109,8 +47,8 @@ struct Schemas {
 /// How many mappings of a file are put into order, one after the other.
 const MAX_MOVES: usize = 2_000;
 
-impl Schemas {
-    fn new() -> Self {
+impl Default for Layout {
+    fn default() -> Self {
         Self {
             manifest: DocumentType::Any.json_schema(),
             case: Case::json_schema(),
@@ -118,7 +56,9 @@ impl Schemas {
             invariants: Invariants::json_schema(),
         }
     }
+}
 
+impl Layout {
     /// The description of a document; nothing for one of another program.
     fn of(&self, node: &Node) -> Option<&Value> {
         let has = |key| node.get(key).is_some();
@@ -136,7 +76,11 @@ impl Schemas {
     }
 
     /// A text, formatted. One that cannot be read is what it was.
-    fn formatted(&self, text: &str, limits: &EngineLimits) -> String {
+    ///
+    /// # Cost
+    /// Linear in the text for each mapping that is moved, of which there are at most some thousand.
+    #[must_use]
+    pub fn formatted(&self, text: &str, limits: &EngineLimits) -> String {
         let text = self.with_order(text, limits);
         self.with_blanks(&text, limits)
     }
@@ -224,7 +168,7 @@ fn plain(node: &Node) -> Value {
 
 /// The place of an expression, quotes aside, and what is to stand there.
 fn edit(text: &Embedded, limits: &EngineLimits) -> Option<(std::ops::Range<usize>, String)> {
-    let tree = |text: &str| celador::cel::parse(text, &limits.eval).ok().map(|expr| expr.to_string());
+    let tree = |text: &str| crate::cel::parse(text, &limits.eval).ok().map(|expr| expr.to_string());
     let spaced = expression::spaced(&text.text).filter(|spaced| **spaced != *text.text)?;
     // what the blanks have changed besides is nothing that may be written
     if tree(&spaced)? != tree(&text.text)? {

@@ -3,8 +3,8 @@
 //! In: a document, and the JSON Schema of its kind. Out: the texts that are expressions, and the mappings whose keys have an order. Both come of the description by
 //! which the file itself is read; only what a reader looks for first stands here.
 
-use celador::manifest::node::{Data, Node};
-use celador::source::Embedded;
+use crate::manifest::node::{Data, Node};
+use crate::source::Embedded;
 use serde_json::Value;
 
 /// The JSON Schema of a kind of file.

@@ -3,7 +3,7 @@
 //! In: a text, and one mapping of it. Out: the text with the mapping's keys in their order. A key takes along the comments right above it, the one behind it on its line, and all lines
 //! of its value. What cannot be moved without a doubt (a mapping in braces, a comment that would come between a dash and its first key) stays.
 
-use celador::manifest::node::{Data, Entry, Node};
+use crate::manifest::node::{Data, Entry, Node};
 
 /// The text with the keys of a mapping in this order; nothing if they stand so, or cannot be moved.
 pub(super) fn reordered(text: &str, mapping: &Node, order: &[usize]) -> Option<String> {

@@ -1,0 +1,305 @@
+//! Requests and answers as texts of JSON, for bindings of languages whose values are JSON: one crossing an operation, whatever it carries.
+//!
+//! In: what is asked, the handle of what it is about, a body. Out: the answer, or an object with `error`. A handle is a number that the
+//! binding gives back with [`Texts::forget`]. Decisions are written as the HTTP API writes those of several calls.
+
+//!
+//! | module | what |
+//! |---|---|
+//! | `body` | the bodies of requests, and JSON read and written |
+//! | `unheld` | requests that are about nothing held |
+
+mod body;
+mod unheld;
+
+#[cfg(feature = "authoring")]
+use crate::Replaying;
+use crate::{
+    Agent, Clock, Error, ErrorKind, Person, Policies, Review, ReviewFilter, ReviewReply, Stepped, Task,
+    TaskWish, Tryout,
+};
+#[cfg(feature = "authoring")]
+use body::authoring::{Lines, Replay};
+use body::{
+    AgentFor, Answered, Answering, Begin, Explain, Load, Named, Paths, Purge, Reply, Saved, Several,
+    Standing, Stepping, Try, Wanted, read, shown, sources_of, told,
+};
+use celador::manifest::mode::Mode;
+use serde_json::json;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+#[cfg(feature = "authoring")]
+use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// What a binding holds: policies, agents and tasks by their handles. It may be used from many threads.
+pub struct Texts {
+    clock: Clock,
+    held: Mutex<Held>,
+}
+
+#[derive(Default)]
+struct Held {
+    things: HashMap<u32, Thing>,
+    /// The handle that was given last; 0 is none.
+    last: u32,
+}
+
+#[derive(Clone)]
+enum Thing {
+    Policies(Policies),
+    Agent(Agent),
+    Task(Task),
+    /// A recording that comes in parts; nothing once it was tallied.
+    #[cfg(feature = "authoring")]
+    Replaying(Arc<Mutex<Option<Replaying>>>),
+}
+
+impl Texts {
+    /// Nothing is held yet. Tasks in memory have their times from this clock.
+    #[must_use]
+    pub fn new(clock: Clock) -> Self {
+        Self { clock, held: Mutex::default() }
+    }
+
+    /// Answers a request. It never fails: what goes wrong is an answer with `error`, so that nothing has to cross as a panic or a code.
+    #[must_use]
+    pub fn ask(&self, what: &str, about: u32, body: &str) -> String {
+        self.answer(what, about, body).unwrap_or_else(|error| written_error(&error))
+    }
+
+    /// Lets go of what a handle is of. A task stays where it is kept.
+    pub fn forget(&self, about: u32) {
+        self.held().things.remove(&about);
+    }
+
+    fn answer(&self, what: &str, about: u32, body: &str) -> Answered {
+        match what {
+            "step" => self.step(&self.task(about)?, body),
+            "standing" => standing(&self.task(about)?, body),
+            "load" => self.load(body),
+            "agent_for" => self.agent_for(body),
+            "agent" => self.agent_of(about, body),
+            "restore" => {
+                let Saved { saved } = read(body)?;
+                self.begun(self.policies(about)?.restore(&saved)?)
+            }
+            "task" => self.begin(about, body),
+            "reviews" => self.reviews(about, body),
+            "answer_review" => self.answer_review(about, body),
+            "state" => told(&json!({ "state": self.task(about)?.state()? })),
+            "purge" => {
+                let Purge { reason } = read(body)?;
+                self.task(about)?.purge(reason.as_deref())?;
+                told(&json!({}))
+            }
+            "offers" => told(&json!({ "functions": self.task(about)?.offers()? })),
+            "context" => {
+                let Paths { paths } = read(body)?;
+                told(&json!({ "context": self.task(about)?.context(&paths)? }))
+            }
+            "evaluate" => {
+                let Try { expression, scope, input, output } = read(body)?;
+                let value = self.task(about)?.evaluate(&Tryout { scope, expression, input, output })?;
+                told(&json!({ "value": value }))
+            }
+            "check_expression" => {
+                let Try { expression, scope, .. } = read(body)?;
+                let flaws = self.task(about)?.check(&scope, &expression)?;
+                told(&json!({ "diagnostics": shown(&flaws) }))
+            }
+            "explain" => {
+                let asked: Explain = read(body)?;
+                told(&self.task(about)?.explain(&asked.meant()?)?)
+            }
+            "events" => told(&json!({ "events": self.task(about)?.events()? })),
+            "save" => told(&json!({ "saved": self.task(about)?.save()? })),
+            #[cfg(feature = "authoring")]
+            "replay_begin" | "replay_lines" | "replay_end" => self.replay(what, about, body),
+            _ => unheld::answer(what, body, &self.clock)
+                .unwrap_or_else(|| Err(Error::misuse("bad_request", "there is no request of this name"))),
+        }
+    }
+
+    fn load(&self, body: &str) -> Answered {
+        let Load { sources, observe, r#where } = read(body)?;
+        let place = r#where.place()?.unwrap_or_default();
+        let word = place.word();
+        let policies = Policies::load(&sources_of(sources), mode(observe), place, self.clock.clone())?;
+        let (agents, warnings) = (policies.agents(), shown(policies.warnings()));
+        let handle = self.hold(Thing::Policies(policies))?;
+        told(&json!({ "handle": handle, "place": word, "agents": agents, "warnings": warnings }))
+    }
+
+    fn agent_for(&self, body: &str) -> Answered {
+        let AgentFor { tools, policies, name, observe, r#where } = read(body)?;
+        let (place, policies) = (r#where.place()?.unwrap_or_default(), sources_of(policies));
+        let (name, clock) = (name.as_deref(), self.clock.clone());
+        self.found(Policies::agent_for(name, tools, &policies, mode(observe), place, clock)?)
+    }
+
+    fn agent_of(&self, about: u32, body: &str) -> Answered {
+        let Named { name, tools } = read(body)?;
+        self.found(self.policies(about)?.agent(name.as_deref(), tools)?)
+    }
+
+    fn found(&self, agent: Agent) -> Answered {
+        let (name, place) = (agent.name(), agent.place().word());
+        let handle = self.hold(Thing::Agent(agent))?;
+        told(&json!({ "handle": handle, "name": name, "place": place }))
+    }
+
+    fn begin(&self, about: u32, body: &str) -> Answered {
+        let Begin { id, user, model, metadata, tools, parent, r#where } = read(body)?;
+        let user = user.unwrap_or_default();
+        let wish = TaskWish { id, user, model, metadata, tools, parent, place: r#where.place()? };
+        self.begun(self.agent(about)?.task(wish)?)
+    }
+
+    fn begun(&self, task: Task) -> Answered {
+        let mut answer = json!({
+            "id": task.id(),
+            "agent": task.agent(),
+            "place": task.place(),
+            "left_out": task.left_out(),
+        });
+        let handle = self.hold(Thing::Task(task))?;
+        if let Some(answer) = answer.as_object_mut() {
+            answer.insert("handle".to_owned(), handle.into());
+        }
+        told(&answer)
+    }
+
+    fn step(&self, task: &Task, body: &str) -> Answered {
+        let Stepping { step, wait_ms } = read(body)?;
+        match task.step(step.into(), wait_ms.map(Duration::from_millis))? {
+            Stepped::One(decided) => told(&decided),
+            Stepped::Several(several) => told(&Several {
+                limits: several.limits.as_ref(),
+                calls: &several.calls,
+                decided: &several.decided,
+            }),
+        }
+    }
+
+    fn reviews(&self, about: u32, body: &str) -> Answered {
+        let Wanted { state, reviewer } = read(body)?;
+        let filter = ReviewFilter { state, reviewer, task: None };
+        told(&json!({ "reviews": self.reviews_of(about, &filter)? }))
+    }
+
+    fn reviews_of(&self, about: u32, filter: &ReviewFilter) -> Result<Vec<Review>, Error> {
+        match self.thing(about)? {
+            Thing::Task(task) => task.reviews(filter),
+            Thing::Agent(agent) => agent.reviews(filter),
+            _ => Err(unknown_handle()),
+        }
+    }
+
+    fn answer_review(&self, about: u32, body: &str) -> Answered {
+        let Reply { review, answer: word, arguments, result, note, by } = read(body)?;
+        let known = self.reviews_of(about, &ReviewFilter::default())?;
+        let found = known.into_iter().find(|known| known.id == review);
+        let found = found
+            .ok_or_else(|| Error::misuse("unknown_review", "no such review, or one that closed long ago"))?;
+        let by = by.map(|Answering { id, email, groups }| Person { id, email, groups });
+        let reply = ReviewReply { word, arguments, result, note, by };
+        let task = match self.thing(about)? {
+            Thing::Task(task) => task,
+            Thing::Agent(agent) => agent.task_of(&found)?,
+            _ => return Err(unknown_handle()),
+        };
+        told(&task.answer(&found, reply)?.0)
+    }
+
+    /// A recording that comes in parts: begun with its policies, lines of it, its tally.
+    #[cfg(feature = "authoring")]
+    fn replay(&self, what: &str, about: u32, body: &str) -> Answered {
+        if what == "replay_begin" {
+            let Replay { policies, against, .. } = read(body)?;
+            let replaying = Replaying::open(&sources_of(policies), &sources_of(against))?;
+            let handle = self.hold(Thing::Replaying(Arc::new(Mutex::new(Some(replaying)))))?;
+            return told(&json!({ "handle": handle }));
+        }
+        let Thing::Replaying(replaying) = self.thing(about)? else { return Err(unknown_handle()) };
+        let mut replaying = replaying.lock().unwrap_or_else(PoisonError::into_inner);
+        if what == "replay_end" {
+            return told(&replaying.take().ok_or_else(unknown_handle)?.tally());
+        }
+        let Lines { lines } = read(body)?;
+        let replaying = replaying.as_mut().ok_or_else(unknown_handle)?;
+        lines.iter().try_for_each(|line| replaying.line(line.as_bytes()))?;
+        told(&json!({}))
+    }
+
+    fn hold(&self, thing: Thing) -> Result<u32, Error> {
+        let mut held = self.held();
+        // a handle is given again only once its number has come round, and never while it is held
+        for _ in 0..u32::MAX {
+            held.last = held.last.wrapping_add(1).max(1);
+            let handle = held.last;
+            if let Entry::Vacant(free) = held.things.entry(handle) {
+                free.insert(thing);
+                return Ok(handle);
+            }
+        }
+        Err(Error::misuse("overloaded", "too many tasks are held at once"))
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        // what it holds is whole after each of its operations
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn thing(&self, about: u32) -> Result<Thing, Error> {
+        self.held().things.get(&about).cloned().ok_or_else(unknown_handle)
+    }
+
+    fn policies(&self, about: u32) -> Result<Policies, Error> {
+        match self.thing(about)? {
+            Thing::Policies(policies) => Ok(policies),
+            _ => Err(unknown_handle()),
+        }
+    }
+
+    fn agent(&self, about: u32) -> Result<Agent, Error> {
+        match self.thing(about)? {
+            Thing::Agent(agent) => Ok(agent),
+            _ => Err(unknown_handle()),
+        }
+    }
+
+    fn task(&self, about: u32) -> Result<Task, Error> {
+        match self.thing(about)? {
+            Thing::Task(task) => Ok(task),
+            _ => Err(unknown_handle()),
+        }
+    }
+}
+
+fn standing(task: &Task, body: &str) -> Answered {
+    let Standing { call, wait_ms } = read(body)?;
+    told(&task.standing(&call, wait_ms.map(Duration::from_millis))?)
+}
+
+fn mode(observe: bool) -> Mode {
+    if observe { Mode::Observe } else { Mode::Enforce }
+}
+
+fn unknown_handle() -> Error {
+    Error::misuse("bad_request", "the handle is of nothing that such a request is about")
+}
+
+fn written_error(error: &Error) -> String {
+    let kind = match error.kind {
+        ErrorKind::Load => "load",
+        ErrorKind::Misuse => "misuse",
+        ErrorKind::Store => "store",
+        ErrorKind::Internal => "internal",
+    };
+    let Error { code, message, flaws, .. } = error;
+    let diagnostics = shown(flaws);
+    json!({ "error": { "kind": kind, "code": code, "message": message, "diagnostics": diagnostics } })
+        .to_string()
+}
