@@ -34,9 +34,9 @@ def write(path: pathlib.Path, tasks: int, calls: int) -> None:
     pq.write_table(pa.table({"task": names, "number": range(len(rows)), "line": lines}), path)
 
 
-def judge(lines: Iterable[str]) -> str:
+def judge(lines: Iterable[str], policies: pathlib.Path = POLICIES) -> str:
     """What comes of a part of a recording, as text, which every engine can carry."""
-    return json.dumps(celador.replay_lines(lines, policies=POLICIES))
+    return json.dumps(celador.replay_lines(lines, policies=policies))
 
 
 def whole(tallies: Iterable[str]) -> celador.Replayed:

@@ -13,12 +13,14 @@ from pyspark.sql import SparkSession
 from recording import judge, main
 
 
-def judge_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    lines = (line for batch in batches for line in batch.column("line").to_pylist())
-    yield pa.RecordBatch.from_pydict({"tally": [judge(lines)]})
-
-
 def run(path: pathlib.Path, workers: int) -> list[str]:
+    # an executor has a copy of `recording` in a folder of its own, and is told where the policies are
+    policies = recording.POLICIES
+
+    def judge_part(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        lines = (line for batch in batches for line in batch.column("line").to_pylist())
+        yield pa.RecordBatch.from_pydict({"tally": [judge(lines, policies)]})
+
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(f"local[{workers}]").config("spark.ui.enabled", "false")
     session = builder.config("spark.log.level", "ERROR").getOrCreate()
