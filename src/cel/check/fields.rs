@@ -36,9 +36,18 @@ impl<'e> Checker<'e> {
                 let fair = if asked { may_be_asked(record, field) } else { record.storage == Storage::Open };
                 if !fair {
                     self.report(messages::unknown_field(span, field, record));
+                } else if record.storage == Storage::Open {
+                    self.look_near(span, field, record);
                 }
                 Type::Dyn
             }
+        }
+    }
+
+    /// A field that an open record does not list may be there all the same; nearly the name of one that it lists, it is mostly a slip.
+    fn look_near(&mut self, span: Span, field: &str, record: &RecordType) {
+        if let Some(near) = messages::slip_of_field(field, record) {
+            self.report(messages::near_field(span, field, near, record));
         }
     }
 
@@ -58,6 +67,7 @@ impl<'e> Checker<'e> {
                     None if record.storage != Storage::Open => {
                         self.report(messages::never_has(field.span, &field.text, record));
                     }
+                    None => self.look_near(field.span, &field.text, record),
                     _ => {}
                 }
             }

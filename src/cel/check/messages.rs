@@ -1,6 +1,6 @@
 //! What the checker says: one function a message. Types are named, values never.
 
-use crate::diagnostic::{Severity, nearest};
+use crate::diagnostic::{Severity, nearest, slip};
 use crate::domain::Constant;
 use crate::env::Env;
 use crate::function::Declaration;
@@ -124,6 +124,13 @@ pub(super) fn unknown_field(span: Span, field: &str, record: &RecordType) -> Iss
     meant(warning("unknown_field", span, message), nearest_field(field, record))
 }
 
+/// `output.totl`, where others than the fields that are listed may come
+pub(super) fn near_field(span: Span, field: &str, near: &str, record: &RecordType) -> Issue {
+    let message =
+        format!("the schema of `{}` lists no field `{field}`, and one that is nearly called so", record.name);
+    meant(warning("near_field", span, message), Some(near))
+}
+
 /// `has(context.usr)`
 pub(super) fn never_has(span: Span, field: &str, record: &RecordType) -> Issue {
     let message = format!("no `{}` has a field `{field}`, so this is always false", record.name);
@@ -131,8 +138,17 @@ pub(super) fn never_has(span: Span, field: &str, record: &RecordType) -> Issue {
 }
 
 fn nearest_field<'r>(field: &str, record: &'r RecordType) -> Option<&'r str> {
+    nearest(field, names(record))
+}
+
+/// The field that a name is surely a slip of the pen for.
+pub(super) fn slip_of_field<'r>(field: &str, record: &'r RecordType) -> Option<&'r str> {
+    slip(field, names(record))
+}
+
+fn names(record: &RecordType) -> impl Iterator<Item = &str> {
     let aliases = record.aliases.iter().map(|(alias, _)| &**alias);
-    nearest(field, record.fields.keys().map(|name| &**name).chain(aliases))
+    record.fields.keys().map(|name| &**name).chain(aliases)
 }
 
 /// `1.a`

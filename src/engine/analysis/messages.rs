@@ -194,6 +194,12 @@ pub(super) fn cut_expression(rest: Place) -> Diagnostic {
         .help("put the expression in quotes, or write it below `|-`; take the text out if it is a remark")
 }
 
+/// `{type: number, minimum: 10, maximum: 1}`
+pub(super) fn impossible_schema(place: Place) -> Diagnostic {
+    let message = "no value fits this schema: the least that it allows is above the greatest";
+    Diagnostic::warning("impossible_schema", message, place).help("did you mean it the other way round?")
+}
+
 /// `{type: number, default: many}`
 pub(super) fn default_misfit(place: Place) -> Diagnostic {
     let message = "the default is not what its own schema allows";

@@ -157,12 +157,16 @@ fn cut_off(place: &Place) -> Option<Place> {
     Some(Place::new(&place.source, Span::new(start, whole)))
 }
 
-/// Defaults that their own schemas refuse. Null is none: it says that nothing stands in for the value (PAR-04).
+/// Bounds that let nothing by, and defaults that their own schemas refuse. Null is none: it says that nothing stands in for the value (PAR-04).
 pub(super) fn of_parameters(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
     let functions = resolved.capabilities.iter().flat_map(|entry| &entry.functions);
     let declared = functions.flat_map(|function| &function.parameters).filter_map(|it| it.declared.as_ref());
     let mut findings = Vec::new();
     for property in declared {
+        if Shape::of(&property.schema).is_impossible() {
+            let finding = messages::impossible_schema(property.schema.node.place.clone());
+            findings.push(finding.path(property.path.clone()));
+        }
         let Some(default) = property.schema.default.as_ref().filter(|default| !default.is_null()) else {
             continue;
         };

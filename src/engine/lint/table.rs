@@ -139,6 +139,11 @@ pub const WARNINGS: &[Warning] = &[
     decided("hidden_limit", Advice, "A limit is never reached, as another one is reached first."),
     row("hidden_parameter", Advice, "Nobody can set a required parameter, so each call fails."),
     row("ignored_key", MayLoseARule, "A key is not known here, so what stands under it is not read."),
+    decided(
+        "impossible_schema",
+        Advice,
+        "The least value or size that a schema allows is above the greatest, so no value fits and each call fails.",
+    ),
     row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),
     row("invoked_agent", MayLoseARule, "A step invokes an agent, so its call never happens."),
     row(
@@ -173,6 +178,11 @@ pub const WARNINGS: &[Warning] = &[
         "mount_not_loaded",
         Advice,
         "The agent works with files, and no mount is loaded, so access to them fails.",
+    ),
+    row(
+        "near_field",
+        Advice,
+        "A field is named that a schema does not list, though it lets others by, and its name is nearly that of a field that the schema lists.",
     ),
     row("needless_condition", Advice, "A condition always holds, so the step runs as it would without."),
     row(

@@ -123,6 +123,14 @@ impl Shape {
         one != two && !(of_number(one) && of_number(two)) && !(self.nullable && other.nullable)
     }
 
+    /// Whether its bounds let nothing by: the least is above the greatest.
+    pub(crate) fn is_impossible(&self) -> bool {
+        let [least, most] = self.bounds.numbers;
+        let [fewest, largest] = self.bounds.sizes;
+        least.zip(most).is_some_and(|(least, most)| least > most)
+            || fewest.zip(largest).is_some_and(|(fewest, largest)| fewest > largest)
+    }
+
     /// Whether it says something of texts beyond that a value is one.
     #[must_use]
     pub(super) fn restricts_texts(&self) -> bool {
