@@ -100,6 +100,7 @@ fn every_file_says_what_it_is() {
         "benches/task",
         "benches/labels",
         "benches/load",
+        "benches/runtimes",
         "benches/peers/src",
         "src/python/extension",
         "examples",

@@ -21,6 +21,7 @@ mod order;
 mod tests;
 mod time;
 mod total;
+mod zone;
 
 pub use duration_text::DurationError;
 pub(crate) use fold::{FoldId, FoldKey, Kept};

@@ -1,12 +1,12 @@
 //! Points in time and lengths of time: whole nanoseconds inside, calendars only here.
 //!
-//! Only here, in the cron lines of `manifest` and where values of the crate `cel` come in is `chrono` known, so that the crate can be
-//! exchanged. Ranges are CEL's: years 1 to 9999, and durations of at most 10,000 years. Nothing here reads a clock; the clock's
+//! Only here, in `zone` and where values of the crate `cel` come in is `chrono` known, so that the crate can be exchanged. Ranges are CEL's: years 1 to 9999, and durations of at most 10,000 years. Nothing here reads a clock; the clock's
 //! own [`SystemTime`] comes in and goes out at the edges.
 
 use super::duration_text::{self, DurationError};
+use super::zone;
 use crate::fault::{ErrorCode, Fault};
-use chrono::{DateTime, Datelike, FixedOffset, TimeZone, Timelike, Utc};
+use chrono::{DateTime, Datelike, TimeZone, Timelike, Utc};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -143,11 +143,10 @@ impl Timestamp {
         let utc = self.calendar()?;
         match zone {
             None => Ok(read(&utc, field)),
-            Some(zone) => match (offset(zone), zone.parse::<chrono_tz::Tz>()) {
-                (Some(offset), _) => Ok(read(&offset.from_utc_datetime(&utc.naive_utc()), field)),
-                (None, Ok(zone)) => Ok(read(&zone.from_utc_datetime(&utc.naive_utc()), field)),
-                (None, Err(_)) => Err(ErrorCode::InvalidArgument.into()),
-            },
+            Some(zone) => {
+                let offset = zone::offset_at(zone, self.seconds).ok_or(ErrorCode::InvalidArgument)?;
+                Ok(read(&offset.from_utc_datetime(&utc.naive_utc()), field))
+            }
         }
     }
 
@@ -169,21 +168,6 @@ fn read<Z: TimeZone>(time: &DateTime<Z>, field: CalendarField) -> i64 {
         CalendarField::Seconds => i64::from(time.second()),
         CalendarField::Milliseconds => i64::from(time.nanosecond() / 1_000_000),
     }
-}
-
-/// `+05:30`, `-08:00`, `02:00`.
-fn offset(zone: &str) -> Option<FixedOffset> {
-    let (sign, digits) = match zone.strip_prefix('-') {
-        Some(digits) => (-1, digits),
-        None => (1, zone.strip_prefix('+').unwrap_or(zone)),
-    };
-    let (hours, minutes) = digits.split_once(':')?;
-    let part = |text: &str, below: i32| {
-        let plain = (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
-        text.parse::<i32>().ok().filter(|&value| plain && value < below)
-    };
-    let seconds = part(hours, 24)?.saturating_mul(60).saturating_add(part(minutes, 60)?).saturating_mul(60);
-    FixedOffset::east_opt(seconds.saturating_mul(sign))
 }
 
 impl From<SystemTime> for Timestamp {

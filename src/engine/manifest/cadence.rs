@@ -9,16 +9,15 @@ use super::messages;
 use super::reader::{Path, Reader};
 use crate::cel::Timestamp;
 use crate::source::{Embedded, Span};
-use chrono::{DateTime, Utc};
-use chrono_tz::Tz;
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
+use jiff::tz::{self, TimeZone};
 
 /// A cron line and the zone whose clocks it is read by.
 #[derive(Clone, Debug)]
 pub(super) struct Cadence {
     cron: Cron,
-    zone: Tz,
+    zone: TimeZone,
 }
 
 /// What is wrong with a cron line.
@@ -72,13 +71,14 @@ impl Cadence {
     ) -> Option<Self> {
         let zone = zone(timezone.map_or("UTC", |name| &name.text));
         if let Some(name) = timezone.filter(|_| zone.is_none()) {
-            reader.report(&path.key("timezone"), messages::unknown_timezone(name, zone_names()));
+            let known: Vec<String> = tz::db().available().map(|name| name.to_string()).collect();
+            reader.report(&path.key("timezone"), messages::unknown_timezone(name, &known));
         }
         if cron.text.is_empty() {
             // absent, or empty: that has been said
             return None;
         }
-        let finding = match Self::new(&cron.text, zone.unwrap_or_default()) {
+        let finding = match Self::new(&cron.text, zone.clone().unwrap_or(TimeZone::UTC)) {
             Ok(cadence) => return zone.map(|_| cadence),
             Err(Problem::Fields(found)) => messages::cron_fields(cron, found),
             Err(Problem::Field(rule, span)) => {
@@ -91,7 +91,7 @@ impl Cadence {
     }
 
     /// The cadence of a line and a zone.
-    fn new(line: &str, zone: Tz) -> Result<Self, Problem> {
+    fn new(line: &str, zone: TimeZone) -> Result<Self, Problem> {
         let fields = fields(line);
         if fields.len() != FIELDS.len() {
             return Err(Problem::Fields(fields.len()));
@@ -112,20 +112,15 @@ impl Cadence {
 
     /// The first run that is later than a point in time; none past the year 5000.
     pub(super) fn next(&self, after: Timestamp) -> Option<Timestamp> {
-        let after = DateTime::<Utc>::from_timestamp(after.seconds(), 0)?.with_timezone(&self.zone);
+        let after = jiff::Timestamp::from_second(after.seconds()).ok()?.to_zoned(self.zone.clone());
         let next = self.cron.find_next_occurrence(&after, false).ok()?;
-        Timestamp::from_unix(next.timestamp()).ok()
+        Timestamp::from_unix(next.timestamp().as_second()).ok()
     }
 }
 
-/// The zone of an IANA name.
-fn zone(name: &str) -> Option<Tz> {
-    name.parse().ok()
-}
-
-/// The names of all zones.
-fn zone_names() -> impl Iterator<Item = &'static str> {
-    chrono_tz::TZ_VARIANTS.iter().map(|zone| zone.name())
+/// The zone of an IANA name, which is written in one way: `europe/lisbon` is nobody's.
+fn zone(name: &str) -> Option<TimeZone> {
+    TimeZone::get(name).ok().filter(|zone| zone.iana_name() == Some(name) && !zone.is_unknown())
 }
 
 fn parse(line: &str) -> Option<Cron> {

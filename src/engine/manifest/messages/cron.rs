@@ -24,13 +24,10 @@ pub(in crate::manifest) fn cron_never(cron: &Embedded) -> Diagnostic {
     Diagnostic::error("cron_never", message, cron.place.clone()).rule("SCH-01")
 }
 
-pub(in crate::manifest) fn unknown_timezone(
-    name: &Embedded,
-    known: impl Iterator<Item = &'static str>,
-) -> Diagnostic {
+pub(in crate::manifest) fn unknown_timezone(name: &Embedded, known: &[String]) -> Diagnostic {
     let message = format!("`{}` is no time zone", name.text);
     let finding = Diagnostic::error("unknown_timezone", message, name.place.clone()).rule("SCH-02");
-    match nearest(&name.text, known) {
+    match nearest(&name.text, known.iter().map(String::as_str)) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
         None => finding.help("write an IANA name such as `Europe/Lisbon`"),
     }

@@ -1,7 +1,7 @@
-"""What a decision costs from Python, beside the packages that evaluate policies there: the same guard, in one run and in turn.
+"""What a decision costs from Python, beside packages that evaluate policies there: the same guard, in one process and in turn. Rows of `benches/runtimes/run`.
 
-In: a number of rounds (`--rounds`). Out: a table: the median and the 99th percentile of a decision, the time of an import in a process of its own,
-and the size of what is installed. Each answer is asserted before it is timed. `benches/python/run` installs what this needs.
+In: a number of rounds (`--rounds`). Out: a line of JSON for each package: the median, the 90th and the 99th percentile of a decision in microseconds, the
+milliseconds of an import in a process of its own, and the bytes of all that is installed. Each answer is asserted before it is timed.
 
 Celador's row is a whole decision of a task: its limits, the schema of the arguments, the guard, the record of the call. The others evaluate the
 guard alone. All are given a dictionary with three arguments, and the clock is read around each, which is about 0.05 µs of every row.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.metadata
+import json
 import os
 import statistics
 import subprocess
@@ -18,6 +19,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 ARGUMENTS = {"order_id": "o-1041", "amount": 180, "note": "Came broken."}
@@ -28,21 +30,29 @@ permit(principal, action, resource) when {
 };
 """
 
+MANIFEST = Path(__file__).with_name("refunds.yaml")
+assert GUARD in MANIFEST.read_text(), "another guard than that of refunds.yaml"
+CALLS = 1_000
+"""Tasks grow with their calls, so each is asked so often and then replaced."""
+
 Decide = Callable[[], Any]
 
 
 def celador_decision() -> tuple[Decide, Callable[[Any], None]]:
     import celador
 
-    parameters = {"order_id": {"type": "string"}, "amount": {"type": "number"}, "note": {"type": "string"}}
-    tools: list[Any] = [{"name": "refund", "inputSchema": {"type": "object", "properties": parameters, "required": ["order_id", "amount"]}}]
-    policy = f"kind: celador/v1/policy\nnamespace: shop\nname: refunds\ncapabilities:\n  refund:\n    before:\n      - assert: \"{GUARD}\"\n"
-    task = celador.agent_for(tools, {"refunds.yaml": policy}).task()
-    assert not task.before("refund", {**ARGUMENTS, "amount": 2000})
+    agent = celador.load(str(MANIFEST)).agent()
+    assert not agent.task().before("refund", {**ARGUMENTS, "amount": 2000})
+    task, asked = agent.task(), 0
 
     def report(decision: Any) -> None:
+        nonlocal task, asked
+        assert decision
         # a call that is let through is carried out and reported before the next
         task.after(decision.call, {"paid": 180})
+        asked += 1
+        if asked % CALLS == 0:
+            task = agent.task()
 
     return lambda: task.before("refund", ARGUMENTS), report
 
@@ -118,7 +128,7 @@ def installed_bytes(package: str) -> int:
 
 
 def main() -> None:
-    """Prints the table."""
+    """Prints the rows."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=200)
     rounds = parser.parse_args().rounds
@@ -139,14 +149,12 @@ def main() -> None:
                 times[name].append(clock() - begun)
                 report(came)
 
-    print("| package | version | decision p50 | p99 | import | installed |")
-    print("|---|---|--:|--:|--:|--:|")
     for name, (module, _) in ENGINES.items():
         taken = sorted(times[name])
-        p50, p99 = taken[len(taken) // 2] / 1000, taken[len(taken) * 99 // 100] / 1000
-        size = installed_bytes(name) / 1e6
-        version = importlib.metadata.version(name)
-        print(f"| {name} | {version} | {p50:.2f} µs | {p99:.1f} µs | {import_ms(module):.0f} ms | {size:.1f} MB |")
+        p50, p90, p99 = (taken[len(taken) * share // 100] / 1000 for share in (50, 90, 99))
+        what = "Celador in Python" if name == "celador" else f"{name} {importlib.metadata.version(name)} in Python"
+        row = {"what": what, "p50": p50, "p90": p90, "p99": p99, "load_ms": import_ms(module), "bytes": installed_bytes(name)}
+        print(json.dumps(row))
 
 
 if __name__ == "__main__":
