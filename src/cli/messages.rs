@@ -539,6 +539,14 @@ pub(crate) fn never_called(function: &str) -> String {
     format!("  no call of {} is ever let by", visible(function))
 }
 
+pub(crate) fn rests_on_limit(limit: &str) -> String {
+    format!("  rests on the limit {limit}")
+}
+
+pub(crate) fn unrounded() -> &'static str {
+    "  for sums without rounding: one of doubles may be beyond by its last digit"
+}
+
 pub(crate) fn broken_at_once() -> &'static str {
     "  it is false ahead of the first call"
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 /// Prove what is to hold of every call, or find a task that breaks it
 ///
-/// INVARIANTS is a file of kind `celador/v1/invariants`. An invariant holds if the steps of the policies let no call by that makes it false. Where that is
+/// INVARIANTS is a file of kind `celador/v1/invariants`. An invariant holds if the steps and limits of the policies let no call by that makes it false. Where that is
 /// not proved, tasks are made of the values that policies and invariants name, the shortest first, until one breaks it or a bound is reached; then
 /// it is not known.
 #[derive(Args)]
@@ -146,6 +146,12 @@ fn show(proof: &Proof, saved: Option<&Path>, screen: &mut Screen) -> Result<(), 
                     visible(file)
                 ))?;
             }
+            for limit in &grounds.limits {
+                screen.line(&messages::rests_on_limit(limit))?;
+            }
+            if grounds.unrounded {
+                screen.line(messages::unrounded())?;
+            }
         }
         Answer::Broken(task) => show_task(task, screen)?,
         Answer::Unknown(reached) => screen.line(&messages::not_broken(reached.depth, reached.operations))?,
@@ -160,13 +166,16 @@ fn show_task(task: &Counterexample, screen: &mut Screen) -> Result<(), Failure> 
     if task.made.is_empty() {
         screen.line(messages::broken_at_once())?;
     }
-    for (at, Made { function, arguments, reviews, verdict, result, .. }) in task.made.iter().enumerate() {
+    for (at, Made { function, arguments, reviews, verdict, result, is_late, .. }) in
+        task.made.iter().enumerate()
+    {
         let asked = reviews.iter().map(|(who, approved)| {
             let says = if *approved { "approves" } else { "denies" };
             format!(", {} {says}", visible(who))
         });
         let asked: String = asked.collect();
-        let gives = result.as_ref().map(|result| format!(", gives {}", visible(&result.to_string())));
+        let late = if *is_late { ", behind all calls" } else { "" };
+        let gives = result.as_ref().map(|result| format!(", gives {}{late}", visible(&result.to_string())));
         let number = at.saturating_add(1);
         let arguments = visible(&arguments.to_string());
         screen.line(&format!(

@@ -1,6 +1,6 @@
 //! What the analysis says of expressions, beside what z3 says of the same ones in an encoding of its own: theories of numbers and texts, no cells.
 //!
-//! In: every assert and condition of `tests/data/analysis`, and expressions by chance. An expression that the encoding does not know is passed over and
+//! In: every assert and condition of `tests/data/analysis`, and expressions by chance; `prove_z3` asks it of proofs. An expression that the encoding does not know is passed over and
 //! counted. z3 is Debian's package, which `tests/run` installs.
 
 use crate::analysis::{analysed, expression, policy, shop};
@@ -14,14 +14,14 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 /// z3, asked line by line.
-struct Z3 {
+pub struct Z3 {
     process: Child,
     input: ChildStdin,
     output: BufReader<ChildStdout>,
 }
 
 impl Z3 {
-    fn start() -> Option<Self> {
+    pub fn start() -> Option<Self> {
         let mut command = Command::new("z3");
         command.args(["-in", "-smt2"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = command.spawn().ok()?;
@@ -30,7 +30,11 @@ impl Z3 {
     }
 
     /// Whether something can hold of the values that are declared; nothing if z3 gives up.
-    fn can_hold(&mut self, declared: &BTreeMap<String, (String, String)>, proposition: &str) -> Option<bool> {
+    pub fn can_hold(
+        &mut self,
+        declared: &BTreeMap<String, (String, String)>,
+        proposition: &str,
+    ) -> Option<bool> {
         // what holds of a value may name another one
         let declarations: String = declared.values().map(|(constant, _)| constant.as_str()).collect();
         let holds: String = declared.values().map(|(_, holds)| holds.as_str()).collect();
@@ -59,9 +63,9 @@ impl Drop for Z3 {
 
 /// When a part is true, and when it is false; it fails otherwise.
 #[derive(Clone)]
-struct Truth {
-    yes: String,
-    no: String,
+pub struct Truth {
+    pub yes: String,
+    pub no: String,
 }
 
 /// A number: when there is one, when it is an int, and what it is.
@@ -78,9 +82,11 @@ struct Text {
 }
 
 #[derive(Default)]
-struct Encoder {
+pub struct Encoder {
+    /// Whether doubles are added up as the reals of z3, which are not rounded.
+    pub unrounded: bool,
     /// By name: its declaration, and what holds of its values.
-    declared: BTreeMap<String, (String, String)>,
+    pub declared: BTreeMap<String, (String, String)>,
     /// The parts that say yes or no, by their characters.
     parts: Vec<(usize, usize, Truth)>,
 }
@@ -115,7 +121,7 @@ impl Encoder {
     }
 
     /// A part that says yes or no, and is looked at by itself.
-    fn part(&mut self, expr: &Expr) -> Option<Truth> {
+    pub fn part(&mut self, expr: &Expr) -> Option<Truth> {
         let truth = self.truth(expr)?;
         if !matches!(expr.kind, ExprKind::Literal(_)) {
             let range = expr.span.range();
@@ -147,6 +153,10 @@ impl Encoder {
 
     fn call(&mut self, name: &str, operands: &[&Expr]) -> Option<Truth> {
         Some(match (name, operands) {
+            ("review", [Expr { kind: ExprKind::Literal(Literal::String(reviewer)), .. }]) => {
+                let approves = self.declare(&format!("{reviewer} approves"), "Bool", "true");
+                Truth { no: format!("(not {approves})"), yes: approves }
+            }
             ("!_", [operand]) => {
                 let Truth { yes, no } = self.part(operand)?;
                 Truth { yes: no, no: yes }
@@ -285,12 +295,27 @@ impl Encoder {
                         "Real",
                         "(and (is_int IT) (>= IT 0.0))",
                     ))),
+                    // a number of which nothing is known, whatever calls there were
+                    ("sum" | "size", [Expr { kind: ExprKind::Comprehension(_), .. }]) => {
+                        let is_sum = function.text == "sum";
+                        let holds = if is_sum { "true" } else { "(and (is_int IT) (>= IT 0.0))" };
+                        let number = whole(self.declare(&named(expr), "Real", holds));
+                        Some(Number { is_int: (!is_sum).to_string(), ..number })
+                    }
+                    ("double", [of]) => Some(Number { is_int: "false".to_owned(), ..self.number(of)? }),
                     ("size", [of]) => {
                         let Text { is_there, value } = self.text(of)?;
                         Some(Number { is_there, ..whole(format!("(to_real (str.len {value}))")) })
                     }
                     ("_+_" | "_-_" | "_*_", [left, right]) => {
                         let [one, two] = [self.number(left)?, self.number(right)?];
+                        let value =
+                            format!("({} {} {})", function.text.trim_matches('_'), one.value, two.value);
+                        if self.unrounded {
+                            let alike = format!("(= {} {})", one.is_int, two.is_int);
+                            let is_there = format!("(and {} {} {alike})", one.is_there, two.is_there);
+                            return Some(Number { is_there, is_int: one.is_int, value });
+                        }
                         // doubles are rounded, which the reals of z3 are not
                         if one.is_int == "false"
                             || two.is_int == "false"
@@ -299,8 +324,6 @@ impl Encoder {
                         {
                             return None;
                         }
-                        let value =
-                            format!("({} {} {})", function.text.trim_matches('_'), one.value, two.value);
                         let fits = format!(
                             "(and (<= (- 9223372036854775808.0) {value}) (<= {value} 9223372036854775807.0))"
                         );
@@ -352,7 +375,7 @@ impl Encoder {
         match &expr.kind {
             ExprKind::Literal(Literal::String(text)) => Some(there(quoted(text))),
             _ => match named(expr).as_str() {
-                name @ ("input.order" | "input.note" | "input.command") => {
+                name @ ("input.order" | "input.note" | "input.command" | "input.to") => {
                     Some(there(self.declare(name, "String", "true")))
                 }
                 "input.currency" => {

@@ -131,6 +131,8 @@ mod policy_library;
 mod policy_messages;
 mod programs;
 mod prove;
+mod prove_tasks;
+mod prove_z3;
 #[cfg(feature = "gateway")]
 mod proxy_exchanges;
 mod public_door;

@@ -28,7 +28,7 @@ fn file(name: &str, text: &str) -> File {
 }
 
 /// The engine as it decides, whatever warnings its manifests have.
-fn engine(text: &str) -> Engine {
+pub fn engine(text: &str) -> Engine {
     let (catalog, _) = Catalog::parse(&[file("policies.yaml", text)], &EngineLimits::default());
     Engine::lenient_from_catalog(&catalog, EngineLimits::default()).0
 }
@@ -41,7 +41,7 @@ fn invariants(invariant: &Value) -> Invariants {
     Invariants::read(&Source::new("invariants.yaml", text), &EngineLimits::default()).unwrap()
 }
 
-fn proved(policies: &str, invariant: &Value, bounds: &Bounds) -> Result<Proof, String> {
+pub fn proved(policies: &str, invariant: &Value, bounds: &Bounds) -> Result<Proof, String> {
     let found = prove(
         &[file("policies.yaml", policies)],
         &invariants(invariant),
@@ -95,7 +95,7 @@ fn make(task: &mut Task, call: &Call, says: bool) -> Option<(celador::CallId, Js
 }
 
 /// Whether an expression is true of a task, tried out by itself: a review is true for those who have approved.
-fn holds(task: &Task, always: &str, input: Option<&Json>, approved: &[String]) -> bool {
+pub fn holds(task: &Task, always: &str, input: Option<&Json>, approved: &[String]) -> bool {
     let scope = if input.is_some() { Scope::Before } else { Scope::Prompt };
     let trial = Trial { input, ..Trial::new(scope, always) };
     let mut answers = Vec::new();
@@ -117,9 +117,9 @@ fn breaks(policies: &str, task: &Counterexample, invariant: &Value) -> bool {
     let engine = engine(policies);
     let mut run = begin(&engine, &task.email);
     let always = invariant["always"].as_str().unwrap();
-    let mut is_broken = invariant.get("call").is_none() && !holds(&run, always, None, &[]);
+    let (mut is_broken, mut late) = (false, Vec::new());
     for made in &task.made {
-        let Made { function, arguments, reviews, verdict, ran_with, result, .. } = made;
+        let Made { function, arguments, reviews, verdict, ran_with, result, is_late, .. } = made;
         let ahead = engine.restore(run.save()).unwrap();
         let says = reviews.first().is_none_or(|(_, says)| *says);
         let made = make(&mut run, &Call::new(&**function, arguments.into()), says);
@@ -136,11 +136,18 @@ fn breaks(policies: &str, task: &Counterexample, invariant: &Value) -> bool {
             if is_error {
                 given.status = CallStatus::Errored;
             }
-            let _ = run.after(&call, given, Environment::default().now).unwrap().outcome();
+            if *is_late {
+                late.push((call, given));
+            } else {
+                let _ = run.after(&call, given, Environment::default().now).unwrap().outcome();
+            }
         }
-        if invariant.get("call").is_none() {
-            is_broken = !holds(&run, always, None, &[]);
-        }
+    }
+    for (call, given) in late {
+        let _ = run.after(&call, given, Environment::default().now).unwrap().outcome();
+    }
+    if invariant.get("call").is_none() {
+        is_broken = !holds(&run, always, None, &[]);
     }
     is_broken
 }
@@ -162,7 +169,7 @@ fn case_passes(policies: &str, proof: &Proof, task: &Counterexample) -> bool {
 }
 
 /// A policy with these steps ahead of calls, by key, beside the shop.
-fn with_policy(shop: &str, row: &Value) -> String {
+pub fn with_policy(shop: &str, row: &Value) -> String {
     let steps = row["policy"].as_object().unwrap().iter();
     let capabilities: serde_json::Map<_, _> =
         steps.map(|(key, steps)| (key.clone(), json!({ "before": steps }))).collect();

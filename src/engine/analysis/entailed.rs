@@ -5,16 +5,20 @@
 //! failure. Whatever takes time may change what expressions read: a question to a person, a counter, a tool that is invoked. What is read behind it
 //! is then not what was read before; the arguments alone stay, until a step sets them.
 
+use super::amounts::Amounts;
 use super::cells::Trial;
 use super::formula::{Changes, Clause, MAX_CLAUSES, Node, Questions};
 use super::problem::{Problem, Truth};
+use super::reach::Lasting;
 use super::sat::Literal;
 use super::subject::asks_host;
 use super::tried;
+use super::weighed::{Numbers, Weighed};
 use crate::cel::{Expr, ExprKind, Literal as Constant};
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
-use crate::policy::{Effect, Expression, Policy, Step, StepAction};
+use crate::policy::{Effect, Expression, Missing, Policy, Step, StepAction};
+use std::collections::HashSet;
 
 /// A step as it is read: what its condition and its assert ask.
 struct Asked<'p> {
@@ -28,89 +32,161 @@ struct Asked<'p> {
 pub(crate) struct Grounds<'p> {
     /// The steps without any of which it would not be known.
     pub(crate) steps: Vec<&'p Step>,
+    /// The limits of the task without any of which it would not be known.
+    pub(crate) limits: Vec<&'static str>,
     /// Whether no call is ever let by.
     pub(crate) is_vacuous: bool,
+    /// Whether sums of doubles were taken to be those of mathematics.
+    pub(crate) is_rounded: bool,
+}
+
+/// What is asked of the calls of a function.
+#[derive(Clone, Copy)]
+pub(crate) struct Inquiry<'e> {
+    /// What is to be true.
+    pub(crate) goal: &'e Expression,
+    /// What is true already.
+    pub(crate) given: &'e [&'e Expression],
+    /// Of which calls, and when.
+    pub(crate) of: Of,
+    /// Whether nothing below 0 is added up of calls that were let by.
+    pub(crate) adds_nothing_negative: bool,
+}
+
+/// The calls of which something is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Of {
+    /// Those that pass all steps, when the last one has judged.
+    Judged,
+    /// The same when they are let through: reviews of other calls may have held them up since.
+    LetThrough,
+    /// The same when their results are taken.
+    Closed,
+    /// All, whether they pass any step or none.
+    Any,
 }
 
 /// The steps that make an expression true of every call of a function that is let by; nothing where it is not known whether it is.
-pub(crate) fn entailed<'p>(policy: &'p Policy, function: usize, goal: &Expression) -> Option<Grounds<'p>> {
+pub(crate) fn entailed<'p>(policy: &'p Policy, function: usize, inquiry: Inquiry<'_>) -> Option<Grounds<'p>> {
+    let Inquiry { goal, given, of, adds_nothing_negative } = inquiry;
+    let is_let_by = of != Of::Any;
     let name = &policy.function(function)?.name;
     let mut trial = Trial::new(tried(&policy.limits().eval));
     let mut questions = Questions::default();
-    let decides = |step: &&Step| step.mode == Mode::Enforce && step.is_for(name);
+    questions.lasting = match of {
+        Of::Closed => Lasting::until_closed(policy, function),
+        Of::Judged | Of::LetThrough | Of::Any => Lasting::until_let_through(policy, function),
+    };
+    questions.given = always_given(policy, function);
+    let mut reading =
+        Reading { questions, amounts: Amounts::new(policy, function), has_read_counters: false };
+    let decides = |step: &&Step| is_let_by && step.mode == Mode::Enforce && step.is_for(name);
     let mut asked = Vec::new();
-    let mut has_read_counters = false;
     for step in policy.steps_of_call(Hook::Before, function).iter().filter(decides) {
-        asked.push(read(step, &mut questions, &mut has_read_counters));
+        asked.push(reading.step(step));
     }
-    let checked = goal.checked()?;
-    let first = questions.clauses.len();
-    let goal = questions.read(&checked);
+    if matches!(of, Of::LetThrough | Of::Closed) {
+        reading.questions.pass(Changes::WhatPasses);
+    }
+    let first = reading.questions.clauses.len();
+    let goal = reading.node(goal)?;
+    let given: Vec<Node> = given.iter().map(|given| reading.node(given)).collect::<Option<_>>()?;
+    let Reading { questions, amounts, .. } = reading;
     if questions.clauses.len() > MAX_CLAUSES {
         return None;
     }
     let mut problem = Problem::new(&questions, &mut trial);
-    let all: Vec<usize> = (0..questions.clauses.len()).collect();
     let (known, own) = questions.clauses.split_at_checked(first)?;
     approvals(known, own, &mut problem);
     let passes: Vec<Option<Literal>> = asked.iter().map(|asked| passes(asked, &mut problem)).collect();
     let fails = !problem.truth(&goal).yes;
+    let given: Vec<Literal> = given.iter().map(|given| problem.truth(given).yes).collect();
     let mut steps: Vec<(&Step, Literal)> = Vec::new();
     for (asked, passes) in asked.iter().zip(passes) {
         steps.extend(passes.map(|passes| (asked.step, passes)));
     }
-    let mut can_hold = |steps: &[(&Step, Literal)], more: Option<Literal>| {
-        let propositions: Vec<Literal> = steps.iter().map(|(_, passes)| *passes).chain(more).collect();
-        problem.can_hold(&propositions, &all)
+    let facts = amounts.facts(is_let_by, adds_nothing_negative);
+    let mut weighed = Weighed::new(problem, amounts, facts, questions.clauses.len());
+    let propositions = |steps: &[(&Step, Literal)], more: Option<Literal>| -> Vec<Literal> {
+        steps.iter().map(|(_, passes)| *passes).chain(given.iter().copied()).chain(more).collect()
     };
-    if can_hold(&steps, Some(fails)) != Some(false) {
-        return None;
+    let mut numbers = None;
+    for kind in [Numbers::Apart, Numbers::Whole, Numbers::Unrounded] {
+        if weighed.can_hold(&propositions(&steps, Some(fails)), kind) == Some(false) {
+            numbers = Some(kind);
+            break;
+        }
     }
-    let is_vacuous = can_hold(&steps, None) == Some(false);
+    let numbers = numbers?;
+    let is_vacuous = is_let_by && weighed.can_hold(&propositions(&steps, None), numbers) == Some(false);
     let refuted = Some(fails).filter(|_| !is_vacuous);
     let mut kept = steps.clone();
     for one in &steps {
         let without: Vec<(&Step, Literal)> =
             kept.iter().filter(|(step, _)| !std::ptr::eq(*step, one.0)).copied().collect();
-        if can_hold(&without, refuted) == Some(false) {
+        if weighed.can_hold(&propositions(&without, refuted), numbers) == Some(false) {
             kept = without;
         }
     }
-    Some(Grounds { steps: kept.into_iter().map(|(step, _)| step).collect(), is_vacuous })
+    let limits = weighed.limits_used(&propositions(&kept, refuted), numbers);
+    let steps = kept.into_iter().map(|(step, _)| step).collect();
+    Some(Grounds { steps, limits, is_vacuous, is_rounded: numbers == Numbers::Unrounded })
 }
 
-/// Reads a step, and notes what may have changed ahead of it, within it and behind it.
-fn read<'p>(step: &'p Step, questions: &mut Questions, has_read_counters: &mut bool) -> Asked<'p> {
-    if step.reads_counters && !*has_read_counters {
-        // the host is asked for them, and other calls may be reported meanwhile
-        questions.pass(Changes::AllButInput);
-        *has_read_counters = true;
-    }
-    let condition = step.condition.as_ref().map(|condition| node(condition, questions));
-    let (within, behind) = match &step.action {
-        // it is asked anew with the answer, so all of it is of the time of the answer; its condition is not
-        StepAction::Assert(assert) if asks(assert) => (Changes::AllButInput, Changes::Nothing),
-        StepAction::Assert(_) => (Changes::Nothing, Changes::Nothing),
-        StepAction::Effect(Effect::Set(_)) | StepAction::Transform(_) => (Changes::AllButInput, Changes::All),
-        StepAction::Effect(_) | StepAction::Invoke(_) | StepAction::Label(_) => {
-            (Changes::AllButInput, Changes::AllButInput)
+/// The arguments that a call has which is let by: one that lacks them has wrong arguments, or a binding without a value.
+fn always_given(policy: &Policy, function: usize) -> HashSet<String> {
+    let parameters = policy.function(function).into_iter().flat_map(|function| function.parameters.iter());
+    let given = parameters.filter(|parameter| !matches!(parameter.missing, Missing::LeftOut));
+    given.map(|parameter| format!("input.{}", parameter.name)).collect()
+}
+
+/// Expressions that are read one after the other.
+struct Reading<'p> {
+    questions: Questions,
+    amounts: Amounts<'p>,
+    has_read_counters: bool,
+}
+
+impl Reading<'_> {
+    /// Reads a step, and notes what may have changed ahead of it, within it and behind it.
+    fn step<'s>(&mut self, step: &'s Step) -> Asked<'s> {
+        if step.reads_counters && !self.has_read_counters {
+            // the host is asked for them, and other calls may be reported meanwhile
+            self.questions.pass(Changes::WhatPasses);
+            self.has_read_counters = true;
         }
-    };
-    questions.pass(within);
-    let action = match &step.action {
-        StepAction::Assert(assert) => Some(node(assert, questions)),
-        _ => None,
-    };
-    questions.pass(behind);
-    // of what cannot be read nothing is known, and nothing follows from it
-    match (condition, action) {
-        (Some(None), _) | (_, Some(None)) => Asked { step, condition: None, action: None },
-        (condition, action) => Asked { step, condition: condition.flatten(), action: action.flatten() },
+        let condition = step.condition.as_ref().map(|condition| self.node(condition));
+        let (within, behind) = match &step.action {
+            // it is asked anew with the answer, so all of it is of the time of the answer; its condition is not
+            StepAction::Assert(assert) if asks(assert) => (Changes::WhatPasses, Changes::Nothing),
+            StepAction::Assert(_) => (Changes::Nothing, Changes::Nothing),
+            StepAction::Effect(Effect::Set(_)) | StepAction::Transform(_) => {
+                (Changes::AllButInput, Changes::All)
+            }
+            StepAction::Effect(_) | StepAction::Invoke(_) | StepAction::Label(_) => {
+                (Changes::AllButInput, Changes::AllButInput)
+            }
+        };
+        self.questions.pass(within);
+        let action = match &step.action {
+            StepAction::Assert(assert) => Some(self.node(assert)),
+            _ => None,
+        };
+        self.questions.pass(behind);
+        // of what cannot be read nothing is known, and nothing follows from it
+        match (condition, action) {
+            (Some(None), _) | (_, Some(None)) => Asked { step, condition: None, action: None },
+            (condition, action) => Asked { step, condition: condition.flatten(), action: action.flatten() },
+        }
     }
-}
 
-fn node(expression: &Expression, questions: &mut Questions) -> Option<Node> {
-    Some(questions.read(&expression.checked()?))
+    fn node(&mut self, expression: &Expression) -> Option<Node> {
+        let checked = expression.checked()?;
+        let first = self.questions.clauses.len();
+        let node = self.questions.read(&checked);
+        self.amounts.read(&checked, &self.questions, first);
+        Some(node)
+    }
 }
 
 fn asks(expression: &Expression) -> bool {

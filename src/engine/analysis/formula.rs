@@ -5,11 +5,13 @@
 //! anything. Linear in the expression.
 
 use super::linear::linear;
+use super::reach::{Lasting, Reach};
 use super::sample::{Sample, constant};
-use super::subject::{BETWEEN, Subject, function, is_path, sized};
+use super::subject::{Presence, Subject, function, is_path, sized};
 use super::text::{MAX_COUNTED, Question};
 use crate::cel::{Checked, Expr, ExprId, ExprKind, Literal, Type};
 use crate::source::Span;
+use std::collections::HashSet;
 
 /// A part of an expression that says yes or no.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub(super) enum Form {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Changes {
     Nothing,
+    /// All that is neither an argument nor kept as it was for as long as the call waits ([`Lasting`]).
+    WhatPasses,
     AllButInput,
     All,
 }
@@ -92,6 +96,12 @@ pub(super) struct Questions {
     state: usize,
     /// The same of the arguments of the call.
     input_state: usize,
+    /// The same of calls on record that are kept as they were while the call waits.
+    lasting_state: usize,
+    /// What is kept so; without it nothing is.
+    pub(super) lasting: Option<Lasting>,
+    /// The arguments that every call has: without one of them no call is let by.
+    pub(super) given: HashSet<String>,
 }
 
 impl Questions {
@@ -107,23 +117,64 @@ impl Questions {
 
     /// A step that changes something has been passed.
     pub(super) fn pass(&mut self, changes: Changes) {
-        let (other, input) = match changes {
-            Changes::Nothing => (0, 0),
-            Changes::AllButInput => (1, 0),
-            Changes::All => (1, 1),
+        let (other, lasting, input) = match changes {
+            Changes::Nothing => (0, 0, 0),
+            Changes::WhatPasses => (1, 0, 0),
+            Changes::AllButInput => (1, 1, 0),
+            Changes::All => (1, 1, 1),
         };
         self.state = self.state.saturating_add(other);
+        self.lasting_state = self.lasting_state.saturating_add(lasting);
         self.input_state = self.input_state.saturating_add(input);
     }
 
+    /// How often calls on record may have changed that are kept as they were while a call waits.
+    pub(super) fn lasting_state(&self) -> usize {
+        self.lasting_state
+    }
+
+    /// Whether calls on record that are read so are kept as they are while the call waits.
+    pub(super) fn lasts(&self, reach: &Reach) -> bool {
+        self.lasting.as_ref().is_some_and(|lasting| lasting.covers(reach))
+    }
+
+    /// The same of the calls of these functions that succeed.
+    pub(super) fn lasts_for(&self, mut functions: impl Iterator<Item = usize>) -> bool {
+        self.lasting.as_ref().is_some_and(|lasting| functions.all(|function| lasting.closes(function)))
+    }
+
+    /// Whether no call of these functions is let through as long as the call waits.
+    pub(super) fn keeps(&self, mut functions: impl Iterator<Item = usize>) -> bool {
+        self.lasting.as_ref().is_some_and(|lasting| functions.all(|function| lasting.holds(function)))
+    }
+
+    /// How often what is read so may have changed by now; `lasts` says whether the calls are kept as they are.
+    pub(super) fn state_of(&self, reach: &Reach, lasts: bool) -> usize {
+        let calls = match (reach.calls.is_empty(), lasts) {
+            (true, _) => 0,
+            (false, true) => self.lasting_state,
+            (false, false) => self.state,
+        };
+        let input = if reach.input { self.input_state } else { 0 };
+        let other = if reach.other { self.state } else { 0 };
+        calls.saturating_add(input).saturating_add(other)
+    }
+
+    /// The name of what is read so, at this time.
+    pub(super) fn named(&self, key: &str, reach: &Reach, lasts: bool) -> String {
+        match self.state_of(reach, lasts) {
+            0 => key.to_owned(),
+            state => format!("{key}@{state}"),
+        }
+    }
+
     fn subject(&mut self, mut subject: Subject) -> usize {
-        let is_input = |key: &str| key == "input" || key.starts_with("input.");
-        let is_input = subject.key.split(BETWEEN).all(is_input);
-        let state = if is_input { self.input_state } else { self.state };
-        if state > 0 {
-            for key in [&mut subject.key].into_iter().chain(&mut subject.beginnings) {
-                *key = format!("{key}@{state}");
-            }
+        if self.given.contains(&subject.key) && subject.presence == Presence::MayLack {
+            subject.presence = Presence::Sure;
+        }
+        let lasts = self.lasts(&subject.reach);
+        for key in [&mut subject.key].into_iter().chain(&mut subject.beginnings) {
+            *key = self.named(key, &subject.reach, lasts);
         }
         match self.subjects.iter().position(|known| known.key == subject.key) {
             Some(known) => known,

@@ -5,7 +5,8 @@
 
 use super::arithmetic::mixed_numbers;
 use super::messages;
-use super::subject::{asks_host, function, is_root};
+use super::reach::is_root;
+use super::subject::{asks_host, function};
 use crate::cel::{Checked, Expr, ExprKind, Json, Literal, Type};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;

@@ -17,6 +17,12 @@
 //! | `verdict` | what is decided of one expression |
 //! | `steps` | what is decided of a list of steps |
 //! | `entailed` | what holds of every call that is let by |
+//! | `reach` | what of all that steps and time may change |
+//! | `calls`, `tally` | lists of calls on record, counts of them and sums over them |
+//! | `amounts`, `inequality`, `bounds` | comparisons of sums as inequalities, whether these contradict each other, and what holds of all of them |
+//! | `weighed` | propositions and inequalities together |
+//! | `behind` | what is said of a task, said ahead of a further call |
+//! | `written` | expressions made of parts of others |
 //! | `equivalence` | whether two expressions answer alike |
 //! | `arithmetic` | operations that take some numbers and fail on others |
 //! | `misuse` | constants that say something else than their author meant |
@@ -24,24 +30,36 @@
 //!
 //! Every bound counts work and no time, so the same manifests have the same findings on every machine.
 
+mod amounts;
 mod arithmetic;
+mod behind;
+mod bounds;
+mod calls;
 mod cells;
 mod entailed;
 mod equivalence;
 mod facts;
 mod formula;
+mod inequality;
 mod linear;
 mod messages;
 mod misuse;
 mod number;
 mod problem;
+mod reach;
 mod sample;
 mod sat;
 mod steps;
 mod subject;
+mod tally;
 mod text;
 mod verdict;
+mod weighed;
+mod written;
 
+pub(crate) use behind::Told;
+pub(crate) use calls::Status;
+pub(crate) use entailed::{Grounds, Inquiry, Of, entailed};
 pub(crate) use equivalence::answer_alike;
 
 use crate::diagnostic::Diagnostic;
@@ -51,7 +69,6 @@ use crate::manifest::step::Hook;
 use crate::policy::{AgentFunction, Expression, OfPolicyStep, Policy, Step, StepAction, of_all_agents};
 use crate::source::{Place, Span};
 use cells::Trial;
-pub(crate) use entailed::{Grounds, entailed};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

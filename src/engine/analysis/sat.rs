@@ -83,4 +83,8 @@ impl Sat {
             None
         }
     }
+    /// Whether a literal is true in the assignment that was found last.
+    pub(super) fn is_true(&self, literal: Literal) -> bool {
+        self.solver.value_lit(literal) == lbool::TRUE
+    }
 }

@@ -6,10 +6,11 @@
 
 use super::facts::{Facts, lacks};
 use super::number::Ints;
+use super::reach::{Reach, is_root, root};
 use super::text::Question;
 use crate::cel::{
-    Checked, Code, ComprehensionKind, Domain, Expr, ExprId, ExprKind, Literal, Name, Numbers, RecordType,
-    Reference, Storage, Type,
+    Checked, Code, ComprehensionKind, Domain, Expr, ExprKind, Literal, Name, Numbers, RecordType, Reference,
+    Storage, Type,
 };
 use crate::context::Root;
 use std::sync::Arc;
@@ -40,6 +41,8 @@ pub(super) struct Subject {
     pub(super) is_foreign: bool,
     /// Of two paths that are compared: what they are.
     pub(super) pair: Option<Pair>,
+    /// What it reads, as far as steps may change it.
+    pub(super) reach: Reach,
 }
 
 /// Two paths that are compared.
@@ -117,6 +120,7 @@ impl Subject {
             has_no_size: sized(checked, expr).is_some_and(|of| is_scalar(checked, of)),
             is_foreign: is_foreign(checked, expr),
             pair: None,
+            reach: Reach::of(checked, expr),
         })
     }
 
@@ -142,6 +146,7 @@ impl Subject {
             has_no_size: false,
             is_foreign: false,
             pair: Some(if is_number(one) && is_number(two) { Pair::Numbers } else { Pair::Values }),
+            reach: one.reach.clone().and(&two.reach),
         }
     }
 
@@ -181,13 +186,14 @@ impl Subject {
             has_no_size: false,
             is_foreign: is_foreign(checked, operand),
             pair: None,
+            reach: Reach::of(checked, &select),
         })
     }
 }
 
 /// The expression without the ways to write one thing twice: short names of roots, `a['b']` for `a.b`. A variable of a macro may have the
 /// name of a root, so it gets another one.
-fn key(checked: &Checked, expr: &Expr) -> String {
+pub(super) fn key(checked: &Checked, expr: &Expr) -> String {
     let mut plain = expr.clone();
     simplify(checked, &mut plain);
     plain.to_string()
@@ -221,19 +227,6 @@ fn simplify(checked: &Checked, expr: &mut Expr) {
         "capabilities".clone_into(&mut field.text);
     }
     expr.for_each_part_mut(&mut |part| simplify(checked, part));
-}
-
-/// The long name of the variable of the scope that a name is; nothing for the variable of a macro.
-fn root<'n>(checked: &Checked, id: ExprId, name: &'n str) -> Option<&'n str> {
-    match checked.reference(id) {
-        Some(Reference::Variable(_)) => Some(Root::long_name(name)),
-        _ => None,
-    }
-}
-
-/// Whether an expression is this variable of the scope.
-pub(super) fn is_root(checked: &Checked, expr: &Expr, wanted: Root) -> bool {
-    matches!(&expr.kind, ExprKind::Ident { name, .. } if root(checked, expr.id, name) == Some(wanted.name()))
 }
 
 fn beginnings(checked: &Checked, expr: &Expr) -> Vec<String> {

@@ -324,6 +324,14 @@ impl Policy {
         self.bindings.get(capability).map_or(&[], Vec::as_slice)
     }
 
+    /// The functions that steps invoke, whose calls pass no steps.
+    pub(crate) fn invoked(&self) -> impl Iterator<Item = usize> {
+        self.steps().filter_map(|step| match &step.action {
+            StepAction::Invoke(invoke) => invoke.function,
+            _ => None,
+        })
+    }
+
     /// The steps of a list that a call of the function at this position passes; a step whose `match` is another action is
     /// among them.
     #[must_use]

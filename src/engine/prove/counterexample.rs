@@ -4,7 +4,7 @@
 //! invariant is broken in this way, and shows where to change the expectation once it is not.
 
 use super::Invariant;
-use super::play::{MESSAGE, Made};
+use super::play::{MESSAGE, Made, name};
 use crate::task::Verdict;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -24,7 +24,8 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
-    /// As JSON: `user` and `calls`, each with `fn`, `args`, `reviews`, `verdict`, `ran_with`, `result` and `result_verdict`.
+    /// As JSON: `user` and `calls`, each with `fn`, `args`, `reviews`, `verdict`, `ran_with`, `result`, `result_verdict`, and
+    /// `late` for a result that came behind all calls.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let calls = self.made.iter().map(|made| {
@@ -38,6 +39,7 @@ impl Counterexample {
                 "ran_with": made.ran_with,
                 "result": made.result,
                 "result_verdict": made.result_verdict,
+                "late": made.is_late,
             })
         });
         json!({ "user": { "email": self.email }, "calls": calls.collect::<Vec<_>>() })
@@ -81,14 +83,20 @@ impl Counterexample {
         step(json!({ "input": { "message": MESSAGE } }), json!({ "expect": { "decision": "allow" } }));
         for (at, made) in self.made.iter().enumerate() {
             steps_of(at, made, &mut step);
+            if !made.is_late {
+                step_of_result(at, made, &mut step);
+            }
+        }
+        for (at, made) in self.made.iter().enumerate().filter(|(_, made)| made.is_late) {
+            step_of_result(at, made, &mut step);
         }
         text
     }
 }
 
-/// The steps of a call: that it is made, what those say who are asked, and its result.
+/// The steps of a call: that it is made, and what those say who are asked.
 fn steps_of(at: usize, made: &Made, step: &mut impl FnMut(Value, Value)) {
-    let id = format!("c{}", at.saturating_add(1));
+    let id = name(at);
     let decided = || {
         let mut expect = json!({ "decision": made.verdict });
         if let (Some(value), Some(members)) = (&made.ran_with, expect.as_object_mut()) {
@@ -104,6 +112,11 @@ fn steps_of(at: usize, made: &Made, step: &mut impl FnMut(Value, Value)) {
         let verdict = if *approved { "approved" } else { "denied" };
         step(json!({ "review": { "call": id, "verdict": verdict } }), next);
     }
+}
+
+/// The step of the result of a call, if it has one.
+fn step_of_result(at: usize, made: &Made, step: &mut impl FnMut(Value, Value)) {
+    let id = name(at);
     let Some(result) = made.result.as_ref().filter(|_| !made.is_evaluated) else { return };
     let verdict = json!({ "expect": { "decision": made.result_verdict } });
     let result = match result {

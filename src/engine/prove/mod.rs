@@ -1,12 +1,13 @@
-//! What is to hold of every call and every task of some agents: proved of calls, broken by a task that shows it, or not known.
+//! What is to hold of every call and every task of some agents: proved, broken by a task that shows it, or not known.
 //!
 //! In: manifests, [`Invariants`] and [`Bounds`]. Out: for each invariant and agent a [`Proof`]. An invariant about calls holds if the steps that stop what fails leave no
-//! call that it is false of: its negation and those steps are put to the solver that decides clauses (`analysis`). What is not proved so, and every
-//! invariant about tasks, is searched for a task that breaks it, within bounds, by the engine itself.
+//! call that it is false of: its negation and those steps are put to the solver that decides clauses (`analysis`). One about tasks holds if it is true of a new task and stays true from call to call. What
+//! is not proved so is searched for a task that breaks it, within bounds, by the engine itself.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `invariants` | the file that says what is to hold |
+//! | `induction` | tasks of which something holds from one call to the next |
 //! | `woven` | invariants as steps that watch |
 //! | `operations` | calls that are worth trying |
 //! | `play` | calls through the engine |
@@ -15,6 +16,7 @@
 //! | `messages` | what is wrong with a file of invariants |
 
 mod counterexample;
+mod induction;
 mod invariants;
 mod messages;
 mod operations;
@@ -27,7 +29,7 @@ pub use invariants::{Invariant, Invariants};
 pub use play::Made;
 pub use search::Reached;
 
-use crate::analysis::{Grounds as Entailed, entailed};
+use crate::analysis::{Grounds as Entailed, Inquiry, Of, entailed};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Door, Engine};
 use crate::limits::EngineLimits;
@@ -35,6 +37,7 @@ use crate::manifest::Catalog;
 use crate::manifest::load::File;
 use crate::manifest::mode::Mode;
 use crate::policy::{Origin, Policy};
+use induction::Ground;
 use play::Stage;
 use search::search;
 use serde::Serialize;
@@ -98,8 +101,12 @@ pub enum Answer {
 pub struct Grounds {
     /// The rules without which it would not be known, each once.
     pub rules: Vec<Origin>,
+    /// The limits of the task without which it would not be known, such as `max_tool_calls`, each once.
+    pub limits: Vec<String>,
     /// Functions of which no call is ever let by.
     pub never_called: Vec<String>,
+    /// Whether it is proved for sums of doubles without rounding: a sum may be beyond by its last digit.
+    pub unrounded: bool,
 }
 
 /// Proves invariants, or finds tasks that break them. `goes_on` is asked again and again and ends the search by saying no, such as when time is up.
@@ -168,7 +175,7 @@ pub fn prove(
     let (plain, _) = Engine::through((Door::Lenient, Mode::Enforce), &catalog, limits);
     let mut proofs = Vec::new();
     for (agent, policy) in woven.agents() {
-        let of_agent = Subject { woven: &woven, plain: &plain, agent, policy };
+        let of_agent = Subject { files, woven: &woven, plain: &plain, agent, policy };
         proofs.extend(of_agent.proofs(invariants, (bounds, goes_on)));
     }
     // invariant by invariant, as they were written
@@ -190,6 +197,7 @@ fn claim(invariant: &Invariant) -> Claim {
 
 /// An agent whose invariants are looked at.
 struct Subject<'s> {
+    files: &'s [File],
     woven: &'s Woven,
     /// The same policies with nothing woven in.
     plain: &'s Engine,
@@ -244,28 +252,25 @@ impl Subject<'_> {
 
     /// Why an invariant holds, if it is known to.
     fn grounds(&self, invariant: &Invariant) -> Option<Grounds> {
+        if invariant.call.is_none() {
+            let always = of_task(&self.policy, &invariant.id.text)?;
+            let (limits, place) = (*self.woven.engine.limits(), &invariant.place);
+            let Self { files, agent, policy, .. } = self;
+            return Ground { files, limits, agent: *agent, policy, place }.grounds(always);
+        }
         let mut grounds = Grounds::default();
-        invariant.call.as_ref()?;
         for function in self.functions_of(invariant) {
-            let expression = of_call(&self.policy, function, &invariant.id.text)?;
-            let Entailed { steps, is_vacuous } = entailed(&self.policy, function, expression)?;
-            if is_vacuous {
-                let key = self.policy.function(function).map(|function| function.key.to_string());
-                grounds.never_called.extend(key);
-            }
-            for rule in steps.into_iter().map(|step| step.origin()) {
-                if !grounds.rules.contains(&rule) {
-                    grounds.rules.push(rule);
-                }
-            }
+            let goal = of_call(&self.policy, function, &invariant.id.text)?;
+            let inquiry = Inquiry { goal, given: &[], of: Of::Judged, adds_nothing_negative: false };
+            grounds.add(&self.policy, function, entailed(&self.policy, function, inquiry)?);
         }
         Some(grounds)
     }
 
     /// A task that breaks an invariant, if it goes the same way under the policies as they are.
     fn confirmed(&self, breach: &search::Breach) -> Option<Counterexample> {
-        let search::Breach { email, moves, made, invoked } = breach;
-        let stage = Stage::new(self.plain, self.agent, invoked.clone());
+        let search::Breach { email, moves, made, invoked, results } = breach;
+        let stage = Stage::new(self.plain, self.agent, invoked.clone(), *results);
         stage.confirms(email, moves, made).then(|| Counterexample {
             agent: format!("{}/{}", self.agent.0, self.agent.1),
             email: email.clone(),
@@ -345,7 +350,28 @@ impl Answer {
 }
 
 impl Grounds {
+    /// Adds why something holds of the calls of a function.
+    fn add(&mut self, policy: &Policy, function: usize, found: Entailed<'_>) {
+        let Entailed { steps, limits, is_vacuous, is_rounded } = found;
+        if is_vacuous {
+            self.never_called.extend(policy.function(function).map(|function| function.key.to_string()));
+        }
+        for rule in steps.into_iter().map(|step| step.origin()) {
+            if !self.rules.contains(&rule) {
+                self.rules.push(rule);
+            }
+        }
+        for limit in limits {
+            if !self.limits.iter().any(|known| known == limit) {
+                self.limits.push(limit.to_owned());
+            }
+        }
+        self.unrounded |= is_rounded;
+    }
+
     fn to_json(&self) -> Value {
-        json!({ "rules": self.rules, "never_called": self.never_called })
+        json!({
+            "rules": self.rules, "limits": self.limits, "never_called": self.never_called, "unrounded": self.unrounded,
+        })
     }
 }

@@ -46,6 +46,17 @@ pub struct Made {
     pub result_verdict: Option<Verdict>,
     /// Whether the engine itself carried it out.
     pub is_evaluated: bool,
+    /// Whether the result came behind all calls of the task, as where calls are made side by side.
+    pub is_late: bool,
+}
+
+/// When the results of calls come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Results {
+    /// Each ahead of the next call.
+    AtOnce,
+    /// All behind the last call, in the order of the calls.
+    Last,
 }
 
 /// A task, as far as it came.
@@ -61,6 +72,7 @@ pub(super) struct Stage<'s> {
     agent: (&'s str, &'s str),
     /// What functions give that steps invoke.
     invoked: BTreeMap<String, Value>,
+    pub(super) results: Results,
 }
 
 /// The world of one call.
@@ -111,8 +123,9 @@ impl<'s> Stage<'s> {
         engine: &'s Engine,
         agent: (&'s str, &'s str),
         invoked: BTreeMap<String, Value>,
+        results: Results,
     ) -> Self {
-        Self { engine, agent, invoked }
+        Self { engine, agent, invoked, results }
     }
 
     /// What functions give that steps invoke.
@@ -145,7 +158,7 @@ impl<'s> Stage<'s> {
     pub(super) fn make(&self, state: &State, call: &Move) -> Option<(State, Decision)> {
         let State { mut task, book, mut made } = state.clone();
         let mut world = self.world(call.approves, book);
-        let name = format!("c{}", made.len().saturating_add(1));
+        let name = name(made.len());
         let arguments = Value::Object(call.arguments.clone());
         let wanted = Call::new(&*call.function, Json::from(&arguments)).with_id(&*name);
         let outcome = task.before(&wanted, Self::now()).ok()?.drive(&mut world).ok()?;
@@ -165,33 +178,63 @@ impl<'s> Stage<'s> {
             result: None,
             result_verdict: None,
             is_evaluated: call.is_evaluated,
+            is_late: is_allowed && self.results == Results::Last && !call.is_evaluated,
         };
+        let waits = one.is_late;
         if is_allowed {
-            let id = CallId::from(&*name);
-            let outcome = if call.is_evaluated {
-                task.execute(&id, Self::now()).ok()?.drive(&mut world).ok()?
-            } else {
-                let output = call.result.as_ref().map_or(Json::null(), Json::from);
-                let result = match call.result {
-                    Some(_) => CallResult::successful(output),
-                    None => CallResult { status: CallStatus::Errored, ..CallResult::successful(output) },
-                };
-                task.after(&id, result, Self::now()).ok()?.drive(&mut world).ok()?
-            };
-            let decision = match outcome {
-                Outcome::Allowed(received) => received.decision,
-                Outcome::Refused(refusal) => refusal.decision,
-                Outcome::Waits(_) | Outcome::Queued(_) => return None,
-            };
-            if !world.asked.is_empty() {
-                // a person who looks at a result has no place among these steps
-                return None;
-            }
             one.result = Some(call.result.clone().unwrap_or(Value::Null));
-            one.result_verdict = Some(decision.verdict);
         }
         made.push(one);
-        Some((State { task, book: world.book, made }, decision))
+        let mut state = State { task, book: world.book, made };
+        if is_allowed && !waits {
+            let last = state.made.len().checked_sub(1)?;
+            state = self.with_result(state, last)?;
+        }
+        Some((state, decision))
+    }
+
+    /// The task with the results that have not come yet.
+    pub(super) fn settled(&self, state: &State) -> Option<State> {
+        let mut state = state.clone();
+        for at in 0..state.made.len() {
+            let is_awaited =
+                state.made.get(at).is_some_and(|made| made.is_late && made.result_verdict.is_none());
+            if is_awaited {
+                state = self.with_result(state, at)?;
+            }
+        }
+        Some(state)
+    }
+
+    /// The task with the result of the call at this place; nothing if it cannot come to an end here.
+    fn with_result(&self, state: State, at: usize) -> Option<State> {
+        let State { mut task, book, mut made } = state;
+        let one = made.get_mut(at)?;
+        let mut world = self.world(true, book);
+        let id = CallId::from(&*name(at));
+        let outcome = if one.is_evaluated {
+            task.execute(&id, Self::now()).ok()?.drive(&mut world).ok()?
+        } else {
+            let output = one.result.as_ref().map_or(Json::null(), Json::from);
+            let result = match &one.result {
+                Some(Value::Null) | None => {
+                    CallResult { status: CallStatus::Errored, ..CallResult::successful(output) }
+                }
+                Some(_) => CallResult::successful(output),
+            };
+            task.after(&id, result, Self::now()).ok()?.drive(&mut world).ok()?
+        };
+        let decision = match outcome {
+            Outcome::Allowed(received) => received.decision,
+            Outcome::Refused(refusal) => refusal.decision,
+            Outcome::Waits(_) | Outcome::Queued(_) => return None,
+        };
+        if !world.asked.is_empty() {
+            // a person who looks at a result has no place among these steps
+            return None;
+        }
+        one.result_verdict = Some(decision.verdict);
+        Some(State { task, book: world.book, made })
     }
 
     /// The same calls, made again: whether each is decided as it was.
@@ -201,8 +244,13 @@ impl<'s> Stage<'s> {
             let Some((next, _)) = self.make(&state, call) else { return false };
             state = next;
         }
-        state.made == made
+        self.settled(&state).is_some_and(|state| state.made == made)
     }
+}
+
+/// The id of the call at this place.
+pub(super) fn name(at: usize) -> String {
+    format!("c{}", at.saturating_add(1))
 }
 
 fn json_of(json: &Json) -> Value {

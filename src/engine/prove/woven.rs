@@ -44,6 +44,21 @@ pub(super) struct Woven {
     pub(super) engine: Engine,
 }
 
+/// Weaves claims into the policies of some files, and says nothing of what is wrong with one: an agent that it is about then has no policy.
+pub(super) fn weave_quietly(files: &[File], claims: &[Claim], limits: EngineLimits) -> Woven {
+    woven(files, claims, limits).0
+}
+
+fn woven(files: &[File], claims: &[Claim], limits: EngineLimits) -> (Woven, Vec<Diagnostic>) {
+    let mut findings = Vec::new();
+    let documents = claims.iter().filter_map(|claim| document(claim, &limits, &mut findings)).collect();
+    let (catalog, linked) = Catalog::parse_watched(files, documents, &limits);
+    let (engine, compiled) = Engine::through((Door::Lenient, Mode::Enforce), &catalog, limits);
+    findings.extend(linked);
+    findings.extend(compiled);
+    (Woven { catalog, engine }, findings)
+}
+
 /// Weaves claims into the policies of some files.
 ///
 /// # Errors
@@ -53,12 +68,7 @@ pub(super) fn weave(
     claims: &[Claim],
     limits: EngineLimits,
 ) -> Result<Woven, Vec<Diagnostic>> {
-    let mut findings = Vec::new();
-    let documents = claims.iter().filter_map(|claim| document(claim, &limits, &mut findings)).collect();
-    let (catalog, linked) = Catalog::parse_watched(files, documents, &limits);
-    let (engine, compiled) = Engine::through((Door::Lenient, Mode::Enforce), &catalog, limits);
-    findings.extend(linked);
-    findings.extend(compiled);
+    let (Woven { catalog, engine }, findings) = woven(files, claims, limits);
     let is_about = |finding: &Diagnostic, claim: &Claim| {
         let found = &finding.place;
         let texts = claim.agents.iter().chain(&claim.call).chain([&claim.always]).map(|text| &text.place);

@@ -310,15 +310,17 @@ class Differences(TypedDict):
 
 
 class Grounds(TypedDict):
-    """What an invariant rests on: rules, and functions of which no call is ever let by."""
+    """What an invariant rests on: rules, limits, functions of which no call is ever let by, and whether sums of doubles were taken not to be rounded."""
 
     rules: Sequence[OriginDict]
+    limits: Sequence[str]
     never_called: Sequence[str]
+    unrounded: bool
 
 
 # `fn` is no word of Python, and stands here as in a case
 class MadeCall(TypedDict):
-    """A call of a task that breaks an invariant: what was asked of whom, and what came of it."""
+    """A call of a task that breaks an invariant: what was asked of whom, and what came of it; `late` says that its result came behind all calls."""
 
     fn: str
     args: Mapping[str, Json]
@@ -327,6 +329,7 @@ class MadeCall(TypedDict):
     ran_with: Json
     result: Json
     result_verdict: Verdict | None
+    late: bool
 
 
 class BreakingTask(TypedDict):

@@ -144,6 +144,8 @@ export interface MadeCall {
   readonly ran_with: Json;
   readonly result: Json;
   readonly result_verdict: Verdict | null;
+  /** Whether the result came behind all calls. */
+  readonly late: boolean;
 }
 
 /** What is known of an invariant, as far as one agent is concerned. */
@@ -154,8 +156,13 @@ export type Proof = {
 } & (
   | {
       readonly answer: "holds";
-      /** The rules that it rests on, and functions of which no call is ever let by. */
-      readonly grounds: { readonly rules: readonly Schemas["Origin"][]; readonly never_called: readonly string[] };
+      /** The rules and limits that it rests on, functions of which no call is ever let by, and whether sums of doubles were taken not to be rounded. */
+      readonly grounds: {
+        readonly rules: readonly Schemas["Origin"][];
+        readonly limits: readonly string[];
+        readonly never_called: readonly string[];
+        readonly unrounded: boolean;
+      };
     }
   | {
       readonly answer: "broken";

@@ -2,17 +2,29 @@
 //!
 //! In: policies with claims in them, and bounds. Out: for each claim that is broken the calls that break it; and how far the search came. After each
 //! length the tasks are thinned: of those whose calls differ in amounts alone the heaviest and the lightest go on. So what is found was decided by the
-//! engine, and that nothing is found proves nothing.
+//! engine, and that nothing is found proves nothing. First each call has its result ahead of the next one; then, in a fifth of the calls that may be tried, all are made side by side, and their results
+//! come behind the last.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `choices` | the arguments that are tried, and the ways in which a call may go |
+//! | `thinned` | the tasks of one length that go on |
+
+mod choices;
+mod thinned;
 
 use super::Bounds;
-use super::operations::{Callable, outline, weight};
-use super::play::{Made, Move, Stage, State};
+use super::operations::{Callable, weight};
+use super::play::{Made, Move, Results, Stage, State};
 use super::woven::{Woven, claim_of, of_task};
 use crate::candidates::Named;
-use crate::policy::{AgentFunction, Expression, Policy, Step, StepAction};
-use crate::task::{Decision, StepOutcome, TaskState, Verdict};
+use crate::context::Root;
+use crate::policy::{AgentFunction, Expression, Policy, Step, StepAction, for_each_path};
+use crate::task::{Decision, StepOutcome, Verdict};
+use choices::{Passed, moves};
 use serde_json::{Map, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use thinned::thinned;
 
 /// The most tasks of one length that go on.
 const WIDTH: usize = 48;
@@ -27,6 +39,8 @@ pub(super) struct Breach {
     pub(super) made: Vec<Made>,
     /// What functions gave that steps invoke.
     pub(super) invoked: BTreeMap<String, Value>,
+    /// When the results came.
+    pub(super) results: Results,
 }
 
 /// How far a search came.
@@ -42,9 +56,13 @@ struct Search<'s> {
     stage: Stage<'s>,
     callables: Vec<Callable>,
     of_tasks: Vec<(&'s str, &'s Expression)>,
+    /// The functions whose calls the claims about tasks read.
+    claimed: BTreeSet<String>,
     open: BTreeSet<&'s str>,
     found: BTreeMap<String, Breach>,
     bounds: &'s Bounds,
+    /// The calls that may be tried so far.
+    most: usize,
     /// How many arguments of a function are made of one beginning.
     variety: usize,
     goes_on: &'s dyn Fn() -> bool,
@@ -75,15 +93,18 @@ pub(super) fn search<'s>(
     let invoked = invoked(policy, &named);
     let offered = policy.functions().iter().filter(|function| function.offered);
     let callables: Vec<Callable> = offered.map(|function| Callable::new(function, &named)).collect();
-    let of_tasks = claims.iter().filter_map(|claim| Some((*claim, of_task(policy, claim)?))).collect();
+    let of_tasks: Vec<(&str, &Expression)> =
+        claims.iter().filter_map(|claim| Some((*claim, of_task(policy, claim)?))).collect();
     let mut search = Search {
-        stage: Stage::new(&woven.engine, agent, invoked),
+        stage: Stage::new(&woven.engine, agent, invoked, Results::AtOnce),
+        claimed: claimed(policy, &of_tasks),
         variety: variety(bounds, callables.len()),
         callables,
         of_tasks,
         open: claims.iter().copied().collect(),
         found: BTreeMap::new(),
         bounds,
+        most: bounds.operations,
         goes_on,
         reached: Reached::default(),
     };
@@ -91,8 +112,31 @@ pub(super) fn search<'s>(
     let asks_for_people = texts.any(|text| text.contains("email"));
     let others = named.addresses().filter(|_| asks_for_people).map(str::to_owned);
     let emails: Vec<String> = std::iter::once("u1@example.com".to_owned()).chain(others).collect();
+    // what is made side by side comes behind, and has room of its own
+    let aside = bounds.operations.checked_div(5).unwrap_or_default();
+    search.most = bounds.operations.saturating_sub(aside);
     search.run(&emails);
+    let reached = search.reached.depth;
+    search.most = search.reached.operations.saturating_add(aside);
+    search.stage.results = Results::Last;
+    search.run(&emails);
+    search.reached.depth = reached;
     (search.found, search.reached)
+}
+
+/// The functions whose calls claims about tasks read by the names of their records.
+fn claimed(policy: &Policy, of_tasks: &[(&str, &Expression)]) -> BTreeSet<String> {
+    let mut claimed = BTreeSet::new();
+    for (_, expression) in of_tasks {
+        for_each_path(expression.program().expr(), &mut |root, path| {
+            if Root::long_name(root) == Root::Context.name() {
+                let functions = policy.schema().calls_on_path(root, path).functions.unwrap_or_default();
+                let keys = functions.into_iter().filter_map(|function| policy.schema().key(function));
+                claimed.extend(keys.map(|key| key.to_string()));
+            }
+        });
+    }
+    claimed
 }
 
 /// How many arguments are tried at the first call of a task, so that there is room for longer tasks.
@@ -160,14 +204,14 @@ impl Search<'_> {
             for (choices, passed) in choices.iter_mut().zip(&passed) {
                 passed.narrow(choices, breadth);
             }
-            frontier = thinned(next, width);
+            frontier = thinned(next, width, &self.claimed);
         }
     }
 
     /// How many tasks go on behind this length, and how many arguments of a function are tried from each: as many as leave room for as many
     /// calls at each length.
     fn room(&self, depth: usize) -> (usize, usize) {
-        let left = self.bounds.operations.saturating_sub(self.reached.operations);
+        let left = self.most.saturating_sub(self.reached.operations);
         let lengths = self.bounds.depth.saturating_sub(depth).max(1);
         let budget = left.checked_div(lengths).unwrap_or_default();
         let width = budget.isqrt().clamp(4, WIDTH);
@@ -185,7 +229,7 @@ impl Search<'_> {
     ) -> bool {
         for (at, choices) in choices.iter().enumerate() {
             for arguments in choices {
-                if self.reached.operations >= self.bounds.operations || !(self.goes_on)() {
+                if self.reached.operations >= self.most || !(self.goes_on)() {
                     return false;
                 }
                 if self.open.is_empty() {
@@ -236,178 +280,30 @@ impl Search<'_> {
 
     /// Whether the task as it stands breaks something.
     fn look_at(&mut self, node: &Node) {
+        if self.of_tasks.iter().all(|(claim, _)| !self.open.contains(claim)) {
+            return;
+        }
+        let Some(state) = self.stage.settled(&node.state) else { return };
+        let settled = Node { state, ..node.clone() };
         for (claim, expression) in self.of_tasks.clone() {
-            if self.open.contains(claim) && !node.state.task.fulfils(expression, Stage::now()) {
-                self.note(claim, node);
+            if self.open.contains(claim) && !settled.state.task.fulfils(expression, Stage::now()) {
+                self.note(claim, &settled);
             }
         }
     }
 
     fn note(&mut self, claim: &str, node: &Node) {
         if self.open.remove(claim) {
-            let Node { state, email, moves, .. } = node;
+            let Node { email, moves, .. } = node;
+            let Some(state) = self.stage.settled(&node.state) else { return };
             let breach = Breach {
                 email: email.clone(),
                 moves: moves.clone(),
                 made: state.made.clone(),
                 invoked: self.stage.invoked().clone(),
+                results: self.stage.results,
             };
             self.found.insert(claim.to_owned(), breach);
         }
     }
-}
-
-/// The ways in which a call may go: those who are asked approve, or not; of one call also other results.
-fn moves(callable: &Callable, arguments: &Map<String, Value>, is_first: bool) -> Vec<Move> {
-    let call = |approves, result: Option<&Value>| Move {
-        function: callable.key.clone(),
-        arguments: arguments.clone(),
-        approves,
-        result: result.cloned(),
-        is_evaluated: callable.is_evaluated,
-    };
-    let first = callable.results.first();
-    let mut all = vec![call(true, first), call(false, first)];
-    if is_first && !callable.is_evaluated {
-        all.extend(callable.results.iter().skip(1).map(|result| call(true, Some(result))));
-        all.push(call(true, None));
-    }
-    all
-}
-
-/// The arguments of a function that were let by, and some that were not.
-#[derive(Default)]
-struct Passed {
-    allowed: Vec<Map<String, Value>>,
-    refused: Vec<Map<String, Value>>,
-}
-
-impl Passed {
-    fn note(&mut self, arguments: &Map<String, Value>, is_allowed: bool) {
-        if is_allowed {
-            if self.allowed.last() != Some(arguments) && self.allowed.len() < 2_000 {
-                self.allowed.push(arguments.clone());
-            }
-        } else if self.refused.len() < 2 {
-            self.refused.push(arguments.clone());
-        }
-    }
-
-    /// What is to be tried around the heaviest arguments that were let by.
-    fn further(&self, callable: &Callable, most: usize) -> Vec<Map<String, Value>> {
-        let heaviest = self.allowed.iter().max_by(|one, two| weight(one).total_cmp(&weight(two)));
-        heaviest.map(|arguments| callable.around(arguments, most)).unwrap_or_default()
-    }
-
-    /// What is tried behind the first call: of arguments that differ in amounts alone the heaviest, then the lightest, then those between; of each such
-    /// kind in turn, in the order in which they came.
-    fn narrow(&self, choices: &mut Vec<Map<String, Value>>, most: usize) {
-        if self.allowed.is_empty() {
-            choices.truncate(most.saturating_mul(2));
-            return;
-        }
-        let mut kinds: Vec<(String, Vec<&Map<String, Value>>)> = Vec::new();
-        for arguments in &self.allowed {
-            let kind = outline(arguments);
-            match kinds.iter_mut().find(|(known, _)| *known == kind) {
-                Some((_, alike)) => alike.push(arguments),
-                None => kinds.push((kind, vec![arguments])),
-            }
-        }
-        for (_, alike) in &mut kinds {
-            alike.sort_by(|one, two| weight(two).total_cmp(&weight(one)));
-            alike.dedup();
-            // the lightest is second
-            if let Some(lightest) = alike.pop() {
-                alike.insert(alike.len().min(1), lightest);
-            }
-        }
-        let longest = kinds.iter().map(|(_, alike)| alike.len()).max().unwrap_or_default();
-        let mut kept: Vec<Map<String, Value>> = Vec::new();
-        for place in 0..longest {
-            kept.extend(kinds.iter().filter_map(|(_, alike)| alike.get(place)).map(|it| (*it).clone()));
-        }
-        kept.truncate(most.saturating_sub(1));
-        kept.extend(self.refused.first().cloned());
-        *choices = kept;
-    }
-}
-
-/// Tasks whose calls differ in amounts alone.
-struct Alike {
-    heaviest: Node,
-    lightest: Node,
-}
-
-/// The tasks that go on: of those whose calls differ in amounts alone the heaviest and the lightest. Of those with the same functions in them one, then of
-/// each the next.
-fn thinned(nodes: Vec<Node>, width: usize) -> Vec<Node> {
-    let mut kinds: HashMap<String, Alike> = HashMap::new();
-    let mut order = Vec::new();
-    for node in nodes {
-        if node.state.task.state() != TaskState::Active {
-            continue;
-        }
-        let kind = kind(&node);
-        match kinds.get_mut(&kind) {
-            Some(Alike { heaviest, .. }) if node.weight > heaviest.weight => *heaviest = node,
-            Some(Alike { lightest, .. }) if node.weight < lightest.weight => *lightest = node,
-            Some(_) => {}
-            None => {
-                kinds.insert(kind.clone(), Alike { heaviest: node.clone(), lightest: node });
-                order.push(kind);
-            }
-        }
-    }
-    let mut groups: Vec<(String, [Vec<&Node>; 2])> = Vec::new();
-    for Alike { heaviest, lightest } in order.iter().filter_map(|kind| kinds.get(kind)) {
-        let group = group(heaviest);
-        let at = groups.iter().position(|(known, _)| *known == group).unwrap_or_else(|| {
-            groups.push((group, [Vec::new(), Vec::new()]));
-            groups.len().saturating_sub(1)
-        });
-        if let Some((_, [heavy, light])) = groups.get_mut(at) {
-            heavy.push(heaviest);
-            light.extend(Some(lightest).filter(|it| it.weight < heaviest.weight));
-        }
-    }
-    let groups: Vec<Vec<&Node>> = groups
-        .into_iter()
-        .map(|(_, [mut heavy, mut light])| {
-            heavy.sort_by(|one, two| two.weight.total_cmp(&one.weight));
-            light.sort_by(|one, two| one.weight.total_cmp(&two.weight));
-            heavy.into_iter().chain(light).collect()
-        })
-        .collect();
-    let longest = groups.iter().map(Vec::len).max().unwrap_or_default();
-    let rounds = (0..longest).flat_map(|place| groups.iter().filter_map(move |own| own.get(place)));
-    rounds.take(width).map(|node| (*node).clone()).collect()
-}
-
-/// The functions of a task, and how its calls were decided.
-fn group(node: &Node) -> String {
-    let made = node.state.made.iter();
-    let mut calls: Vec<String> = made
-        .map(|made| {
-            let failed = if made.result.as_ref().is_some_and(Value::is_null) { " and failed" } else { "" };
-            format!("{} {}{failed}", made.function, made.verdict)
-        })
-        .collect();
-    calls.sort();
-    calls.join("; ")
-}
-
-fn kind(node: &Node) -> String {
-    let mut calls: Vec<String> = node
-        .state
-        .made
-        .iter()
-        .map(|made| {
-            let shape = made.arguments.as_object().map(outline).unwrap_or_default();
-            let reviewed: Vec<bool> = made.reviews.iter().map(|(_, approved)| *approved).collect();
-            format!("{}({shape}) {} {reviewed:?} {:?}", made.function, made.verdict, made.result)
-        })
-        .collect();
-    calls.sort();
-    format!("{} {}", node.email, calls.join("; "))
 }
