@@ -110,7 +110,7 @@ fn a_line_of_the_log_tells_which_call_an_observed_step_would_have_stopped() {
     let engine = engine(&[
         "{id: cap, severity: high, mode: observe, assert: input.amount <= 100, error_message: 'Of {input.card}.'}",
         "{id: fine, mode: observe, assert: 'input.amount > 0'}",
-        "{id: broken, mode: observe, on_fail: continue, assert: input.card.size() / 0 == 1}",
+        "{id: broken, mode: observe, on_fail: continue, assert: 1 / (input.card.size() - input.card.size()) == 1}",
         "{id: lead, mode: observe, assert: review('lead')}",
     ]);
     let decision = before(&mut begin(&engine), json!({"card": "HUSH", "amount": 500}));
