@@ -58,7 +58,7 @@ pub fn proved(policies: &str, invariant: &Value, bounds: &Bounds) -> Result<Proo
     Ok(found.into_iter().next().unwrap())
 }
 
-fn begin(engine: &Engine, email: &str) -> Task {
+pub fn begin(engine: &Engine, email: &str) -> Task {
     let defaults = Environment::default();
     let user = User { id: defaults.user.id, email: Some(email.to_owned()), ..User::default() };
     let start = StartTask {

@@ -3,12 +3,12 @@
 //!
 //! `CELADOR_PROVE=300` tries so many random policies.
 
-use crate::prove::{engine, holds, proved};
+use crate::prove::{begin, engine, holds, proved};
 use crate::suites::root;
 use celador::prove::{Answer as Known, Bounds};
 use celador::scenario::Environment;
 use celador::task::{CallId, Progress, Ran};
-use celador::{Answer, Call, CallResult, Decision, Json, StartTask, Task, User, Verdict};
+use celador::{Answer, Call, CallResult, Decision, Task, Verdict};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree as _;
@@ -253,20 +253,6 @@ impl Side {
     }
 }
 
-fn begin(engine: &celador::Engine) -> Task {
-    let defaults = Environment::default();
-    let user = User { id: defaults.user.id, email: Some("u1@example.com".to_owned()), ..User::default() };
-    let start = StartTask {
-        model: Some("test/model".to_owned()),
-        runtime: defaults.runtime,
-        ..StartTask::new("t-1", "shop", "clerk", user, defaults.started_at)
-    };
-    let mut task = engine.start(start).unwrap();
-    let said: Json = json!({ "message": "Please see to this." }).into();
-    assert!(task.input(&said, defaults.now).outcome().is_allowed());
-    task
-}
-
 #[test]
 fn no_task_contradicts_what_is_proved_of_tasks() {
     let rounds = std::env::var("CELADOR_PROVE").map_or(100, |rounds| rounds.parse().unwrap());
@@ -293,7 +279,7 @@ fn no_task_contradicts_what_is_proved_of_tasks() {
         let engine = engine(&policies);
         for _ in 0..rounds.max(60) {
             let deeds = proptest::collection::vec(deed(), 1..24).new_tree(&mut runner).unwrap().current();
-            let mut side = Side { task: begin(&engine), made: 0, under_way: Vec::new() };
+            let mut side = Side { task: begin(&engine, "u1@example.com"), made: 0, under_way: Vec::new() };
             for (at, deed) in deeds.iter().enumerate() {
                 side.step(deed);
                 steps_of_tasks += 1;

@@ -11,7 +11,7 @@ use super::number::{doubles, ints, is_exact, moments};
 use super::sample::Sample;
 use super::subject::{Pair, Presence, Subject};
 use super::text::{Automata, Question};
-use crate::cel::{Activation, Env, EnvBuilder, ExprKind, LANGUAGE, Numbers, Program, Type, Value};
+use crate::cel::{Activation, Constant, Env, EnvBuilder, ExprKind, LANGUAGE, Numbers, Program, Type, Value};
 use crate::limits::EvalLimits;
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -92,7 +92,7 @@ impl Trial {
     /// Divides a subject as its clauses ask.
     pub(super) fn cells(&mut self, subject: &Subject, clauses: &[&Clause]) -> Cells {
         let (texts, answered) = self.texts(subject, clauses);
-        let mut cells = kinds(subject, clauses, texts, self.facts(subject));
+        let mut cells = kinds(subject, clauses, texts, (self.facts(subject), self.allowed(subject)));
         cells.extend(missing(subject));
         if cells.len() > MAX_CELLS {
             return Cells { answers: vec![vec![Answer::Free]; clauses.len()], cells: vec![Cell::Other] };
@@ -167,6 +167,13 @@ impl Trial {
     fn facts<'s>(&self, subject: &'s Subject) -> &'s Facts {
         static NOTHING: Facts = Facts { numbers: [None; 2], sizes: [None; 2], texts: Vec::new() };
         if self.counts_facts { &subject.facts } else { &NOTHING }
+    }
+
+    /// The only values of a subject. Where there is a single one, such as the name of the only function of an agent, a rule may name it all the same; that of an argument is
+    /// what its schema says, and counts as that does.
+    fn allowed<'s>(&self, subject: &'s Subject) -> Option<&'s [Constant]> {
+        let allowed = subject.domain.as_ref()?.allowed.as_deref()?;
+        (allowed.len() > 1 || subject.is_argument && self.counts_facts).then_some(allowed)
     }
 
     /// Of two numbers every comparison is answered by their order, of any two values only whether they are equal.
@@ -263,7 +270,12 @@ fn may_be_text(ty: &Type) -> bool {
 }
 
 /// The values that a subject may have, by kind.
-fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>, facts: &Facts) -> Vec<Cell> {
+fn kinds(
+    subject: &Subject,
+    clauses: &[&Clause],
+    texts: Vec<String>,
+    (facts, allowed): (&Facts, Option<&[Constant]>),
+) -> Vec<Cell> {
     if subject.has_no_size {
         return Vec::new();
     }
@@ -280,7 +292,7 @@ fn kinds(subject: &Subject, clauses: &[&Clause], texts: Vec<String>, facts: &Fac
     let bounds: Vec<Sample> = facts.numbers.iter().flatten().map(|bound| Sample::Double(*bound)).collect();
     constants.extend(&bounds);
     let domain = subject.domain.as_deref();
-    if let Some(allowed) = domain.and_then(|domain| domain.allowed.as_ref()) {
+    if let Some(allowed) = allowed {
         return allowed.iter().flat_map(Sample::of_constant).map(Cell::Value).collect();
     }
     let numbers = domain.and_then(|domain| domain.numbers);

@@ -5,7 +5,7 @@
 //! on both sides. The budgets of evaluations are not looked at: the same clauses in another order may cost more.
 
 use super::cells::Trial;
-use super::formula::{Clause, Form, MAX_CLAUSES, Node, Questions};
+use super::formula::{MAX_CLAUSES, Node, Questions};
 use super::problem::{Problem, Truth};
 use super::subject::asks_host;
 use super::tried;
@@ -34,12 +34,8 @@ pub(crate) fn answer_alike(old: &Expression, new: &Expression) -> bool {
         return false;
     }
     let mut problem = Problem::new(&questions, &mut Trial::new(tried(old.limits())));
-    for (at, clause) in questions.clauses.iter().enumerate() {
-        let same = |earlier: &Clause| asks_the_same(earlier, clause);
-        if let Some(earlier) = questions.clauses.iter().take(at).position(same) {
-            problem.answer_alike(earlier, at);
-        }
-    }
+    // both are asked at one time, so that this holds of what has no subject, too
+    problem.answer_once(&questions, |clause| clause.subject == usize::MAX);
     let [one, two] = nodes.each_ref().map(|node| problem.truth(node));
     let Truth { yes, no } = one;
     [[yes, !two.yes], [!yes, two.yes], [no, !two.no], [!no, two.no]]
@@ -53,17 +49,6 @@ fn reads(node: &Node, questions: &Questions) -> BTreeSet<(usize, Option<String>)
     node.clauses(&mut clauses);
     let clauses = clauses.iter().filter_map(|at| questions.clauses.get(*at));
     clauses.map(|clause| (clause.subject, clause.is_open.then(|| clause.asked.to_string()))).collect()
-}
-
-/// Whether two clauses are one question about one subject.
-fn asks_the_same(one: &Clause, two: &Clause) -> bool {
-    // at the root of an expression anything has a truth, within one a bool alone
-    let at_root = |clause: &Clause| matches!(clause.form, Form::Truth { at_root: true });
-    let form = std::mem::discriminant::<Form>;
-    one.subject == two.subject
-        && form(&one.form) == form(&two.form)
-        && at_root(one) == at_root(two)
-        && one.asked.to_string() == two.asked.to_string()
 }
 
 /// The expression with one name for each variable of a macro; written down, it has one layout.

@@ -58,18 +58,22 @@ impl Problem {
             problem.cells.push(cells);
         }
         problem.beginnings(questions, &places);
-        // one question has one answer, also where nobody knows it
+        // the name of a subject says when it is read; what has none may be another thing in each step
+        problem.answer_once(questions, |clause| clause.subject != usize::MAX);
+        problem
+    }
+
+    /// One question has one answer, also where nobody knows it: of these clauses those that ask the same of one subject.
+    pub(super) fn answer_once(&mut self, questions: &Questions, counts: impl Fn(&Clause) -> bool) {
         let mut asked: HashMap<(usize, bool, String), usize> = HashMap::new();
-        for (at, clause) in questions.clauses.iter().enumerate() {
-            if clause.subject != usize::MAX {
-                let at_root = matches!(clause.form, Form::Truth { at_root: true });
-                let first = *asked.entry((clause.subject, at_root, clause.asked.to_string())).or_insert(at);
-                if first != at {
-                    problem.answer_alike(first, at);
-                }
+        for (at, clause) in questions.clauses.iter().enumerate().filter(|(_, clause)| counts(clause)) {
+            // at the root of an expression anything has a truth, within one a bool alone
+            let at_root = matches!(clause.form, Form::Truth { at_root: true });
+            let first = *asked.entry((clause.subject, at_root, clause.asked.to_string())).or_insert(at);
+            if first != at {
+                self.answer_alike(first, at);
             }
         }
-        problem
     }
 
     /// A subject lies in one of its cells, and its clauses are answered as there.
@@ -175,7 +179,7 @@ impl Problem {
     }
 
     /// Two clauses are the same question, so they have the same answer, also where nobody knows it.
-    pub(super) fn answer_alike(&mut self, one: usize, two: usize) {
+    fn answer_alike(&mut self, one: usize, two: usize) {
         let (Some(Truth { yes, no }), Some(other)) = (self.clauses.get(one), self.clauses.get(two)) else {
             return;
         };

@@ -58,7 +58,7 @@ pub struct Summary {
     pub operations: usize,
     /// Those that are decided otherwise.
     pub differ: usize,
-    /// Those of which it is not known.
+    /// Those that differ in their rules, and in no task that was tried.
     pub unknown: usize,
 }
 

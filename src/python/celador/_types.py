@@ -254,7 +254,7 @@ class TaskEvent(_TaskEvent, total=False):
 
 
 class UnknownClause(TypedDict):
-    """A clause of which it is not known whether it can be true, false or fail."""
+    """A clause that is not decided: it may be true, be false or fail."""
 
     file: str
     line: int
@@ -292,7 +292,7 @@ class Witness(TypedDict):
 
 
 class OperationDifference(TypedDict):
-    """An operation of an agent, and what is known of the difference. `none` is proved, `found` has a witness, and `unknown` was tried in vain."""
+    """An operation of an agent, and what is known of the difference. `none` is proved, `found` has a witness. `unknown` is neither: no task that was tried shows a difference."""
 
     agent: str
     operation: Literal["input", "output", "model", "event", "before", "after"]

@@ -61,7 +61,7 @@ export interface Explaining {
   readonly step?: string | number;
 }
 
-/** A clause of which it is not known whether it can be true, false or fail. */
+/** A clause that is not decided: it may be true, be false or fail. */
 export interface UnknownClause {
   readonly file: string;
   readonly line: number;
@@ -112,7 +112,7 @@ export type OperationDifference = Compared &
         readonly witnesses: readonly [Witness, ...Witness[]];
       }
     | {
-        /** `none` is proved; `unknown` was tried in vain. */
+        /** `none` is proved. `unknown` is not: no task that was tried shows a difference. */
         readonly difference: "none" | "unknown" | "added" | "removed";
         readonly witnesses: readonly [];
       }
