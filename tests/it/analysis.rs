@@ -144,6 +144,7 @@ fn clause() -> impl Strategy<Value = String> {
         1 => (order(), number()).prop_map(|(order, number)| format!("input.count {order} {number}")),
         1 => (order(), number(), one(&["+", "-", "*"]), one(&["2", "3", "2.0"]))
             .prop_map(|(order, number, sign, by)| format!("input.amount {sign} {by} {order} {number}")),
+        2 => computed(),
         1 => order().prop_map(|order| format!("input.amount {order} input.count")),
         1 => order().prop_map(|order| format!("input.count {order} input.amount")),
         1 => Just("input.urgent".to_owned()),
@@ -164,6 +165,23 @@ fn clause() -> impl Strategy<Value = String> {
         ),
         1 => one(&["input.address.city", "input.note"]).prop_map(|path| format!("{path} == input.order")),
         2 => bounded(),
+    ]
+}
+
+/// A question about a number that is divided, turned or converted.
+fn computed() -> impl Strategy<Value = String> {
+    let order = || one(ORDERS);
+    let number = || one(&["0", "1", "-1", "3", "5", "10", "2.5", "100"]);
+    let path = || one(&["input.amount", "input.count", "input.parts", "size(input.order)"]);
+    let by = || one(&["2", "3", "-3", "10", "2.0", "-0.5"]);
+    prop_oneof![
+        (path(), one(&["/", "%"]), by(), order(), number())
+            .prop_map(|(path, sign, by, order, number)| format!("{path} {sign} {by} {order} {number}")),
+        (path(), order(), number()).prop_map(|(path, order, number)| format!("-{path} {order} {number}")),
+        (path(), one(&["int", "double"]), order(), number())
+            .prop_map(|(path, made, order, number)| format!("{made}({path}) {order} {number}")),
+        (path(), one(&["2", "5"]), by(), order(), number())
+            .prop_map(|(path, from, by, order, number)| format!("{from} - -{path} / {by} {order} {number}")),
     ]
 }
 

@@ -284,8 +284,10 @@ fn kinds(
     }
     let mut constants: Vec<&Sample> = Vec::new();
     for clause in clauses {
-        if let Form::Constants(those) | Form::Arithmetic(those) = &clause.form {
-            constants.extend(those.iter().filter(|constant| is_exact(constant)));
+        match &clause.form {
+            Form::Constants(those) => constants.extend(those.iter().filter(|constant| is_exact(constant))),
+            Form::Arithmetic(points) => constants.extend(points),
+            _ => {}
         }
     }
     // numbers stand on both sides of each bound, so that a cell lies on one of them

@@ -4,7 +4,7 @@
 //! expressions meet at the same subjects. What is no known form of a question is a clause about itself, whose answer may be
 //! anything. Linear in the expression.
 
-use super::linear::linear;
+use super::monotone::monotone;
 use super::reach::{Lasting, Reach};
 use super::sample::{Sample, constant};
 use super::subject::{Presence, Subject, function, is_path, sized};
@@ -297,7 +297,7 @@ impl Reader<'_, '_> {
         if let Some(kind) = self.of_size(expr, name, (subject, at), &constant) {
             return kind;
         }
-        if let Some((path, points)) = linear(self.checked, subject, &constant)
+        if let Some((path, points)) = monotone(self.checked, subject, &constant)
             && let Some(subject) = Subject::of(self.checked, path)
         {
             let path = path.id;

@@ -1,5 +1,6 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
+use super::pattern::Wide;
 use super::verdict::{Claim, Verdict};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
@@ -178,6 +179,30 @@ pub(super) fn contrary_claims(place: Place, claim: &str, policy: &str, first: Pl
 pub(super) fn looks_like_pattern(place: Place, function: &str) -> Diagnostic {
     let message = format!("`{function}` takes a text as it is, and this looks like a regular expression");
     Diagnostic::warning("looks_like_pattern", message, place).help("use `matches` for a regular expression")
+}
+
+/// `text.matches('^[A-z]+$')`, `text.matches('@example.com$')`, `text.matches('^a|b$')`
+pub(super) fn wide_pattern(place: Place, wide: &Wide) -> Diagnostic {
+    match wide {
+        Wide::Range(first, last) => {
+            let message =
+                format!("`{first}-{last}` takes the signs between the two alphabets, too: ``[\\]^_` ``");
+            Diagnostic::warning("wide_range", message, place)
+                .help(format!("write `{first}-Za-{last}` for letters alone"))
+        }
+        Wide::Dot(name) => {
+            let other = name.replacen('.', "x", 1);
+            let message = format!("the dot in `{name}` stands for any character, so `{other}` is found, too");
+            let meant = name.replacen('.', "\\.", 1);
+            Diagnostic::warning("dot_of_host", message, place)
+                .help(format!("write `{meant}` in a text with `r` ahead of it, or `[.]` for the dot"))
+        }
+        Wide::Anchors => {
+            let message = "`^` holds for the first alternative alone and `$` for the last one alone, so texts are found that have more on the other side";
+            Diagnostic::warning("loose_anchors", message, place)
+                .help("put the alternatives in parentheses: `^(a|b)$`")
+        }
+    }
 }
 
 /// `text.matches('\bdelete\b')`, whose `\b` is a backspace

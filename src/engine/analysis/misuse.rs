@@ -5,6 +5,7 @@
 
 use super::arithmetic::mixed_numbers;
 use super::messages;
+use super::pattern::wide;
 use super::reach::is_root;
 use super::subject::{asks_host, function};
 use crate::cel::{Checked, Expr, ExprKind, Json, Literal, Type};
@@ -87,6 +88,11 @@ pub(super) fn of_expression(
             _ if text.chars().any(is_eaten) => {
                 findings.push(messages::eaten_backslash(place()).path(path));
             }
+            "matches" => findings.extend(
+                wide(text)
+                    .iter()
+                    .map(|wide| messages::wide_pattern(place(), wide).path(expression.origin().path)),
+            ),
             "contains" | "startsWith" | "endsWith" if looks_like_pattern(name, text) => {
                 findings.push(messages::looks_like_pattern(place(), name).path(path));
             }

@@ -11,7 +11,7 @@
 //! | `subject` | what a clause asks about, and the values that are left to it |
 //! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
 //! | `formula` | an expression as clauses, put together |
-//! | `sample`, `number`, `linear`, `text` | values that stand for many |
+//! | `sample`, `number`, `monotone`, `text` | values that stand for many |
 //! | `cells` | the values of a subject, divided by the answers of its clauses |
 //! | `sat`, `problem` | what is asked, as propositions |
 //! | `verdict` | what is decided of one expression |
@@ -26,6 +26,7 @@
 //! | `equivalence` | whether two expressions answer alike |
 //! | `arithmetic` | operations that take some numbers and fail on others |
 //! | `misuse` | constants that say something else than their author meant |
+//! | `pattern` | regular expressions that find more than was meant |
 //! | `messages` | what is said of it |
 //!
 //! Every bound counts work and no time, so the same manifests have the same findings on every machine.
@@ -41,10 +42,11 @@ mod equivalence;
 mod facts;
 mod formula;
 mod inequality;
-mod linear;
 mod messages;
 mod misuse;
+mod monotone;
 mod number;
+mod pattern;
 mod problem;
 mod reach;
 mod sample;

@@ -26,6 +26,15 @@ pub(super) struct Ints {
 impl Ints {
     pub(super) const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
     pub(super) const COUNTS: Self = Self { least: 0, most: i64::MAX };
+
+    /// What is left of an int that is divided by this one. It has the sign of what is divided. By zero nothing is divided, which is said elsewhere.
+    pub(super) fn remainders(by: i64) -> Self {
+        if by == 0 {
+            return Self::ALL;
+        }
+        let most = by.saturating_abs().saturating_sub(1);
+        Self { least: most.saturating_neg(), most }
+    }
 }
 
 /// Ints on both sides of each constant, and the ends.

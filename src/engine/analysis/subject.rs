@@ -7,6 +7,7 @@
 use super::facts::{Facts, lacks};
 use super::number::Ints;
 use super::reach::{Reach, is_root, root};
+use super::sample::{Sample, constant};
 use super::text::Question;
 use crate::cel::{
     Checked, Code, ComprehensionKind, Domain, Expr, ExprKind, Literal, Name, Numbers, RecordType, Reference,
@@ -264,7 +265,7 @@ pub(super) fn is_path(checked: &Checked, expr: &Expr) -> bool {
 }
 
 /// Whether a path leads into the result of a call.
-fn is_of_result(checked: &Checked, expr: &Expr) -> bool {
+pub(super) fn is_of_result(checked: &Checked, expr: &Expr) -> bool {
     match &expr.kind {
         // ahead of messages and behind the model `output` is what the engine itself has put together
         ExprKind::Ident { .. } => {
@@ -395,6 +396,11 @@ fn range(checked: &Checked, expr: &Expr) -> Ints {
     let Some((name, overloads)) = function(checked, expr) else { return Ints::ALL };
     if name == "size" {
         return Ints::COUNTS;
+    }
+    if let ("_%_", ExprKind::Call { args, .. }) = (name, &expr.kind)
+        && let Some(Sample::Int(by)) = args.get(1).and_then(constant)
+    {
+        return Ints::remainders(by);
     }
     let of_times = overloads.iter().all(|overload| overload.starts_with("timestamp_"));
     match RANGES.iter().find(|(known, ..)| *known == name) {

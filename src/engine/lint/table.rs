@@ -110,6 +110,11 @@ pub const WARNINGS: &[Warning] = &[
         "A default is not what its own schema allows, so steps see a value that no call can give.",
     ),
     decided(
+        "dot_of_host",
+        Advice,
+        "The dot in the name of a host stands for any character, so a regular expression finds other hosts, too.",
+    ),
+    decided(
         "eaten_backslash",
         MayLoseARule,
         "A regular expression has lost a backslash to YAML or CEL, so it asks for a control character.",
@@ -160,6 +165,11 @@ pub const WARNINGS: &[Warning] = &[
         "looks_like_pattern",
         MayLoseARule,
         "A text that looks like a regular expression is looked for as it is, so it is hardly ever found.",
+    ),
+    decided(
+        "loose_anchors",
+        Advice,
+        "`^` and `$` hold for one alternative each, so a regular expression finds texts that have more on the other side.",
     ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
@@ -377,6 +387,11 @@ pub const WARNINGS: &[Warning] = &[
         "unused_library",
         MayLoseARule,
         "A policy with a parameter that has no value is used by no policy, so none of its steps runs.",
+    ),
+    decided(
+        "wide_range",
+        MayLoseARule,
+        "A range of a regular expression goes from one alphabet into the other, so it takes signs that are no letters.",
     ),
     row("without_effect", Advice, "A key of an older version is read and has no effect on any rule."),
 ];

@@ -1,0 +1,147 @@
+//! Regular expressions that find more than their author meant.
+//!
+//! In: the text of a regular expression. Out: what stands in it that is hardly ever meant so. Nothing is guessed of the texts that it is asked of.
+//! Linear in the text; what is no regular expression is said elsewhere.
+
+use regex_syntax::ast::parse::Parser;
+use regex_syntax::ast::{AssertionKind, Ast, ClassSet, ClassSetItem};
+
+/// What a regular expression finds that was hardly meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wide {
+    /// `[A-z]`, with its ends
+    Range(char, char),
+    /// `example.com`, with the dot as it is found in it
+    Dot(String),
+    /// `^a|b$`
+    Anchors,
+}
+
+/// What hosts end with. A dot ahead of one of these is one of a name.
+const ENDS_OF_HOSTS: [&str; 28] = [
+    "com", "org", "net", "edu", "gov", "mil", "io", "dev", "app", "ai", "eu", "uk", "de", "fr", "nl", "es",
+    "ch", "pl", "se", "jp", "info", "biz", "xyz", "cloud", "internal", "local", "test", "example",
+];
+
+pub(super) fn wide(pattern: &str) -> Vec<Wide> {
+    let mut found = Vec::new();
+    if let Ok(ast) = Parser::new().parse(pattern) {
+        found.extend(loose_anchors(&ast).then_some(Wide::Anchors));
+        look(&ast, &mut found);
+    }
+    found
+}
+
+fn look(ast: &Ast, found: &mut Vec<Wide>) {
+    match ast {
+        Ast::ClassBracketed(class) => look_in_class(&class.kind, found),
+        Ast::Repetition(repetition) => look(&repetition.ast, found),
+        Ast::Group(group) => look(&group.ast, found),
+        Ast::Alternation(alternation) => alternation.asts.iter().for_each(|ast| look(ast, found)),
+        Ast::Concat(concat) => {
+            found.extend(dots(&concat.asts).map(Wide::Dot));
+            concat.asts.iter().for_each(|ast| look(ast, found));
+        }
+        _ => {}
+    }
+}
+
+/// The names of hosts in which a dot stands for any character: a letter ahead of it, and what hosts end with behind it, as a whole word.
+fn dots(parts: &[Ast]) -> impl Iterator<Item = String> {
+    let letter = |ast: &Ast| match ast {
+        Ast::Literal(literal) if literal.c.is_alphanumeric() || literal.c == '-' => Some(literal.c),
+        _ => None,
+    };
+    let positions = parts.iter().enumerate().filter(|(_, ast)| matches!(ast, Ast::Dot(_)));
+    positions.filter_map(move |(at, _)| {
+        let (ahead, behind) = (parts.get(..at)?, parts.get(at.checked_add(1)?..)?);
+        let end: String = behind.iter().map_while(letter).collect();
+        let mut begin: Vec<char> = ahead.iter().rev().map_while(letter).collect();
+        begin.reverse();
+        let is_repeated = matches!(behind.get(end.chars().count()), Some(Ast::Repetition(_)));
+        let is_host =
+            !begin.is_empty() && ENDS_OF_HOSTS.contains(&end.to_lowercase().as_str()) && !is_repeated;
+        is_host.then(|| format!("{}.{end}", begin.iter().collect::<String>()))
+    })
+}
+
+fn look_in_class(set: &ClassSet, found: &mut Vec<Wide>) {
+    match set {
+        ClassSet::Item(item) => look_in_item(item, found),
+        ClassSet::BinaryOp(both) => {
+            [&both.lhs, &both.rhs].into_iter().for_each(|set| look_in_class(set, found))
+        }
+    }
+}
+
+fn look_in_item(item: &ClassSetItem, found: &mut Vec<Wide>) {
+    match item {
+        // between the two alphabets lie six signs
+        ClassSetItem::Range(range)
+            if range.start.c.is_ascii_uppercase() && range.end.c.is_ascii_lowercase() =>
+        {
+            found.push(Wide::Range(range.start.c, range.end.c));
+        }
+        ClassSetItem::Bracketed(class) => look_in_class(&class.kind, found),
+        ClassSetItem::Union(union) => union.items.iter().for_each(|item| look_in_item(item, found)),
+        _ => {}
+    }
+}
+
+/// Whether the first of several ways alone begins at the start, and the last one alone ends at the end. One anchor alone may be meant so:
+/// `^rm|;rm` finds a command in two places.
+fn loose_anchors(ast: &Ast) -> bool {
+    let Ast::Alternation(alternation) = ast else { return false };
+    let ways: Vec<[bool; 2]> = alternation.asts.iter().map(|way| [begins(way), ends(way)]).collect();
+    match ways.as_slice() {
+        [[true, false], between @ .., [false, true]] => between.iter().all(|anchors| *anchors == [false; 2]),
+        _ => false,
+    }
+}
+
+fn begins(way: &Ast) -> bool {
+    matches!(first_and_last(way), [Some(Ast::Assertion(first)), _]
+        if matches!(first.kind, AssertionKind::StartLine | AssertionKind::StartText))
+}
+
+fn ends(way: &Ast) -> bool {
+    matches!(first_and_last(way), [_, Some(Ast::Assertion(last))]
+        if matches!(last.kind, AssertionKind::EndLine | AssertionKind::EndText))
+}
+
+fn first_and_last(way: &Ast) -> [Option<&Ast>; 2] {
+    match way {
+        Ast::Concat(concat) => [concat.asts.first(), concat.asts.last()],
+        other => [Some(other), Some(other)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Wide, wide};
+
+    #[test]
+    fn what_is_hardly_meant_is_found() {
+        let cases: [(&str, &[Wide]); 16] = [
+            ("^[A-z]+$", &[Wide::Range('A', 'z')]),
+            ("[^a-zA-Z0-9]", &[]),
+            ("[0-9&&[B-y]]", &[Wide::Range('B', 'y')]),
+            ("@example.com$", &[Wide::Dot("example.com".to_owned())]),
+            (r"@example\.com$", &[]),
+            ("^https://(www.shop.de|x)/", &[Wide::Dot("shop.de".to_owned())]),
+            ("drop.table", &[]),
+            ("x.*com", &[]),
+            ("x.+com", &[]),
+            ("a.community", &[]),
+            ("a.comm*", &[]),
+            ("^a|b$", &[Wide::Anchors]),
+            ("^a|b|c$", &[Wide::Anchors]),
+            ("^(a|b)$", &[]),
+            ("^rm|;rm", &[]),
+            ("(", &[]),
+        ];
+        for (pattern, expected) in cases {
+            assert_eq!(wide(pattern), expected, "{pattern}");
+        }
+    }
+}
