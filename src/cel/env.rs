@@ -97,6 +97,16 @@ impl Declared {
             Self::Own(declaration) => declaration,
         }
     }
+
+    /// Whether it may give a type of this name. What is not read yet is looked at as it is written.
+    fn may_give(&self, name: &str) -> bool {
+        let gives =
+            |signature: &str| signature.rsplit_once("->").is_some_and(|(_, result)| result.contains(name));
+        match self {
+            Self::Row(function, _) => function.overloads.iter().any(|(_, signature)| gives(signature)),
+            Self::Own(_) => true,
+        }
+    }
 }
 
 /// A row with its signatures parsed. Each of those of the language is read once for all scopes: an agent has a scope for each
@@ -282,6 +292,13 @@ impl Env {
     /// All functions, in no order.
     pub fn functions(&self) -> impl Iterator<Item = &Declaration> {
         self.0.scope.functions.values().map(Declared::get)
+    }
+
+    /// The type of a library that has this name: it is known by the functions that give it.
+    pub(crate) fn type_given(&self, name: &str) -> Option<&Type> {
+        let functions = self.0.scope.functions.values().filter(|function| function.may_give(name));
+        let mut results = functions.flat_map(|it| it.get().overloads.iter()).map(|it| &it.result);
+        results.find(|ty| matches!(ty, Type::Opaque(own) if own.name == name))
     }
 
     /// Why a name that other scopes know is not known here.

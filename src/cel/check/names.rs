@@ -80,15 +80,9 @@ fn type_named(env: &Env, name: &str) -> Option<Type> {
         "optional_type" => Type::optional(Type::Dyn),
         "google.protobuf.Timestamp" => Type::Timestamp,
         "google.protobuf.Duration" => Type::Duration,
-        // a library's own type is known by the functions that give it
-        _ => {
-            let mut results = env.functions().flat_map(|it| it.overloads.iter()).map(|it| &it.result);
-            return results.find_map(|ty| match ty {
-                Type::Opaque(own) if own.name == name => {
-                    Some(Type::opaque(name, own.parameters.iter().map(|_| Type::Dyn)))
-                }
-                _ => None,
-            });
-        }
+        _ => match env.type_given(name)? {
+            Type::Opaque(own) => Type::opaque(name, own.parameters.iter().map(|_| Type::Dyn)),
+            _ => return None,
+        },
     })
 }

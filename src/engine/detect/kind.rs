@@ -3,6 +3,7 @@
 use crate::cel::{Fault, Value};
 use regex::{Regex, RegexSet};
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// A kind of personal data or of secrets.
 ///
@@ -38,15 +39,12 @@ pub struct Kind {
 /// They may reach beyond the candidate by a bounded number of bytes.
 pub(super) type Sift = fn(&str, Range<usize>, &mut dyn FnMut(Range<usize>));
 
-/// The rows of a table with their patterns compiled.
+/// The rows of a table. The signs of all are compiled at once, and a pattern when its sign first stands in a text: a process that decides
+/// about one call, as a hook does, hardly needs one.
 pub(super) struct Table {
     pub(super) kinds: &'static [Kind],
-    ready: Option<Ready>,
-}
-
-struct Ready {
-    signs: RegexSet,
-    patterns: Vec<Regex>,
+    signs: Option<RegexSet>,
+    patterns: Vec<OnceLock<Option<Regex>>>,
 }
 
 /// Kinds for which a pass over the text for the signs of all kinds does not pay.
@@ -58,12 +56,8 @@ pub(super) struct Wanted(u64);
 
 impl Table {
     pub(super) fn new(kinds: &'static [Kind]) -> Self {
-        let ready = || {
-            let signs = RegexSet::new(kinds.iter().map(|kind| kind.sign)).ok()?;
-            let patterns = kinds.iter().map(|kind| Regex::new(kind.pattern).ok()).collect::<Option<_>>()?;
-            Some(Ready { signs, patterns })
-        };
-        Self { kinds, ready: ready() }
+        let signs = RegexSet::new(kinds.iter().map(|kind| kind.sign)).ok();
+        Self { kinds, signs, patterns: vec![OnceLock::new(); kinds.len()] }
     }
 
     /// The wanted kinds whose sign stands in a text, each with its pattern; one or two kinds are as quickly looked for as their signs.
@@ -74,14 +68,20 @@ impl Table {
         &'s self,
         wanted: Wanted,
         text: &str,
-    ) -> Result<impl Iterator<Item = (usize, &'static Kind, &'s Regex)> + use<'s>, Fault> {
-        let ready = self.ready.as_ref().ok_or(Fault::refused("a table whose patterns compile"))?;
-        let signs = (wanted.0.count_ones() > FEW).then(|| ready.signs.matches(text));
-        let kinds = self.kinds.iter().zip(&ready.patterns).enumerate();
-        let signed = kinds.filter(move |(index, _)| {
-            wanted.has(*index) && signs.as_ref().is_none_or(|signs| signs.matched(*index))
-        });
-        Ok(signed.map(|(index, (kind, pattern))| (index, kind, pattern)))
+    ) -> Result<Vec<(usize, &'static Kind, &'s Regex)>, Fault> {
+        let broken = Fault::refused("a table whose patterns compile");
+        let signs = match wanted.0.count_ones() > FEW {
+            true => Some(self.signs.as_ref().ok_or(broken)?.matches(text)),
+            false => None,
+        };
+        let signed =
+            |index: &usize| wanted.has(*index) && signs.as_ref().is_none_or(|signs| signs.matched(*index));
+        let rows = self.kinds.iter().zip(&self.patterns).enumerate().filter(|(index, _)| signed(index));
+        rows.map(|(index, (kind, pattern))| {
+            let pattern = pattern.get_or_init(|| Regex::new(kind.pattern).ok());
+            Ok((index, kind, pattern.as_ref().ok_or(broken)?))
+        })
+        .collect()
     }
 
     /// The kinds that are looked for where none is named.
