@@ -24,6 +24,19 @@ impl Digest {
         &self.0
     }
 
+    /// Its digits, which calls on record are chained by: written one by one, they took as long as the digest.
+    #[must_use]
+    pub(crate) fn hex(&self) -> [u8; Self::HEX] {
+        const fn digit(four_bits: u8) -> u8 {
+            if four_bits < 10 { b'0' | four_bits } else { b'a'.wrapping_add(four_bits).wrapping_sub(10) }
+        }
+        let mut digits = [0; Self::HEX];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0xf)]);
+        }
+        digits
+    }
+
     /// The digest of bytes. Linear.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
@@ -49,7 +62,8 @@ impl Digest {
 
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        let digits = self.hex();
+        f.write_str(std::str::from_utf8(&digits).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -9,7 +9,8 @@ use super::shorten::digest_of;
 use crate::cel::Json;
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
+use smallvec::SmallVec;
+use std::io::Write as _;
 
 /// The values that a task did not keep, all told.
 ///
@@ -55,10 +56,14 @@ impl RunningDigest {
     /// Takes note of a value that is dropped. Linear in the value.
     pub(super) fn add(&mut self, call: u32, part: KeptPart, value: &Json) {
         let (digest, _) = digest_of(value);
-        let before = self.last.map(|digest| digest.to_string()).unwrap_or_default();
         let number = u64::from(call).saturating_add(1);
-        let line = format!("{before}{number} {} {digest}\n", part.as_str());
-        self.last = Some(Digest::finished(Sha256::new_with_prefix(line)));
+        let mut line = SmallVec::<[u8; 192]>::new();
+        line.extend_from_slice(self.last.map(|last| last.hex()).as_ref().map_or(&[], |digits| digits));
+        // a vector takes whatever is written to it
+        let _ = write!(line, "{number} {} ", part.as_str());
+        line.extend_from_slice(&digest.hex());
+        line.push(b'\n');
+        self.last = Some(Digest::of(&line));
         self.values = self.values.saturating_add(1);
     }
 
