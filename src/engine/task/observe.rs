@@ -1,7 +1,7 @@
 //! Observed steps: tried out where they stand in their list, and told beside what was done.
 //!
 //! In: a step that does not decide (of a policy document that is tried out, or any of an engine that observes), and the operation that passes it. Out: an [`ObservedStep`] for the
-//! decision; nothing where its condition does not hold. It asks nobody, invokes nothing, replaces nothing (the arguments
+//! decision; nothing where its condition does not hold, or where it would put in the place of what is handled the same again. It asks nobody, invokes nothing, replaces nothing (the arguments
 //! that it would have set, and the labels that it would have given or taken, other observed steps see) and stops nothing, and
 //! its errors stand with it alone. It costs what the step would have cost, and variables of policies have values of their own in it.
 
@@ -87,6 +87,8 @@ impl Task {
                 }
                 StepAction::Transform(transform) => {
                     match self.try_out(transform, course, values, Expression::json_metered) {
+                        // as a step whose condition is false, it would have done nothing
+                        Ok(value) if self.is_handled(subject, &value) => return None,
                         Ok(value) if self.can_replace(subject, &value) => Seen::Passed,
                         Ok(_) => Seen::Failed(vec![misshapen(step, subject)]),
                         Err(seen) => seen,
@@ -197,6 +199,17 @@ impl Task {
             }
             Formed::Incomplete(_, findings) => Seen::Failed(findings),
             Formed::Asks(request, _) => Seen::Asks(request),
+        }
+    }
+
+    /// Whether what a transform makes is what is handled anyway. Of a request to a model and its answer it is not known.
+    fn is_handled(&self, subject: &Subject, value: &Json) -> bool {
+        match subject {
+            Subject::Call(call) => call.output.as_ref() == Some(value),
+            Subject::Model(_) => false,
+            Subject::Input(_) | Subject::Output | Subject::Event(_) | Subject::Script(_) => self
+                .judged_entry(subject)
+                .is_some_and(|entry| entry.transformed(value.root()).is_ok_and(|made| made == *entry)),
         }
     }
 
