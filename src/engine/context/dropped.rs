@@ -57,7 +57,7 @@ impl RunningDigest {
     pub(super) fn add(&mut self, call: u32, part: KeptPart, value: &Json) {
         let (digest, _) = digest_of(value);
         let number = u64::from(call).saturating_add(1);
-        let mut line = SmallVec::<[u8; 192]>::new();
+        let mut line = SmallVec::<[u8; 256]>::new();
         line.extend_from_slice(self.last.map(|last| last.hex()).as_ref().map_or(&[], |digits| digits));
         // a vector takes whatever is written to it
         let _ = write!(line, "{number} {} ", part.as_str());

@@ -103,6 +103,13 @@ impl Runs {
 
 /// Walks a plain or quoted scalar; `raw` is what stands between the quotes, from `start` on.
 fn flow(runs: &mut Runs, value: &str, raw: &str, start: usize, style: ScalarStyle) {
+    // as most are: nothing in it is folded or escaped
+    if raw == value {
+        if !value.is_empty() {
+            runs.at(0, start);
+        }
+        return;
+    }
     let mut value = value.char_indices();
     let mut at = 0_usize;
     while let Some(rest) = raw.get(at..).filter(|rest| !rest.is_empty()) {
