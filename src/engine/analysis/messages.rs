@@ -1,6 +1,6 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
-use super::pattern::Wide;
+use super::pattern::{LooseHost, Wide};
 use super::verdict::{Claim, Verdict};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
@@ -181,7 +181,7 @@ pub(super) fn looks_like_pattern(place: Place, function: &str) -> Diagnostic {
     Diagnostic::warning("looks_like_pattern", message, place).help("use `matches` for a regular expression")
 }
 
-/// `text.matches('^[A-z]+$')`, `text.matches('@example.com$')`, `text.matches('^a|b$')`
+/// `text.matches('^[A-z]+$')`, `text.matches('^a|b$')`
 pub(super) fn wide_pattern(place: Place, wide: &Wide) -> Diagnostic {
     match wide {
         Wide::Range(first, last) => {
@@ -190,19 +190,46 @@ pub(super) fn wide_pattern(place: Place, wide: &Wide) -> Diagnostic {
             Diagnostic::warning("wide_range", message, place)
                 .help(format!("write `{first}-Za-{last}` for letters alone"))
         }
-        Wide::Dot(name) => {
-            let other = name.replacen('.', "x", 1);
-            let message = format!("the dot in `{name}` stands for any character, so `{other}` is found, too");
-            let meant = name.replacen('.', "\\.", 1);
-            Diagnostic::warning("dot_of_host", message, place)
-                .help(format!("write `{meant}` in a text with `r` ahead of it, or `[.]` for the dot"))
-        }
         Wide::Anchors => {
             let message = "`^` holds for the first alternative alone and `$` for the last one alone, so texts are found that have more on the other side";
             Diagnostic::warning("loose_anchors", message, place)
                 .help("put the alternatives in parentheses: `^(a|b)$`")
         }
     }
+}
+
+/// `text.matches('@example.com$')`, `host.endsWith('example.com')`, `url.startsWith('https://example.com')`, where these let something by
+pub(super) fn loose_host(place: Place, host: &LooseHost) -> Diagnostic {
+    let (message, help) = match host {
+        LooseHost::Dot(name) => (
+            format!(
+                "the dot in `{name}` stands for any character, so `{}` is let by, too",
+                name.replacen('.', "x", 1)
+            ),
+            format!(
+                "write `{}` in a text with `r` ahead of it, or `[.]` for the dot",
+                name.replacen('.', "\\.", 1)
+            ),
+        ),
+        LooseHost::End(name) => (
+            format!("hosts of others end so, too, such as `not-{name}`"),
+            format!(
+                "compare with `{name}` itself, and ask whether it ends with `.{name}`, or with `@{name}` for an address"
+            ),
+        ),
+        LooseHost::Begin(address) => (
+            format!("addresses of others begin so, too, such as `{address}.example.org`"),
+            format!("write `{address}/`, or compare the host that `url` gives"),
+        ),
+    };
+    Diagnostic::warning("loose_host", message, place).help(help)
+}
+
+/// `transform: output`, `set: {amount: input.amount}`
+pub(super) fn same_again(place: Place) -> Diagnostic {
+    let message = "this puts in the place of a value the same value again, so the step changes nothing";
+    Diagnostic::warning("same_again", message, place)
+        .help("write what the value is to become, or take the step out")
 }
 
 /// `text.matches('\bdelete\b')`, whose `\b` is a backspace

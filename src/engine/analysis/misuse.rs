@@ -5,10 +5,10 @@
 
 use super::arithmetic::mixed_numbers;
 use super::messages;
-use super::pattern::wide;
+use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::subject::{asks_host, function};
-use crate::cel::{Checked, Expr, ExprKind, Json, Literal, Type};
+use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Json, Literal, Type};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -18,14 +18,15 @@ use crate::manifest::mode::Mode;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::OnFail;
 use crate::policy::{
-    AgentFunction, ClaimOf, Expression, Missing, ParameterSource, ReviewPanel, Shape, Step, StepAction,
-    contrary_claims,
+    AgentFunction, ClaimOf, Effect, Expression, Missing, ParameterSource, ReviewPanel, Shape, Step,
+    StepAction, contrary_claims,
 };
 use crate::source::{Place, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// A step whose failure changes nothing, and which asks a person; asserts and conditions that are no questions.
+/// A step whose failure changes nothing, and which asks a person; one that puts in the place of a value the same again; asserts and conditions that are no
+/// questions, or that let by more than they name.
 pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
     let mut findings = Vec::new();
     let assert = match &step.action {
@@ -38,6 +39,19 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
             findings.extend(truths(expression, &checked, &checked.expr));
         }
     }
+    // an assert lets by what it is true of, and a condition what it is false of
+    for (expression, lets_by) in
+        step.condition.iter().map(|it| (it, false)).chain(assert.map(|it| (it, true)))
+    {
+        let Some(checked) = expression.checked() else { continue };
+        hosts(&checked, &checked.expr, lets_by, &mut |constant, function, text| {
+            let place = expression.place_of(constant.span);
+            let found = loose_hosts(function, text);
+            let told = |host| messages::loose_host(place.clone(), host).path(expression.origin().path);
+            findings.extend(found.iter().map(told));
+        });
+    }
+    findings.extend(same_again(step));
     let stops = step.on_fail != OnFail::Continue || step.mode != Mode::Enforce;
     if let Some(assert) = assert.filter(|_| !stops)
         && assert.checked().is_some_and(|checked| asks_host(&checked, &checked.expr))
@@ -45,6 +59,64 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         findings.push(messages::unheeded_review(assert.place().clone()).path(assert.origin().path));
     }
     findings
+}
+
+/// Hands over the constant part of each question about a text that lets something by if its answer is yes; `lets_by` says whether the expression does.
+fn hosts<'e>(
+    checked: &Checked,
+    expr: &'e Expr,
+    lets_by: bool,
+    found: &mut dyn FnMut(&'e Expr, &'static str, &'e str),
+) {
+    match &expr.kind {
+        ExprKind::Comprehension(comprehension)
+            if matches!(comprehension.kind, ComprehensionKind::All | ComprehensionKind::Exists) =>
+        {
+            hosts(checked, &comprehension.body, lets_by, found);
+        }
+        ExprKind::Call { args, .. } => {
+            match (function(checked, expr).map_or("", |(name, _)| name), args.as_slice()) {
+                ("!_", [operand]) => hosts(checked, operand, !lets_by, found),
+                ("_&&_" | "_||_", operands) => {
+                    operands.iter().for_each(|operand| hosts(checked, operand, lets_by, found));
+                }
+                ("_?_:_", [_, yes, no]) => {
+                    [yes, no].into_iter().for_each(|it| hosts(checked, it, lets_by, found))
+                }
+                (name @ ("startsWith" | "endsWith" | "matches"), args) if lets_by => {
+                    if let Some(constant @ Expr { kind: ExprKind::Literal(Literal::String(text)), .. }) =
+                        args.last()
+                    {
+                        found(constant, name, text);
+                    }
+                }
+                _ => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+/// A step that puts in the place of a result or an argument what is there already.
+fn same_again(step: &Step) -> Vec<Diagnostic> {
+    let is_same = |value: &Expression, argument: Option<&str>| {
+        value.checked().is_some_and(|checked| match (&checked.expr.kind, argument) {
+            (_, None) => is_root(&checked, &checked.expr, Root::Output),
+            (ExprKind::Select { operand, field, .. }, Some(name)) => {
+                field.text == name && is_root(&checked, operand, Root::Input)
+            }
+            _ => false,
+        })
+    };
+    let told = |value: &Expression| messages::same_again(value.place().clone()).path(value.origin().path);
+    match &step.action {
+        StepAction::Transform(value) if is_same(value, None) => vec![told(value)],
+        StepAction::Effect(Effect::Set(values)) => {
+            let same = values.iter().filter(|it| is_same(&it.value, Some(&it.name)));
+            same.map(|it| told(&it.value)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Values that are judged by their truth, and of which it says hardly anything: any text that is not empty is true.

@@ -1,7 +1,7 @@
-//! Regular expressions that find more than their author meant.
+//! Questions about texts that find more than their author meant.
 //!
-//! In: the text of a regular expression. Out: what stands in it that is hardly ever meant so. Nothing is guessed of the texts that it is asked of.
-//! Linear in the text; what is no regular expression is said elsewhere.
+//! In: a regular expression, or what a text is to begin or end with. Out: what stands in it that is hardly ever meant so. Nothing is guessed of the texts that it
+//! is asked of. Linear in the text; what is no regular expression is said elsewhere.
 
 use regex_syntax::ast::parse::Parser;
 use regex_syntax::ast::{AssertionKind, Ast, ClassSet, ClassSetItem};
@@ -11,10 +11,19 @@ use regex_syntax::ast::{AssertionKind, Ast, ClassSet, ClassSetItem};
 pub(super) enum Wide {
     /// `[A-z]`, with its ends
     Range(char, char),
-    /// `example.com`, with the dot as it is found in it
-    Dot(String),
     /// `^a|b$`
     Anchors,
+}
+
+/// The name of a host that others have, too, as far as it is looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LooseHost {
+    /// `example.com` in a regular expression, whose dot is any character
+    Dot(String),
+    /// Any host that ends so: `endsWith('example.com')`.
+    End(String),
+    /// Any host that begins so: `startsWith('https://example.com')`.
+    Begin(String),
 }
 
 /// What hosts end with. A dot ahead of one of these is one of a name.
@@ -32,16 +41,54 @@ pub(super) fn wide(pattern: &str) -> Vec<Wide> {
     found
 }
 
-fn look(ast: &Ast, found: &mut Vec<Wide>) {
-    match ast {
-        Ast::ClassBracketed(class) => look_in_class(&class.kind, found),
-        Ast::Repetition(repetition) => look(&repetition.ast, found),
-        Ast::Group(group) => look(&group.ast, found),
-        Ast::Alternation(alternation) => alternation.asts.iter().for_each(|ast| look(ast, found)),
-        Ast::Concat(concat) => {
-            found.extend(dots(&concat.asts).map(Wide::Dot));
-            concat.asts.iter().for_each(|ast| look(ast, found));
+/// What is loose about the name of a host that a text is asked for by this function.
+pub(super) fn loose_hosts(function: &str, text: &str) -> Vec<LooseHost> {
+    match function {
+        "matches" => {
+            let mut found = Vec::new();
+            if let Ok(ast) = Parser::new().parse(text) {
+                each_part(&ast, &mut |part| {
+                    if let Ast::Concat(concat) = part {
+                        found.extend(dots(&concat.asts).map(LooseHost::Dot));
+                    }
+                });
+            }
+            found
         }
+        "endsWith" if is_host(text) => vec![LooseHost::End(text.to_owned())],
+        "startsWith" if text.split_once("://").is_some_and(|(_, host)| is_host(host)) => {
+            vec![LooseHost::Begin(text.to_owned())]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Whether it is the name of a host and nothing else, which begins where a name does.
+fn is_host(text: &str) -> bool {
+    let labels: Vec<&str> = text.split('.').collect();
+    let is_label = |label: &&str| {
+        !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let ends = labels.last().is_some_and(|last| ENDS_OF_HOSTS.contains(&last.to_lowercase().as_str()));
+    labels.len() > 1 && labels.iter().all(is_label) && ends
+}
+
+fn look(ast: &Ast, found: &mut Vec<Wide>) {
+    each_part(ast, &mut |part| {
+        if let Ast::ClassBracketed(class) = part {
+            look_in_class(&class.kind, found);
+        }
+    });
+}
+
+/// Hands over a part of a regular expression, and those in it.
+fn each_part(ast: &Ast, of: &mut dyn FnMut(&Ast)) {
+    of(ast);
+    match ast {
+        Ast::Repetition(repetition) => each_part(&repetition.ast, of),
+        Ast::Group(group) => each_part(&group.ast, of),
+        Ast::Alternation(alternation) => alternation.asts.iter().for_each(|ast| each_part(ast, of)),
+        Ast::Concat(concat) => concat.asts.iter().for_each(|ast| each_part(ast, of)),
         _ => {}
     }
 }
@@ -118,30 +165,53 @@ fn first_and_last(way: &Ast) -> [Option<&Ast>; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{Wide, wide};
+    use super::{LooseHost, Wide, loose_hosts, wide};
 
     #[test]
     fn what_is_hardly_meant_is_found() {
-        let cases: [(&str, &[Wide]); 16] = [
+        let cases: [(&str, &[Wide]); 9] = [
             ("^[A-z]+$", &[Wide::Range('A', 'z')]),
-            ("[^a-zA-Z0-9]", &[]),
+            ("([^a-zA-Z0-9])+", &[]),
             ("[0-9&&[B-y]]", &[Wide::Range('B', 'y')]),
-            ("@example.com$", &[Wide::Dot("example.com".to_owned())]),
-            (r"@example\.com$", &[]),
-            ("^https://(www.shop.de|x)/", &[Wide::Dot("shop.de".to_owned())]),
-            ("drop.table", &[]),
-            ("x.*com", &[]),
-            ("x.+com", &[]),
-            ("a.community", &[]),
-            ("a.comm*", &[]),
             ("^a|b$", &[Wide::Anchors]),
             ("^a|b|c$", &[Wide::Anchors]),
             ("^(a|b)$", &[]),
+            ("^a$|^b$", &[]),
             ("^rm|;rm", &[]),
             ("(", &[]),
         ];
         for (pattern, expected) in cases {
             assert_eq!(wide(pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
+    fn names_of_hosts_that_others_have_are_found() {
+        let dot = |name: &str| Some(LooseHost::Dot(name.to_owned()));
+        let end = |name: &str| Some(LooseHost::End(name.to_owned()));
+        let begin = |name: &str| Some(LooseHost::Begin(name.to_owned()));
+        let cases = [
+            ("matches", "@example.com$", dot("example.com")),
+            ("matches", r"@example\.com$", None),
+            ("matches", "^https://(www.shop.de|x)/", dot("shop.de")),
+            ("matches", "drop.table", None),
+            ("matches", "x.*com", None),
+            ("matches", "x.+com", None),
+            ("matches", "a.community", None),
+            ("matches", "a.comm*", None),
+            ("endsWith", "bank.com", end("bank.com")),
+            ("endsWith", "@bank.com", None),
+            ("endsWith", ".bank.com", None),
+            ("endsWith", "report.pdf", None),
+            ("endsWith", "com", None),
+            ("startsWith", "https://api.bank.com", begin("https://api.bank.com")),
+            ("startsWith", "https://api.bank.com/", None),
+            ("startsWith", "https://", None),
+            ("startsWith", "bank.com", None),
+            ("contains", "bank.com", None),
+        ];
+        for (function, text, expected) in cases {
+            assert_eq!(loose_hosts(function, text).first(), expected.as_ref(), "{function} {text}");
         }
     }
 }

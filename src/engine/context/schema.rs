@@ -294,7 +294,7 @@ impl Shapes {
         let functions: Vec<Arc<str>> =
             declared.functions.iter().map(|function| function.key.clone()).collect();
         let call = call_type(
-            common(declared.functions.iter().map(|function| &function.input)),
+            shared("input of a call", declared.functions.iter().map(|function| &function.input)),
             common(declared.functions.iter().map(|function| &function.output)),
             Some(&functions),
         );
@@ -370,7 +370,7 @@ impl Records {
         let of_tool = |tool: &ToolDecl| {
             let members = tool.members.iter().filter_map(|id| declared.functions.get(id.0 as usize));
             [
-                common(members.clone().map(|member| &member.input)),
+                shared(&format!("input of {}", tool.key), members.clone().map(|member| &member.input)),
                 common(members.map(|m| &m.output)),
                 Type::Null,
             ]
@@ -409,6 +409,37 @@ impl Records {
 fn common<'t>(mut types: impl Iterator<Item = &'t Type>) -> Type {
     let first = types.next().unwrap_or(&Type::Dyn);
     if types.all(|ty| ty == first) { first.clone() } else { Type::Dyn }
+}
+
+/// The type of the arguments of calls of several functions: a record of what any of them takes, if it is known of each what that is. So a name that no
+/// function has is found in a history of all calls, too.
+fn shared<'t>(name: &str, types: impl Iterator<Item = &'t Type> + Clone) -> Type {
+    let records = types.clone().map(|ty| match ty {
+        Type::Record(record) if record.storage == Storage::Closed => Some(record),
+        _ => None,
+    });
+    let Some(records) = records.collect::<Option<Vec<_>>>() else { return common(types) };
+    let [first, others @ ..] = records.as_slice() else { return Type::Dyn };
+    if others.iter().all(|record| record == first) {
+        return Type::Record((*first).clone());
+    }
+    let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
+    for (field_name, field) in records.iter().flat_map(|record| &record.fields) {
+        let known =
+            fields.entry(field_name.clone()).or_insert_with(|| Field { required: false, ..field.clone() });
+        if known.ty != field.ty {
+            known.ty = Type::Dyn;
+        }
+        if known.domain != field.domain {
+            known.domain = None;
+        }
+    }
+    Type::Record(Arc::new(RecordType {
+        name: name.to_owned(),
+        fields,
+        aliases: Vec::new(),
+        storage: Storage::Closed,
+    }))
 }
 
 fn capabilities(

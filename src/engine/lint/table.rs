@@ -110,11 +110,6 @@ pub const WARNINGS: &[Warning] = &[
         "A default is not what its own schema allows, so steps see a value that no call can give.",
     ),
     decided(
-        "dot_of_host",
-        Advice,
-        "The dot in the name of a host stands for any character, so a regular expression finds other hosts, too.",
-    ),
-    decided(
         "eaten_backslash",
         MayLoseARule,
         "A regular expression has lost a backslash to YAML or CEL, so it asks for a control character.",
@@ -170,6 +165,11 @@ pub const WARNINGS: &[Warning] = &[
         "loose_anchors",
         Advice,
         "`^` and `$` hold for one alternative each, so a regular expression finds texts that have more on the other side.",
+    ),
+    decided(
+        "loose_host",
+        Advice,
+        "What lets something by asks for the name of a host in a way in which names of others fit, too.",
     ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
@@ -264,6 +264,11 @@ pub const WARNINGS: &[Warning] = &[
         "respond_misfit",
         MayLoseARule,
         "A step of a policy answers with a value that the result's schema refuses, so the step fails.",
+    ),
+    decided(
+        "same_again",
+        MayLoseARule,
+        "A step puts in the place of a value the same value again, so it changes nothing.",
     ),
     row(
         "schedule_message",
