@@ -454,6 +454,29 @@ impl Node {
         }
     }
 
+    /// Whether this and an operand of it are one chain of `&&`, or of `||`.
+    pub(super) fn is_chained(&self, operand: &Self) -> bool {
+        matches!(
+            (&self.kind, &operand.kind),
+            (NodeKind::And(_), NodeKind::And(_)) | (NodeKind::Or(_), NodeKind::Or(_))
+        )
+    }
+
+    /// The operands of a chain of `&&` or `||`; of anything else, itself.
+    pub(super) fn operands<'n>(&'n self, found: &mut Vec<&'n Self>) {
+        let (NodeKind::And(operands) | NodeKind::Or(operands)) = &self.kind else {
+            found.push(self);
+            return;
+        };
+        for operand in &**operands {
+            if self.is_chained(operand) {
+                operand.operands(found);
+            } else {
+                found.push(operand);
+            }
+        }
+    }
+
     /// The clauses in it.
     pub(super) fn clauses(&self, found: &mut Vec<usize>) {
         if let NodeKind::Clause(clause) = self.kind {

@@ -36,6 +36,12 @@ pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &
                 _ => finding.help("it checks nothing: write what is meant, or take it out"),
             }
         }
+        Claim::Moot => {
+            let message =
+                format!("this decides nothing: what stands beside it answers the same without it{because}");
+            Diagnostic::warning("moot_part", message, place)
+                .help("take it out, or did you mean another constant, or the other one of `&&` and `||`?")
+        }
         Claim::AlwaysFails => {
             let message = format!("this fails whatever the input is{because}");
             let finding = Diagnostic::warning("always_fails", message, place);
@@ -56,7 +62,7 @@ fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
             .help("it stops nothing more than the schema does: write what is meant, or take it out")
     };
     match verdict.claim {
-        Claim::NeverFalse => held("true"),
+        Claim::NeverFalse | Claim::Moot => held("true"),
         Claim::NeverTrue if !verdict.is_whole => held("false"),
         Claim::NeverTrue => {
             let message =

@@ -183,6 +183,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A transform around calls of the model makes neither a request nor an answer, so it rewrites nothing.",
     ),
+    decided(
+        "moot_part",
+        Advice,
+        "A part of an expression decides nothing: the parts beside it answer the same without it.",
+    ),
     decided("moot_step", Advice, "A step stops nothing that the steps ahead of it in its document let by."),
     row(
         "mount_not_loaded",
