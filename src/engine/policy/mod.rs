@@ -236,6 +236,11 @@ impl Policy {
         self.mode == Mode::Observe
     }
 
+    /// Whether a step says what is to hold of every call of the function at this position, and judges none.
+    pub(crate) fn watches(&self, function: usize, step: &Step) -> bool {
+        self.policies.watching(function).iter().any(|watching| std::ptr::eq(&**watching, step))
+    }
+
     /// The limits of its tasks: of each name the smallest that the manifest or a policy sets.
     #[must_use]
     pub fn task_limits(&self) -> &TaskLimits {

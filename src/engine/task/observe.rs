@@ -11,8 +11,8 @@ use super::flow::Stopped;
 use super::invoke_step::Formed;
 use super::rewrite::with_arguments;
 use super::state::{
-    Course, Enforced, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName, StepOutcome,
-    Subject, Task, Verdict,
+    Answer, Course, Enforced, Exchange, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName,
+    StepOutcome, Subject, Task, Verdict,
 };
 use super::steps::{misshapen, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
@@ -26,6 +26,18 @@ enum Seen {
     Responds,
     Failed(Vec<Finding>),
     Asks(Request),
+}
+
+impl Seen {
+    /// How a step ends whose expression came to no value.
+    fn of(halt: Halt, expression: &Expression) -> Self {
+        match halt {
+            Halt::Asks(request, _) => Self::Asks(request),
+            Halt::Failed(error) => {
+                Self::Failed(vec![Finding::of_error(&error, expression.origin_of(error.span))])
+            }
+        }
+    }
 }
 
 impl From<NotComputed> for Seen {
@@ -79,7 +91,12 @@ impl Task {
             Some(Err(seen)) => seen,
             Some(Ok(true)) | None => match &step.action {
                 StepAction::Assert(assert) => {
-                    match self.try_out(assert, course, values, Expression::holds_metered) {
+                    let watches = subject.call().is_some_and(|call| policy.watches(call.function, step));
+                    let held = match watches {
+                        true => self.try_settled(assert, course, values),
+                        false => self.try_out(assert, course, values, Expression::holds_metered),
+                    };
+                    match held {
                         Ok(true) => Seen::Passed,
                         Ok(false) => Seen::Failed(Vec::new()),
                         Err(seen) => seen,
@@ -150,12 +167,27 @@ impl Task {
         ) -> (Result<T, Stop>, u64),
     ) -> Result<T, Seen> {
         let approved = (&[][..], &*course.approved);
-        self.run_with(expression, approved, &mut course.cost, values, judge).map_err(|halt| match halt {
-            Halt::Asks(request, _) => Seen::Asks(request),
-            Halt::Failed(error) => {
-                Seen::Failed(vec![Finding::of_error(&error, expression.origin_of(error.span))])
+        let ran = self.run_with(expression, approved, &mut course.cost, values, judge);
+        ran.map_err(|halt| Seen::of(halt, expression))
+    }
+
+    /// The same for what is to hold of every call: it asks about what has happened, so a review that nobody has approved counts as denied.
+    fn try_settled<'a>(
+        &self,
+        expression: &'a Expression,
+        course: &mut Course,
+        values: &mut Activations<'a>,
+    ) -> Result<bool, Seen> {
+        let mut denied: Vec<Exchange> = Vec::new();
+        loop {
+            let answers = (&*denied, &*course.approved);
+            match self.run_with(expression, answers, &mut course.cost, values, Expression::holds_metered) {
+                Err(Halt::Asks(question @ Request::Review { .. }, _)) => {
+                    denied.push(Exchange { question, answer: Answer::deny() });
+                }
+                ran => return ran.map_err(|halt| Seen::of(halt, expression)),
             }
-        })
+        }
     }
 
     /// Finds the labels that a step would give or take away.
