@@ -24,7 +24,7 @@ impl Digest {
         &self.0
     }
 
-    /// Its digits, which calls on record are chained by: written one by one, they took as long as the digest.
+    /// Its digits, lower case. Digests of values that are not kept are chained by them, so they are written without a formatter.
     #[must_use]
     pub(crate) fn hex(&self) -> [u8; Self::HEX] {
         const fn digit(four_bits: u8) -> u8 {
