@@ -5,6 +5,8 @@
 use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::trigger::DeclaredTrigger;
+use crate::source::Embedded;
 use regex::Regex;
 use serde_json::{Map, Number, Value, json};
 use std::collections::BTreeSet;
@@ -31,14 +33,23 @@ impl Named {
         let steps = own.chain(guardrails).chain(of_policies);
         let texts = steps.flat_map(|step| step.expressions());
         let texts = texts.chain(variables.map(|variable| &variable.expression));
-        for text in texts.chain(bindings.map(|binding| &binding.value)) {
+        self.add_texts(texts.chain(bindings.map(|binding| &binding.value)), limits);
+        for limit in [agent.limits.max_turns, agent.limits.max_tool_calls].into_iter().flatten() {
+            self.ints.extend(i64::try_from(limit));
+        }
+    }
+
+    /// Adds the constants of a trigger. Linear in its texts.
+    pub(crate) fn add_trigger(&mut self, trigger: &DeclaredTrigger, limits: &EngineLimits) {
+        self.add_texts(trigger.before.iter().flat_map(|step| step.expressions()), limits);
+    }
+
+    fn add_texts<'t>(&mut self, texts: impl Iterator<Item = &'t Embedded>, limits: &EngineLimits) {
+        for text in texts {
             // what is wrong with it was said when it was loaded
             if let Ok(expr) = parse(&text.text, &limits.eval) {
                 self.walk(&expr);
             }
-        }
-        for limit in [agent.limits.max_turns, agent.limits.max_tool_calls].into_iter().flatten() {
-            self.ints.extend(i64::try_from(limit));
         }
     }
 
@@ -80,7 +91,10 @@ impl Named {
                 let some = some.map(|item| vec![item; least.clamp(1, MOST)].into());
                 std::iter::once(json!([])).filter(|_| least == 0).chain(some).collect()
             }
-            Some("object") => vec![json!({})],
+            Some("object") => match schema.get("properties").and_then(Value::as_object) {
+                Some(properties) => self.objects(properties, MOST).into_iter().map(Value::Object).collect(),
+                None => vec![json!({})],
+            },
             _ => held.texts(self.texts()).map(Value::String).collect(),
         }
     }

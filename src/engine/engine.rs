@@ -132,6 +132,14 @@ impl Loaded {
         }
     }
 
+    fn trigger(&self, namespace: &str, trigger: &str) -> Result<Arc<Trigger>, TaskError> {
+        match self.triggers.get(&(namespace.to_owned(), trigger.to_owned())) {
+            Some(Some(found)) => Ok(found.clone()),
+            Some(None) => Err(TaskError::InvalidTrigger(trigger.to_owned())),
+            None => Err(TaskError::UnknownTrigger(trigger.to_owned())),
+        }
+    }
+
     fn is_whole(&self) -> bool {
         self.policies.values().all(Option::is_some) && self.triggers.values().all(Option::is_some)
     }
@@ -376,11 +384,7 @@ impl Engine {
     /// # Errors
     /// [`TaskError::UnknownTrigger`], or [`TaskError::InvalidTrigger`] if its manifests are refused.
     pub fn trigger(&self, namespace: &str, trigger: &str) -> Result<Arc<Trigger>, TaskError> {
-        match self.loaded().triggers.get(&(namespace.to_owned(), trigger.to_owned())) {
-            Some(Some(found)) => Ok(found.clone()),
-            Some(None) => Err(TaskError::InvalidTrigger(trigger.to_owned())),
-            None => Err(TaskError::UnknownTrigger(trigger.to_owned())),
-        }
+        self.loaded().trigger(namespace, trigger)
     }
 
     /// The agent that is meant where a namespace is named and no agent: the only one of the namespace that no other agent delegates to.
@@ -635,6 +639,12 @@ fn analyse(loaded: &Loaded, catalog: &Catalog) -> (Analysis, Vec<Diagnostic>) {
         if let Ok(policy) = loaded.policy(&agent.namespace.text, &agent.name.text) {
             analyst.policy(&policy);
             analyst.documents(resolved);
+        }
+    }
+    for resolved in catalog.triggers() {
+        let launch = &resolved.document.launch;
+        if let Ok(trigger) = loaded.trigger(&launch.namespace.text, &launch.name.text) {
+            analyst.trigger(&trigger);
         }
     }
     analyst.end()

@@ -133,6 +133,55 @@ fn what_a_person_may_let_by_is_less_strict_than_what_nobody_can() {
     assert_eq!((looser.old.verdict, looser.new.verdict), (Verdict::Suspend, Verdict::Allow));
 }
 
+/// What is known of the trigger of a text, with one part of it replaced.
+fn of_trigger(text: &str, part: &str, instead: &str) -> Difference {
+    assert!(text.contains(part), "{part}");
+    let mut found = differences(text, &text.replace(part, instead));
+    found.retain(|one| one.function.as_deref() == Some("on-mail"));
+    assert_eq!((found.len(), found[0].operation, &*found[0].agent), (1, "trigger", "shop/desk"));
+    found.remove(0).difference
+}
+
+#[test]
+fn triggers_are_compared_by_payloads_of_their_events() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/coverage/triggers/agent.yaml");
+    let text = fs::read_to_string(path).unwrap();
+    assert_eq!(of_trigger(&text, "# A trigger", "# Some trigger"), Difference::None);
+    let same = of_trigger(&text, "event.payload.size <= 500", "\"!(event.payload.size > 500)\"");
+    assert_eq!(same, Difference::None);
+    for (part, instead, direction, verdicts) in [
+        ("size <= 500", "size <= 400", "stricter", (Verdict::Allow, Verdict::Block)),
+        ("size <= 500", "size <= 600", "looser", (Verdict::Block, Verdict::Allow)),
+        ("message: A mail of", "message: Mail of", "otherwise", (Verdict::Allow, Verdict::Allow)),
+        ("owner: user:desk@", "owner: user:boss@", "otherwise", (Verdict::Allow, Verdict::Allow)),
+        (
+            "size: {type: integer}",
+            "size: {type: integer, maximum: 99}",
+            "stricter",
+            (Verdict::Allow, Verdict::Block),
+        ),
+        (
+            "enabled: true\n---\nkind: commonagents.info/v1beta2/trigger",
+            "enabled: false\n---\nkind: commonagents.info/v1beta2/trigger",
+            "stricter",
+            (Verdict::Allow, Verdict::Block),
+        ),
+    ] {
+        let found = of_trigger(&text, part, instead);
+        let mut witnesses = found.witnesses().filter(|(found, _)| *found == direction);
+        let (_, witness) = witnesses.next().unwrap_or_else(|| panic!("{part}: {found:?}"));
+        assert_eq!((witness.old.verdict, witness.new.verdict), verdicts, "{part}: {witness:?}");
+    }
+    let gone = differences(&text, &text.replace("name: on-mail", "name: on-letter"));
+    assert!(words(&gone).contains(&"trigger removed".to_owned()), "{gone:?}");
+    assert!(words(&gone).contains(&"trigger added".to_owned()), "{gone:?}");
+    // a payload that nobody declares has the parts that steps read
+    let pushed = text.replace("event.payload.branch == 'main'", "event.payload.repository.size < 7");
+    let mut found = differences(&pushed, &pushed.replace("size < 7", "size < 9"));
+    let found = found.pop().unwrap();
+    assert_eq!((found.function.as_deref(), found.difference.as_str()), (Some("on-push"), "found"));
+}
+
 #[test]
 fn what_no_try_shows_is_not_known() {
     let text = first_policy();

@@ -8,6 +8,7 @@ use celador::manifest::given::{Files, GivenFiles};
 use celador::scenario::{CaseOutcome, Palette, Runner, Search, cases_among};
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 #[derive(Deserialize)]
 struct Row {
@@ -76,4 +77,17 @@ fn a_change_that_is_proved_to_make_no_difference_does_not_count() {
         }
         assert!(mutation.tried.iter().all(|tried| !equivalent.contains(&tried.mutant.about)), "{assert}");
     }
+}
+
+#[test]
+fn a_case_is_found_that_notices_a_change_of_a_trigger() {
+    let limits = EngineLimits::default();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/coverage/triggers/cases/mail.yaml");
+    let cases: Vec<_> =
+        cases_among(&Files::System, &[path], &limits).unwrap().into_iter().map(Result::unwrap).collect();
+    let mutation = Runner::new(limits).mutate(&cases, Search::Arguments);
+    let moved = mutation.tried.iter().find(|tried| tried.mutant.about == "`500` is `501`").unwrap();
+    let text = moved.killer.as_ref().unwrap().text("killer", Path::to_path_buf);
+    let call = r#"call: {"op":"trigger","payload":{"from":"ann@example.com","size":501}}"#;
+    assert!(text.contains(call) && text.contains(r#"expect: {"decision":"none""#), "{text}");
 }

@@ -68,7 +68,9 @@ use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::step::Hook;
-use crate::policy::{AgentFunction, Expression, OfPolicyStep, Policy, Step, StepAction, of_all_agents};
+use crate::policy::{
+    AgentFunction, Expression, OfPolicyStep, Policy, Step, StepAction, Trigger, of_all_agents,
+};
 use crate::source::{Place, Span};
 use cells::Trial;
 use serde_json::{Value, json};
@@ -165,24 +167,14 @@ impl Analyst {
     pub(crate) fn policy(&mut self, policy: &Policy) {
         self.numbers = arithmetic::numbers(policy);
         let mut trial = Trial::new(tried(&policy.limits().eval));
-        let mut lists = steps::lists(policy, &mut trial);
+        let mut lists = steps::findings(steps::lists_of(policy), &mut trial);
         let called = called(policy);
         let mut known = HashSet::new();
         for step in policy.steps().filter(|step| known.insert(std::ptr::from_ref(*step))) {
             let mut findings = lists.remove(&std::ptr::from_ref(step)).unwrap_or_default();
-            findings.extend(misuse::of_step(step));
             let called =
                 called.get(&std::ptr::from_ref(step)).copied().filter(|function| names(step, function));
-            let assert = match &step.action {
-                StepAction::Assert(assert) => Some(assert),
-                _ => None,
-            };
-            for expression in step.condition.iter().chain(assert) {
-                self.expression(expression, &mut trial, &mut findings);
-                if let Some((called, checked)) = called.zip(expression.checked()) {
-                    findings.extend(misuse::of_presence(expression, &checked, called));
-                }
-            }
+            self.step(step, called, &mut trial, &mut findings);
             if step.name.is_some() {
                 self.of_policies.push(OfPolicyStep { place: step.place().clone(), findings });
             } else {
@@ -193,6 +185,39 @@ impl Analyst {
             let mut findings = Vec::new();
             self.expression(filter.expression(), &mut trial, &mut findings);
             self.findings.extend(findings);
+        }
+    }
+
+    /// Looks at the steps of a trigger.
+    pub(crate) fn trigger(&mut self, trigger: &Trigger) {
+        self.numbers.clear();
+        let mut trial = Trial::new(tried(trigger.limits()));
+        let mut lists = steps::findings(vec![trigger.steps().iter().collect()], &mut trial);
+        for step in trigger.steps() {
+            let mut findings = lists.remove(&std::ptr::from_ref(step)).unwrap_or_default();
+            self.step(step, None, &mut trial, &mut findings);
+            self.findings.extend(findings);
+        }
+    }
+
+    /// Looks at a step by itself; `called` is the function whose calls alone it is about.
+    fn step(
+        &mut self,
+        step: &Step,
+        called: Option<&AgentFunction>,
+        trial: &mut Trial,
+        findings: &mut Vec<Diagnostic>,
+    ) {
+        findings.extend(misuse::of_step(step));
+        let assert = match &step.action {
+            StepAction::Assert(assert) => Some(assert),
+            _ => None,
+        };
+        for expression in step.condition.iter().chain(assert) {
+            self.expression(expression, trial, findings);
+            if let Some((called, checked)) = called.zip(expression.checked()) {
+                findings.extend(misuse::of_presence(expression, &checked, called));
+            }
         }
     }
 

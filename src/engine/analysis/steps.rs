@@ -1,6 +1,6 @@
 //! What is decided of a list of steps: which no call reaches, and which stop nothing that those before them let by.
 //!
-//! In: the steps of one document around the calls of each function, or on messages. Out: findings by step. A call goes on behind a
+//! In: the steps of one document around the calls of each function, or on messages, or those of a trigger. Out: findings by step. A call goes on behind a
 //! step if its condition is false, or its assert is true; what a step changes is unknown behind it. Steps of different documents
 //! are not held against each other: a policy may say again what a manifest says, and is meant to. Each list is put to the solver
 //! once, whatever number of functions share it.
@@ -30,11 +30,11 @@ enum Found {
 /// The steps of one list and one document, by the addresses of the steps.
 type List<'p> = Vec<&'p Step>;
 
-/// What is found about the lists of a policy, by step.
-pub(super) fn lists(policy: &Policy, trial: &mut Trial) -> HashMap<*const Step, Vec<Diagnostic>> {
+/// What is found about lists of steps, by step.
+pub(super) fn findings(all: Vec<List<'_>>, trial: &mut Trial) -> HashMap<*const Step, Vec<Diagnostic>> {
     let mut lists: HashSet<Vec<*const Step>> = HashSet::new();
     let mut ordered: Vec<List<'_>> = Vec::new();
-    for list in all_lists(policy) {
+    for list in all {
         for own in by_document(list) {
             let addresses = own.iter().map(|step| std::ptr::from_ref(*step)).collect();
             if lists.insert(addresses) {
@@ -65,7 +65,7 @@ pub(super) fn lists(policy: &Policy, trial: &mut Trial) -> HashMap<*const Step, 
 }
 
 /// The lists that calls, events and messages pass.
-fn all_lists(policy: &Policy) -> Vec<List<'_>> {
+pub(super) fn lists_of(policy: &Policy) -> Vec<List<'_>> {
     let mut lists = Vec::new();
     for (position, function) in policy.functions().iter().enumerate() {
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {

@@ -7,9 +7,11 @@
 //! |---|---|
 //! | `old_words` | new rules in the words of the old ones, where both say the same |
 //! | `search` | tasks and calls made of them, through both engines |
+//! | `triggers` | triggers, and payloads of their events |
 
 mod old_words;
 mod search;
+mod triggers;
 
 pub use search::{Outcome, Witness};
 
@@ -67,9 +69,9 @@ pub struct Summary {
 pub struct OperationDifference {
     /// The agent: `namespace/name`.
     pub agent: String,
-    /// The operation: `input`, `output`, `model`, `event`, and `before` and `after` of a function.
+    /// The operation: `input`, `output`, `model`, `event`, `before` and `after` of a function, and `trigger`.
     pub operation: &'static str,
-    /// The function, of a call.
+    /// The function of a call, or the name of a trigger.
     pub function: Option<String>,
     /// What is known.
     pub difference: Difference,
@@ -99,11 +101,12 @@ impl PolicySet {
     }
 }
 
-/// Whether it is proved that every operation of every agent is decided alike by both sides: their rules are the same but for expressions that answer alike.
+/// Whether it is proved that every operation of every agent and every trigger is decided alike by both sides: their rules are the same but for expressions that answer alike.
 /// The budgets of evaluations are not compared.
 pub(crate) fn proved_alike(old: (&Catalog, &Engine), new: (&Catalog, &Engine)) -> bool {
     let ((old_catalog, old_engine), (new_catalog, new_engine)) = (old, new);
     old_catalog.agents().len() == new_catalog.agents().len()
+        && triggers::proved_alike(old, new)
         && old_catalog.agents().iter().all(|resolved| {
             let agent = (&*resolved.agent.namespace.text, &*resolved.agent.name.text);
             let old = AgentOfSet::of(old_catalog, old_engine, agent);
@@ -147,12 +150,13 @@ impl<'s> AgentOfSet<'s> {
     }
 }
 
-/// Compares the operations of all agents. An agent that is not valid on one side counts as not there.
+/// Compares the operations of all agents, and all triggers. An agent or a trigger that is not valid on one side counts as not there.
 ///
 /// # Cost
 /// For each operation whose rules differ at most some thousand decisions on each side.
 #[must_use]
 pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
+    let (old_set, new_set) = (old, new);
     let all: BTreeSet<(String, String)> = old.agents().chain(new.agents()).collect();
     let mut found = Vec::new();
     for (namespace, name) in &all {
@@ -165,7 +169,6 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
             }
         }
         let search = Search::new([&old.engine, &new.engine], agent, &named);
-        let new_set = new;
         let [old, new] = sides;
         let said_alike = old
             .as_ref()
@@ -174,6 +177,9 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
         let sides = Sides { old: old.as_ref(), new: new.as_ref(), said_alike };
         found.extend(operations(&format!("{namespace}/{name}"), &sides, &search));
     }
+    found.extend(triggers::compare(old_set, new_set).into_iter().map(|(agent, name, difference)| {
+        OperationDifference { agent, operation: "trigger", function: Some(name), difference }
+    }));
     found
 }
 

@@ -1,17 +1,18 @@
 //! New rules in the words of the old ones, where both say the same.
 //!
-//! In: an agent before and after. Out: the agent of after, in which each condition and assert that is proved to answer as the one in its place did before has the text of before. If the
+//! In: an agent, or a trigger, before and after. Out: that of after, in which each condition and assert that is proved to answer as the one in its place did before has the text of before. If the
 //! digests of the two are the same then, no other difference is left.
 
 use crate::analysis::answer_alike;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::step::{DeclaredAction, DeclaredStep};
-use crate::policy::{Expression, Policy, StepAction};
+use crate::manifest::trigger::DeclaredTrigger;
+use crate::policy::{Expression, Policy, Step, StepAction, Trigger};
 use crate::source::Embedded;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The compiled expressions of a policy, by file and first character: several where a step was compiled for several functions.
+/// The compiled expressions of some steps, by file and first character: several where a step was compiled for several functions.
 type Compiled<'p> = HashMap<(&'p str, u32), Vec<&'p Expression>>;
 
 /// The new agent in the words of the old one; nothing if no expression differs.
@@ -19,7 +20,7 @@ pub(super) fn in_old_words(
     (old, old_policy): (&ResolvedAgent, &Policy),
     (new, new_policy): (&ResolvedAgent, &Policy),
 ) -> Option<ResolvedAgent> {
-    let mut words = Words { old: compiled(old_policy), new: compiled(new_policy), changed: false };
+    let mut words = Words::of(old_policy.steps(), new_policy.steps());
     let mut rewritten = new.clone();
     let agent = Arc::make_mut(&mut rewritten.agent);
     for (old, new) in old.agent.capabilities.iter().zip(&mut agent.capabilities) {
@@ -44,9 +45,20 @@ pub(super) fn in_old_words(
     words.changed.then_some(rewritten)
 }
 
-fn compiled(policy: &Policy) -> Compiled<'_> {
+/// The same of a trigger.
+pub(super) fn trigger_in_old_words(
+    (old, old_trigger): (&DeclaredTrigger, &Trigger),
+    (new, new_trigger): (&DeclaredTrigger, &Trigger),
+) -> Option<DeclaredTrigger> {
+    let mut words = Words::of(old_trigger.steps().iter(), new_trigger.steps().iter());
+    let mut rewritten = new.clone();
+    words.list(&old.before, &mut rewritten.before);
+    words.changed.then_some(rewritten)
+}
+
+fn compiled<'p>(steps: impl Iterator<Item = &'p Step>) -> Compiled<'p> {
     let mut compiled: Compiled<'_> = HashMap::new();
-    for step in policy.steps() {
+    for step in steps {
         let assert = match &step.action {
             StepAction::Assert(assert) => Some(assert),
             _ => None,
@@ -71,7 +83,12 @@ struct Words<'p> {
     changed: bool,
 }
 
-impl Words<'_> {
+impl<'p> Words<'p> {
+    /// Those of the steps of before and of after.
+    fn of(old: impl Iterator<Item = &'p Step>, new: impl Iterator<Item = &'p Step>) -> Self {
+        Self { old: compiled(old), new: compiled(new), changed: false }
+    }
+
     /// Rewrites a list whose steps stand in the places of those of before.
     fn list(&mut self, old: &[DeclaredStep], new: &mut [DeclaredStep]) {
         if old.len() != new.len() {

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 use std::cmp::Ordering;
 
-/// How many tasks are tried for an operation.
-const MOST: usize = 3_000;
+/// How many tasks are tried for an operation, and payloads for a trigger.
+pub(super) const MOST: usize = 3_000;
 
 /// What one side has decided.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +41,51 @@ pub struct Witness {
     pub old: Outcome,
     /// What is decided now.
     pub new: Outcome,
+}
+
+/// What has come of the tries so far.
+#[derive(Default)]
+pub(super) struct Tries {
+    count: usize,
+    stricter: Option<Box<Witness>>,
+    looser: Option<Box<Witness>>,
+    otherwise: Option<Box<Witness>>,
+}
+
+impl Tries {
+    /// Whether there is a witness for each direction, or there were enough of them.
+    pub(super) fn are_enough(&self) -> bool {
+        self.count >= MOST || (self.stricter.is_some() && self.looser.is_some())
+    }
+
+    /// Adds what both sides have decided, if they could; the first witness of a direction is kept.
+    pub(super) fn add(
+        &mut self,
+        decided: [Option<Outcome>; 2],
+        witness: impl FnOnce(Outcome, Outcome) -> Witness,
+    ) {
+        self.count = self.count.saturating_add(1);
+        let [Some(old), Some(new)] = decided else { return };
+        if (old.verdict, &old.value, &old.message) == (new.verdict, &new.value, &new.message) {
+            return;
+        }
+        let slot = match strictness(new.verdict).cmp(&strictness(old.verdict)) {
+            Ordering::Greater => &mut self.stricter,
+            Ordering::Less => &mut self.looser,
+            Ordering::Equal => &mut self.otherwise,
+        };
+        slot.get_or_insert_with(|| Box::new(witness(old, new)));
+    }
+
+    /// What they show.
+    pub(super) fn difference(self) -> Difference {
+        let Self { count, stricter, looser, otherwise } = self;
+        if stricter.is_none() && looser.is_none() && otherwise.is_none() {
+            Difference::Unknown { tried: count }
+        } else {
+            Difference::Found { stricter, looser, otherwise }
+        }
+    }
 }
 
 /// The two sides.
@@ -183,41 +228,26 @@ impl<'s> Search<'s> {
         calls: &[Value],
         take: impl Fn(&mut Task, &Value, Timestamp) -> Option<Decision>,
     ) -> Difference {
-        let mut tried = 0_usize;
-        let (mut stricter, mut looser, mut otherwise) = (None, None, None);
+        let mut tries = Tries::default();
         let now = || Timestamp::from(std::time::UNIX_EPOCH);
         'all: for story in self.stories.get_or_init(|| self.stories()) {
             for user in self.users() {
                 for call in calls {
-                    if tried >= MOST || (stricter.is_some() && looser.is_some()) {
+                    if tries.are_enough() {
                         break 'all;
                     }
-                    tried = tried.saturating_add(1);
                     let judge = |engine: &Engine| {
                         let mut task = self.begin(engine, &user, story)?;
                         take(&mut task, call, now()).map(|decision| Outcome::of(&decision))
                     };
-                    let [Some(old), Some(new)] = self.engines.map(judge) else { continue };
-                    if (old.verdict, &old.value, &old.message) == (new.verdict, &new.value, &new.message) {
-                        continue;
-                    }
-                    let slot = match strictness(new.verdict).cmp(&strictness(old.verdict)) {
-                        Ordering::Greater => &mut stricter,
-                        Ordering::Less => &mut looser,
-                        Ordering::Equal => &mut otherwise,
-                    };
-                    slot.get_or_insert_with(|| {
+                    tries.add(self.engines.map(judge), |old, new| {
                         let (user, state, call) = (user.clone(), story.state.clone(), call.clone());
-                        Box::new(Witness { user, state, call, old, new })
+                        Witness { user, state, call, old, new }
                     });
                 }
             }
         }
-        if stricter.is_none() && looser.is_none() && otherwise.is_none() {
-            Difference::Unknown { tried }
-        } else {
-            Difference::Found { stricter, looser, otherwise }
-        }
+        tries.difference()
     }
 
     fn begin(&self, engine: &Engine, user: &(String, Option<String>), story: &Story) -> Option<Task> {

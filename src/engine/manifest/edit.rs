@@ -4,8 +4,9 @@
 //! is told by its characters in its file, as the same one may be applied to several agents. Linear in the documents.
 
 use super::agent::{StretchLimits, TaskLimits};
-use super::catalog::Catalog;
+use super::catalog::{Catalog, ResolvedLaunch};
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
+use super::trigger::DeclaredTrigger;
 use crate::source::{Embedded, Place};
 use std::sync::Arc;
 
@@ -26,24 +27,35 @@ pub enum Edit {
     NoCondition,
 }
 
+/// The consequences that the failures of a list may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Endings {
+    /// A lock, a block, or none at all.
+    All,
+    /// A lock, or none at all.
+    LockOrContinue,
+    /// A block: a trigger makes no task then.
+    Block,
+}
+
 /// A list of steps of one document.
 pub struct StepsOf<'d> {
     /// The steps.
     pub steps: &'d [DeclaredStep],
-    /// Whether what fails here may end in something else than a lock.
-    pub is_of_calls: bool,
+    /// The consequences that a failure may have.
+    pub endings: Endings,
     /// The actions and events that pass it; nothing if they are not told apart.
     pub selected: Vec<&'d str>,
 }
 
 impl<'d> StepsOf<'d> {
-    fn new(steps: &'d [DeclaredStep], is_of_calls: bool) -> Self {
-        Self { steps, is_of_calls, selected: Vec::new() }
+    fn new(steps: &'d [DeclaredStep], endings: Endings) -> Self {
+        Self { steps, endings, selected: Vec::new() }
     }
 }
 
 impl Catalog {
-    /// The lists of steps of all agents, and of the policies that are for them. A list that is applied to several agents comes several times.
+    /// The lists of steps of all agents, of the policies that are for them, and of triggers. A list that is applied to several agents comes several times.
     pub fn step_lists(&self) -> Vec<StepsOf<'_>> {
         let mut lists = Vec::new();
         for resolved in self.agents() {
@@ -55,17 +67,21 @@ impl Catalog {
                 let events = events.filter(|it| it.active).map(|event| &*event.name);
                 let selected: Vec<&str> = functions.chain(events).collect();
                 let own = [&capability.before_first, &capability.before, &capability.after];
-                lists.extend(
-                    own.map(|steps| StepsOf { selected: selected.clone(), ..StepsOf::new(steps, true) }),
-                );
+                lists.extend(own.map(|steps| StepsOf {
+                    selected: selected.clone(),
+                    ..StepsOf::new(steps, Endings::All)
+                }));
             }
             let guardrails = &resolved.agent.guardrails;
-            lists.extend([&guardrails.before, &guardrails.after].map(|steps| StepsOf::new(steps, false)));
+            lists.extend(
+                [&guardrails.before, &guardrails.after]
+                    .map(|steps| StepsOf::new(steps, Endings::LockOrContinue)),
+            );
             for applied in &resolved.policies {
                 let policy = &applied.policy;
                 for capability in &policy.capabilities {
                     let own = [&capability.before_first, &capability.before, &capability.after];
-                    lists.extend(own.map(|steps| StepsOf::new(steps, true)));
+                    lists.extend(own.map(|steps| StepsOf::new(steps, Endings::All)));
                 }
                 let messages = [
                     &policy.guardrails_before,
@@ -73,9 +89,11 @@ impl Catalog {
                     &policy.model_before,
                     &policy.model_after,
                 ];
-                lists.extend(messages.map(|steps| StepsOf::new(steps, true)));
+                lists.extend(messages.map(|steps| StepsOf::new(steps, Endings::All)));
             }
         }
+        let triggers = self.triggers().iter().filter(|resolved| resolved.document.launch.enabled);
+        lists.extend(triggers.map(|resolved| StepsOf::new(&resolved.document.before, Endings::Block)));
         lists.retain(|list| !list.steps.is_empty());
         lists
     }
@@ -92,6 +110,12 @@ impl Catalog {
                 if applied.policy.place.source.same(&at.source) {
                     Arc::make_mut(&mut applied.policy).lists_mut().for_each(|list| change(list, at, edit));
                 }
+            }
+        }
+        for ResolvedLaunch { document, .. } in &mut edited.triggers {
+            if document.launch.place.source.same(&at.source) {
+                let DeclaredTrigger { before, .. } = Arc::make_mut(document);
+                change(before, at, edit);
             }
         }
         edited

@@ -141,6 +141,7 @@ pub use step_list::StepList;
 pub use step_text::Shown;
 pub use task_limits::{Exceeded, LimitNumber, Used, UsedOfStretches, exceeded, exceeded_stretch};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
+pub(crate) use trigger::FiringWatch;
 pub use trigger::{Firing, FiringOutcome, Trigger};
 pub use webhook::{SignatureError, WebhookSecret, verify_signature};
 
@@ -155,7 +156,7 @@ use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::step::Hook;
 use encoding::Rules;
-pub(crate) use operation_rules::OperationRules;
+pub(crate) use operation_rules::{OperationRules, rules_of_trigger};
 use policy_steps::PolicySteps;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};

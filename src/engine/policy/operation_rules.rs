@@ -1,7 +1,7 @@
 //! What single operations of an agent decide by, each written out as a digest: two that have the same one decide alike.
 //!
 //! In: an agent with all that its manifest and policies say. Out: for the calls of each function, for messages and for calls of the model a digest of
-//! everything that may make a difference to them. It rather holds too much than too little: different digests prove nothing.
+//! everything that may make a difference to them; the same for a trigger. It rather holds too much than too little: different digests prove nothing.
 
 use super::claims::Claims;
 use super::compiler::Compiler;
@@ -10,6 +10,7 @@ use super::encoder::Encoder;
 use super::labels::copy_letters;
 use super::parameters::Parameters;
 use super::policy_encoding::{calls_of_policies, target_key};
+use super::shape::Shape;
 use super::task_limits::AllLimits;
 use crate::cel::Cache;
 use crate::context::TaskSecrets;
@@ -17,9 +18,11 @@ use crate::digest::Digest;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::DeclaredExpose;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::launch::Launch;
 use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke};
+use crate::manifest::trigger::DeclaredTrigger;
 use std::collections::HashMap;
 
 const VERSION: &str = "celador operation 1";
@@ -109,6 +112,36 @@ impl OperationRules {
             calls: functions.iter().map(call).collect(),
         }
     }
+}
+
+/// The digest of what a trigger decides by, and of what its tasks begin with.
+pub(crate) fn rules_of_trigger(trigger: &DeclaredTrigger) -> Digest {
+    let DeclaredTrigger { launch, source_type, payload, before } = trigger;
+    let Launch {
+        place: _,
+        path: _,
+        sound: _,
+        kind: _,
+        namespace,
+        name,
+        agent,
+        owner,
+        message,
+        inputs,
+        enabled,
+    } = launch;
+    let mut encoder = Encoder::new(VERSION);
+    encoder.part("trigger");
+    for text in [namespace, name, agent, owner, source_type] {
+        encoder.embedded(text);
+    }
+    encoder.optional(message.as_ref(), Encoder::embedded);
+    encoder.optional(inputs.as_ref(), |it, inputs| it.plain_json(&inputs.to_json()));
+    encoder.flag(*enabled);
+    encoder.optional(payload.as_deref(), |it, payload| it.shape(&Shape::of(payload)));
+    // a trigger's steps call nothing
+    encoder.list(before, |it, step| it.step(&|_| None, step));
+    encoder.finish()
 }
 
 /// What every operation may depend on: limits, counters, claims, secrets, and, where a step calls another function, all functions with their bindings.

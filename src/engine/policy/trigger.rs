@@ -5,7 +5,7 @@
 //! first input through its guardrails (TRG-12) is the host's next step.
 
 use super::event::{check_payload, payload_type};
-use super::expression::Texts;
+use super::expression::{Expression, Texts};
 use super::launch::check_inputs;
 use super::message::compile_event_message;
 use super::messages;
@@ -14,7 +14,7 @@ use super::shape::Shape;
 use super::step::{Step, StepScopes};
 use super::template::Template;
 use crate::cel::{Cache, Json, LANGUAGE, Timestamp};
-use crate::context::{Activations, Bound, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
+use crate::context::{Activations, Bound, ExpressionWatch, Moment, Scope, ScopeDecl, ScopeEnv, event_type};
 use crate::diagnostic::Diagnostic;
 use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::catalog::ResolvedLaunch;
@@ -66,6 +66,16 @@ pub enum FiringOutcome {
     },
 }
 
+/// Is told what the steps of a trigger come to, beside what their expressions do.
+pub(crate) trait FiringWatch: ExpressionWatch {
+    /// An event has come to a step.
+    fn begins(&self, step: &Step);
+    /// The step has passed or failed; nothing if its condition left it out.
+    fn ends(&self, passed: Option<bool>);
+    /// The event does not come to these any more.
+    fn leaves(&self, steps: &[Step]);
+}
+
 impl Trigger {
     /// Compiles a trigger. It is there if neither its asserts and its message nor its documents hold an error.
     #[must_use]
@@ -110,42 +120,85 @@ impl Trigger {
     /// Judges an event of the trigger's source. Costs a copy of the payload, the look at its schema and the asserts.
     #[must_use]
     pub fn fire(&self, payload: &Json, now: Timestamp) -> Firing {
+        self.fire_watched(payload, now, None)
+    }
+
+    /// The same, and somebody is told what each step and each expression comes to.
+    pub(crate) fn fire_watched(
+        &self,
+        payload: &Json,
+        now: Timestamp,
+        watch: Option<&dyn FiringWatch>,
+    ) -> Firing {
         let mut trace = Vec::new();
-        let outcome = self.judge(payload, now, &mut trace);
+        let (outcome, left) = self.judge(payload, now, watch, &mut trace);
+        watch.into_iter().for_each(|watch| watch.leaves(left));
         Firing { outcome, trace }
     }
 
-    fn judge(&self, payload: &Json, now: Timestamp, trace: &mut Vec<(usize, bool)>) -> FiringOutcome {
+    /// Its steps, in the order in which they stand.
+    #[must_use]
+    pub fn steps(&self) -> &[Step] {
+        &self.before
+    }
+
+    /// The expressions of its steps.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.before.iter().flat_map(Step::expressions)
+    }
+
+    /// The bounds of its expressions.
+    pub(crate) const fn limits(&self) -> &EvalLimits {
+        &self.limits
+    }
+
+    /// What the event comes to, and the steps that it does not come to.
+    fn judge<'s>(
+        &'s self,
+        payload: &Json,
+        now: Timestamp,
+        watch: Option<&dyn FiringWatch>,
+        trace: &mut Vec<(usize, bool)>,
+    ) -> (FiringOutcome, &'s [Step]) {
         if !self.launch().enabled {
-            return FiringOutcome::Disabled;
+            return (FiringOutcome::Disabled, &self.before);
         }
         if let (Err(message), Some(schema)) =
             (check_payload(self.payload.as_ref(), payload), &self.written.payload)
         {
             let by = Origin::new(&self.launch().path_of("source.payload"), &schema.node.place);
-            return FiringOutcome::Misfit { message: messages::unfit_payload(&message), by };
+            let message = messages::unfit_payload(&message);
+            return (FiringOutcome::Misfit { message, by }, &self.before);
         }
         let event = Json::object([("payload", payload.clone())]);
         let now = Moment::from(now);
-        let bound = Bound { event: Some(event.value()), now: Some(&now), ..Bound::default() };
+        let bound = Bound {
+            event: Some(event.value()),
+            now: Some(&now),
+            watch: watch.map(|watch| watch as &dyn ExpressionWatch),
+            ..Bound::default()
+        };
         let mut values = Activations::new(bound);
-        for (position, step) in self.before.iter().enumerate() {
-            let Some(passed) = step.asserts(&mut values) else { continue };
-            trace.push((position, passed));
+        let mut ahead = &*self.before;
+        while let Some((step, behind)) = ahead.split_first() {
+            ahead = behind;
+            watch.into_iter().for_each(|watch| watch.begins(step));
+            let passed = step.asserts(&mut values);
+            watch.into_iter().for_each(|watch| watch.ends(passed));
+            let Some(passed) = passed else { continue };
+            trace.push((step.index, passed));
             if !passed {
-                return FiringOutcome::Refused {
-                    message: step.message(values.bound(), ""),
-                    by: step.origin(),
-                };
+                let message = step.message(values.bound(), "");
+                return (FiringOutcome::Refused { message, by: step.origin() }, ahead);
             }
         }
         if !self.launch().has_input() {
-            return FiringOutcome::Create(None);
+            return (FiringOutcome::Create(None), ahead);
         }
         let message = self
             .message
             .as_ref()
             .map(|template| template.render(&self.limits, |placeholder| placeholder.follow(event.value())));
-        FiringOutcome::Create(Some(self.launch().input(message.as_deref()).into()))
+        (FiringOutcome::Create(Some(self.launch().input(message.as_deref()).into())), ahead)
     }
 }

@@ -75,6 +75,8 @@ pub struct Case {
     pub resume: Vec<ReviewAnswer>,
     /// The expectations.
     pub expect: Vec<Check>,
+    /// Its keys as they are written, with those that it shares with others of its file.
+    pub(super) written: Node,
 }
 
 /// Where the manifests of a case stand.
@@ -163,7 +165,12 @@ pub enum TestedOperation {
     /// Which values have the parameters of a capability had?
     AllowList(Embedded),
     /// Does an event make a task, and what does it begin with?
-    Trigger(Json),
+    Trigger {
+        /// The name of the trigger; without it the first of the agent.
+        name: Option<Embedded>,
+        /// The payload of the event.
+        payload: Json,
+    },
     /// What comes of several operations, one after the other?
     Steps(Vec<TestedStep>),
 }
@@ -204,7 +211,7 @@ impl TestedOperation {
             Self::Subscription { .. } => "subscription",
             Self::Event(_) => "event",
             Self::AllowList(_) => "allowlist",
-            Self::Trigger(_) => "trigger",
+            Self::Trigger { .. } => "trigger",
             Self::Steps(_) => "steps",
         }
     }

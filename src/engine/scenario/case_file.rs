@@ -120,14 +120,16 @@ fn one(node: &Node, source: &Source, limits: &EngineLimits) -> Vec<Loaded> {
 fn read_whole(node: &Node, path: &Path) -> Result<Case, Vec<Diagnostic>> {
     read_node::<CaseKeys, _>(node, path, |fields, reader| {
         let name = read_name(fields, reader);
-        let case = read_case(&fields.read_as(), reader);
+        let case = read_case(node, &fields.read_as(), reader);
         Some(Case { name: name?, ..case? })
     })
 }
 
 /// A case that has its name from elsewhere.
 fn read_own(written: &Written, source: &Source) -> Loaded {
-    let case = read_node::<OwnKeys, _>(&written.node, &written.path, read_case);
+    let case = read_node::<OwnKeys, _>(&written.node, &written.path, |fields, reader| {
+        read_case(&written.node, fields, reader)
+    });
     let case = case.map(|case| Case { name: written.name.clone(), ..case });
     case.map_err(|findings| Report::of_broken_case(&written.name.text, source, findings))
 }

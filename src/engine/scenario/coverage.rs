@@ -8,7 +8,7 @@ use super::agent::full_name;
 use super::explain::ExplainedOperation;
 use crate::manifest::agent::{StretchLimits, TaskLimits};
 use crate::manifest::given::plain;
-use crate::policy::{Policy, Step};
+use crate::policy::{Policy, Step, Trigger};
 use crate::source::{Place, Source, Span};
 use crate::task::{ExplainedExpression, ExplainedStep, SkipReason, StepEnding, StepKind};
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct Coverage {
     pub files: BTreeMap<String, FileCoverage>,
     /// The limits of each agent.
     pub limits: Vec<SeenPart>,
-    /// The events that each agent hears of.
+    /// The events that each agent hears of, and the triggers that make tasks of it.
     pub events: Vec<SeenPart>,
 }
 
@@ -32,9 +32,9 @@ pub struct Coverage {
 pub struct SeenPart {
     /// The agent: namespace and name.
     pub agent: String,
-    /// Its name: of a limit, or `capability/event`.
+    /// Its name: of a limit or of a trigger, or `capability/event`.
     pub name: String,
-    /// Whether a case has reached the limit, or brought the event.
+    /// Whether a case has reached the limit, or brought an event of this name or source.
     pub seen: bool,
 }
 
@@ -208,21 +208,28 @@ impl Coverage {
         for clause in policy.expressions().flat_map(crate::policy::Expression::clauses) {
             self.clause(&clause);
         }
-        let known =
-            |parts: &[SeenPart], name: &str| parts.iter().any(|it| it.agent == agent && it.name == name);
         for name in limits_of(policy.task_limits()) {
-            if !known(&self.limits, name) {
-                self.limits.push(SeenPart { agent: agent.clone(), name: name.to_owned(), seen: false });
-            }
+            add_part(&mut self.limits, &agent, name);
         }
         let capabilities = &policy.agent().capabilities;
         for event in policy.events().iter().filter(|event| event.active) {
             let capability = capabilities.get(event.capability).map_or("", |it| &*it.reference.text);
-            let name = format!("{capability}/{}", event.name);
-            if !known(&self.events, &name) {
-                self.events.push(SeenPart { agent: agent.clone(), name, seen: false });
-            }
+            add_part(&mut self.events, &agent, &format!("{capability}/{}", event.name));
         }
+    }
+
+    /// Adds a trigger, none of whose steps and clauses was seen so far. One that makes no tasks has none to be seen.
+    pub fn add_trigger(&mut self, trigger: &Trigger) {
+        let launch = trigger.launch();
+        if !launch.enabled {
+            return;
+        }
+        trigger.steps().iter().for_each(|step| self.add_step(step));
+        for clause in trigger.expressions().flat_map(crate::policy::Expression::clauses) {
+            self.clause(&clause);
+        }
+        let agent = format!("{}/{}", launch.namespace.text, launch.agent.text);
+        add_part(&mut self.events, &agent, &launch.name.text);
     }
 
     fn file(&mut self, place: &Place) -> &mut FileCoverage {
@@ -349,6 +356,13 @@ impl Coverage {
             limits: Share::of(self.limits.iter().map(|limit| limit.seen)),
             events: Share::of(self.events.iter().map(|event| event.seen)),
         }
+    }
+}
+
+/// Adds a part that was not seen so far, unless it is there.
+fn add_part(parts: &mut Vec<SeenPart>, agent: &str, name: &str) {
+    if !parts.iter().any(|part| part.agent == agent && part.name == name) {
+        parts.push(SeenPart { agent: agent.to_owned(), name: name.to_owned(), seen: false });
     }
 }
 

@@ -1,6 +1,6 @@
 //! The cases that would notice what no case notices: found by trying other arguments.
 //!
-//! In: a change that survived, and the cases that come to it. Out: a [`KillingCase`], ready to be taken over: a case as it is, with other arguments and the outcome that the policy
+//! In: a change that survived, and the cases that come to it. Out: a [`KillingCase`], ready to be taken over: a case as it is, with other arguments, or another payload of a trigger's event, and the outcome that the policy
 //! gives today. It is read again and run under both policies before it is offered, so it passes under the one as it is and does not under the changed one. Bounded by [`MAX_TRIES`]
 //! for each change.
 
@@ -20,11 +20,14 @@ use std::path::{Path, PathBuf};
 /// How many other arguments are tried for one change.
 const MAX_TRIES: usize = 120;
 
+/// The keys that are written anew, or are about other things than the operation.
+const REPLACED: [&str; 7] = ["name", "about", "requirements", "manifest", "call", "expect", "resume"];
+
 /// A case that would notice a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KillingCase {
-    /// The text of the case that it was made of.
-    base: String,
+    /// What it has of the case that it was made of, by key.
+    kept: Vec<(String, Value)>,
     /// The manifests, by the ways from where the command runs.
     manifests: Vec<PathBuf>,
     agent: String,
@@ -41,31 +44,21 @@ impl KillingCase {
         let manifest = json!({ "files": files, "agent": self.agent });
         let mut text =
             format!("name: {name}\nabout: {}\nmanifest: {manifest}\n", Value::from(self.about.as_str()));
-        for (key, block) in blocks(&self.base) {
-            match key {
-                "name" | "about" | "requirements" | "manifest" | "expect" | "resume" => {}
-                "call" => text.push_str(&format!("call: {}\n", self.call)),
-                _ => text.push_str(block),
-            }
-        }
-        text.push_str(&format!("expect: {}\n", self.expect));
+        self.kept.iter().for_each(|(key, value)| text.push_str(&written(key, value)));
+        text.push_str(&format!("call: {}\nexpect: {}\n", self.call, self.expect));
         text
     }
 }
 
-/// The keys of a document with the lines of each, comments ahead of the first left out.
-fn blocks(text: &str) -> Vec<(&str, &str)> {
-    let mut starts = Vec::new();
-    let mut at: usize = 0;
-    for line in text.split_inclusive('\n') {
-        let key = line.split(':').next().filter(|key| {
-            line.contains(':') && !key.is_empty() && key.chars().all(|c| c.is_ascii_lowercase() || c == '_')
-        });
-        starts.extend(key.map(|key| (key, at)));
-        at = at.saturating_add(line.len());
+/// A key with its value, one item of a list on each line.
+fn written(key: &str, value: &Value) -> String {
+    match value {
+        Value::Array(items) if !items.is_empty() => {
+            let items: String = items.iter().map(|item| format!("  - {item}\n")).collect();
+            format!("{key}:\n{items}")
+        }
+        value => format!("{key}: {value}\n"),
     }
-    let ends = starts.iter().skip(1).map(|(_, at)| *at).chain([text.len()]);
-    starts.iter().zip(ends).filter_map(|((key, start), end)| Some((*key, text.get(*start..end)?))).collect()
 }
 
 /// Looks for a case that would notice a change that no case notices.
@@ -79,17 +72,11 @@ pub(super) fn killer(
     let constants = constants(mutant, compiled, limits);
     let mut left = MAX_TRIES;
     for case in cases.iter().filter(|case| case.resume.is_empty()) {
-        let (TestedOperation::Before(call) | TestedOperation::Invoke(call)) = &case.operation else {
-            continue;
-        };
-        let arguments: Value = serde_json::from_str(&call.arguments.to_string()).ok()?;
-        for changed in variations(&arguments, &constants) {
+        let Some(given) = case.operation.given() else { continue };
+        let given: Value = serde_json::from_str(&given.to_string()).ok()?;
+        for changed in variations(&given, &constants) {
             left = left.checked_sub(1)?;
-            let call = Call { arguments: Json::from(&changed), ..call.clone() };
-            let operation = match &case.operation {
-                TestedOperation::Invoke(_) => TestedOperation::Invoke(call),
-                _ => TestedOperation::Before(call),
-            };
+            let Some(operation) = case.operation.with(&changed) else { continue };
             let tried = Case { operation, expect: Vec::new(), ..(*case).clone() };
             let (Some(was), Some(is)) = (compiled.found(&tried), mutated.found(&tried)) else { continue };
             let Some(expect) = difference(&was, &is) else { continue };
@@ -100,6 +87,42 @@ pub(super) fn killer(
         }
     }
     None
+}
+
+impl TestedOperation {
+    /// What a call is given, or what a trigger is told: an object of which other values are tried.
+    fn given(&self) -> Option<&Json> {
+        match self {
+            Self::Before(call) | Self::Invoke(call) => Some(&call.arguments),
+            Self::Trigger { payload, .. } => Some(payload),
+            _ => None,
+        }
+    }
+
+    /// The same with other values.
+    fn with(&self, given: &Value) -> Option<Self> {
+        let arguments = || Json::from(given);
+        match self {
+            Self::Before(call) => Some(Self::Before(Call { arguments: arguments(), ..call.clone() })),
+            Self::Invoke(call) => Some(Self::Invoke(Call { arguments: arguments(), ..call.clone() })),
+            Self::Trigger { name, .. } => Some(Self::Trigger { name: name.clone(), payload: arguments() }),
+            _ => None,
+        }
+    }
+
+    /// `call` of a case that has these values.
+    fn written(&self, given: &Value) -> Option<Value> {
+        match self {
+            Self::Before(call) | Self::Invoke(call) => {
+                Some(json!({ "op": self.name(), "fn": call.function, "args": given }))
+            }
+            Self::Trigger { name: Some(name), .. } => {
+                Some(json!({ "op": self.name(), "name": &*name.text, "payload": given }))
+            }
+            Self::Trigger { name: None, .. } => Some(json!({ "op": self.name(), "payload": given })),
+            _ => None,
+        }
+    }
 }
 
 /// Whether the case, read again, passes under the policy as it is and not under the changed one.
@@ -121,14 +144,18 @@ fn is_killer(
     passes(compiled) && !passes(mutated)
 }
 
-fn killing_case(case: &Case, mutant: &Mutant, arguments: &Value, expect: &Value) -> Option<KillingCase> {
+fn killing_case(case: &Case, mutant: &Mutant, given: &Value, expect: &Value) -> Option<KillingCase> {
     let Manifests::Files { agent, .. } = &case.manifests else { return None };
-    let (TestedOperation::Before(call) | TestedOperation::Invoke(call)) = &case.operation else {
-        return None;
-    };
-    let call = json!({ "op": case.operation.name(), "fn": call.function, "args": arguments });
+    let call = case.operation.written(given)?;
     Some(KillingCase {
-        base: case.name.place.source.text().to_owned(),
+        kept: case
+            .written
+            .as_mapping()
+            .unwrap_or_default()
+            .iter()
+            .filter(|entry| !REPLACED.contains(&&*entry.key.text))
+            .map(|entry| (entry.key.text.to_string(), entry.value.to_json()))
+            .collect(),
         manifests: case.manifest_paths(),
         agent: agent.text.to_string(),
         about: format!("Notices if in {} {}.", mutant.path, mutant.about),
@@ -188,10 +215,10 @@ fn literals(expression: &Expr, found: &mut Vec<Value>) {
     expression.for_each_part(&mut |part| literals(part, found));
 }
 
-/// Arguments with one value changed: to a constant of its kind, or not there.
-fn variations(arguments: &Value, constants: &[Value]) -> Vec<Value> {
-    let Some(members) = arguments.as_object() else { return Vec::new() };
-    let mut all = vec![arguments.clone()];
+/// Arguments, or a payload, with one value changed: to a constant of its kind, or not there.
+fn variations(given: &Value, constants: &[Value]) -> Vec<Value> {
+    let Some(members) = given.as_object() else { return Vec::new() };
+    let mut all = vec![given.clone()];
     for (name, value) in members {
         let fits = constants.iter().filter(|constant| {
             std::mem::discriminant(*constant) == std::mem::discriminant(value) && *constant != value

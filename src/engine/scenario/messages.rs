@@ -209,9 +209,14 @@ pub(super) fn no_agent(place: &Place) -> Diagnostic {
     Diagnostic::error("no_agent", message, place.clone())
 }
 
-pub(super) fn no_trigger(place: &Place) -> Diagnostic {
-    let message = "none of the manifests is a trigger of the agent under test";
-    Diagnostic::error("no_trigger", message, place.clone())
+/// The agent has no trigger, or none of the name that the case gives.
+pub(super) fn no_trigger(place: &Place, known: &[&str]) -> Diagnostic {
+    if known.is_empty() {
+        let message = "none of the manifests is a trigger of the agent under test";
+        return Diagnostic::error("no_trigger", message, place.clone());
+    }
+    Diagnostic::error("no_trigger", "the agent under test has no trigger of this name", place.clone())
+        .help(format!("its triggers are {}", listed(known)))
 }
 
 pub(super) fn no_event(event: &Embedded, capability: &Embedded) -> Diagnostic {

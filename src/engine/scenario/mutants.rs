@@ -9,7 +9,7 @@ use crate::cel::{ComprehensionKind, Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
-use crate::manifest::edit::{Edit, StepsOf};
+use crate::manifest::edit::{Edit, Endings, StepsOf};
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::{Embedded, Place, Span};
 use std::collections::HashSet;
@@ -71,14 +71,14 @@ impl Mutant {
 pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
-    for StepsOf { steps, is_of_calls, selected } in catalog.step_lists() {
+    for StepsOf { steps, endings, selected } in catalog.step_lists() {
         for (position, step) in steps.iter().enumerate() {
             let is_new = seen.insert((step.place.source.name().to_owned(), step.place.span));
             if is_new {
                 let next = steps.get(position.saturating_add(1));
                 let selects_all =
                     step.match_name.as_ref().is_some_and(|name| selects_all(&selected, &name.text));
-                of_step(step, next, (is_of_calls, selects_all), limits, &mut found);
+                of_step(step, next, (endings, selects_all), limits, &mut found);
             }
         }
     }
@@ -131,7 +131,7 @@ fn limit_place(document: &Place, name: &str) -> Place {
 fn of_step(
     step: &DeclaredStep,
     next: Option<&DeclaredStep>,
-    (is_of_calls, selects_all): (bool, bool),
+    (endings, selects_all): (Endings, bool),
     limits: &EngineLimits,
     found: &mut Vec<Mutant>,
 ) {
@@ -153,10 +153,10 @@ fn of_step(
     if next.filter(may_meet).is_some() {
         add("steps_swapped", "the step comes behind the next one".to_owned(), Edit::Swap, next);
     }
-    let weaker = match step.on_fail {
-        OnFail::LockTask if is_of_calls => Some((OnFail::Block, "block")),
-        OnFail::Block | OnFail::LockTask => Some((OnFail::Continue, "continue")),
-        OnFail::Continue => None,
+    let weaker = match (step.on_fail, endings) {
+        (OnFail::Continue, _) | (_, Endings::Block) => None,
+        (OnFail::LockTask, Endings::All) => Some((OnFail::Block, "block")),
+        (OnFail::Block | OnFail::LockTask, _) => Some((OnFail::Continue, "continue")),
     };
     if let Some((weaker, word)) = weaker {
         add("on_fail_weakened", format!("`on_fail` is `{word}`"), Edit::OnFail(weaker), None);

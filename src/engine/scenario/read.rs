@@ -171,8 +171,8 @@ pub(super) fn read_shared(fields: &Fields<'_, SharedKeys>, reader: &mut Reader) 
     Shared { requirements, manifests, mode, settings, auth, mocks, reviews, files, counters, background }
 }
 
-/// Reads the keys of a case; its name is the caller's to say.
-pub(super) fn read_case(fields: &Fields<'_, OwnKeys>, reader: &mut Reader) -> Option<Case> {
+/// Reads the keys of a case, which are those of `node`; its name is the caller's to say.
+pub(super) fn read_case(node: &Node, fields: &Fields<'_, OwnKeys>, reader: &mut Reader) -> Option<Case> {
     let about = fields.about().string(reader).unwrap_or_default();
     let shared = fields.shared().part();
     let past = shared.state().get().map(|state| state.key.place.clone());
@@ -213,6 +213,7 @@ pub(super) fn read_case(fields: &Fields<'_, OwnKeys>, reader: &mut Reader) -> Op
         operation_place,
         resume,
         expect,
+        written: node.clone(),
     })
 }
 
@@ -381,6 +382,8 @@ mapping! {
     }
 
     TriggerKeys = "an operation of `call`" {
+        /// The name of the trigger; without it the first one of the agent.
+        name: Text,
         /// The payload of the event.
         payload: Required<Anything>,
     }
@@ -493,7 +496,9 @@ operations! {
         Some(TestedOperation::AllowList(fields.capability().required_text(reader)?))
     },
     "trigger": TriggerKeys => |fields, _, reader| {
-        Some(TestedOperation::Trigger(fields.payload().required("", reader)?.json()?))
+        let name = fields.name().text(reader);
+        let payload = fields.payload().required("", reader)?.json()?;
+        Some(TestedOperation::Trigger { name, payload })
     },
     "cel": CelKeys => |fields, _, reader| {
         let scope = fields.scope().required("", reader)?.word(reader);

@@ -177,6 +177,11 @@ impl Runner {
                 let policy = compiled.engine.policy(&agent.namespace.text, &agent.name.text);
                 policy.iter().for_each(|policy| coverage.add_policy(policy));
             }
+            for resolved in compiled.catalog.triggers() {
+                let launch = &resolved.document.launch;
+                let trigger = compiled.engine.trigger(&launch.namespace.text, &launch.name.text);
+                trigger.iter().for_each(|trigger| coverage.add_trigger(trigger));
+            }
         }
         if !key.0.is_empty() {
             self.compiled.insert(key, compiled.clone());
@@ -240,15 +245,16 @@ impl Compiled {
         let explanation = trial.task.explanation().unwrap_or_default();
         let mut found = carried_out?;
         let agent = full_name(trial.task.policy().agent());
-        explained.push(explained_operation(case, agent, &found, explanation));
+        let trigger = trial.trigger.as_ref().map(|trigger| &*trigger.launch().name.text);
+        explained.push(explained_operation((case, trigger), agent, &found, explanation));
         let mismatches = trial.compare(&mut found);
         Ok(outcome(mismatches, found))
     }
 }
 
-/// What a case of one operation has carried out.
+/// What a case of one operation has carried out, with the trigger that it is about.
 fn explained_operation(
-    case: &Case,
+    (case, trigger): (&Case, Option<&str>),
     agent: String,
     found: &Found,
     explanation: Explanation,
@@ -258,7 +264,7 @@ fn explained_operation(
         | TestedOperation::Before(call)
         | TestedOperation::After(call, _)
         | TestedOperation::Invoke(call) => format!(" {}", call.function),
-        _ => String::new(),
+        _ => trigger.map(|trigger| format!(" {trigger}")).unwrap_or_default(),
     };
     ExplainedOperation {
         number: 1,
@@ -273,7 +279,7 @@ fn explained_operation(
             TestedOperation::Event(arrival) => {
                 vec![format!("{}/{}", arrival.capability.text, arrival.event.text)]
             }
-            _ => Vec::new(),
+            _ => trigger.map(str::to_owned).into_iter().collect(),
         },
     }
 }
@@ -303,9 +309,8 @@ impl<'c> Running<'c> {
         let blame = |finding| compiled.blame(finding);
         let mut background = case.background.clone();
         let mut trigger = None;
-        if matches!(case.operation, TestedOperation::Trigger(_)) {
-            let launch = trigger_under_test(agent, &compiled.catalog);
-            let launch = launch.ok_or_else(|| messages::no_trigger(&case.operation_place))?;
+        if let TestedOperation::Trigger { name, .. } = &case.operation {
+            let launch = trigger_under_test(case, name.as_ref(), agent, &compiled.catalog)?;
             background.environment.user =
                 User { id: launch.owner.text.to_string(), email: None, ..User::default() };
             let found = compiled.engine.trigger(&launch.namespace.text, &launch.name.text);
@@ -336,7 +341,7 @@ impl<'c> Running<'c> {
             | TestedOperation::Bundle(_)
             | TestedOperation::Subscription { .. }
             | TestedOperation::Steps(_) => Found::default(),
-            TestedOperation::Trigger(payload) => self.fire(payload)?,
+            TestedOperation::Trigger { payload, .. } => self.fire(payload)?,
             TestedOperation::Event(arrival) => {
                 let progress = arrival.bring(&mut self.task, &case.settings, now);
                 self.message(progress)?
@@ -476,7 +481,7 @@ impl<'c> Running<'c> {
     /// The event is judged by the trigger, and the input that it gives by the guardrails of the new task (TRG-12).
     fn fire(&mut self, payload: &Json) -> Result<Found, Broken> {
         let Some(trigger) = &self.trigger else { return Ok(Found::default()) };
-        let Firing { outcome, trace } = trigger.fire(payload, self.world.now);
+        let Firing { outcome, trace } = self.task.fire(trigger, payload, self.world.now);
         let mut found = match outcome {
             FiringOutcome::Create(Some(input)) => {
                 let progress = self.task.input(&input, self.world.now).into_progress();
@@ -604,11 +609,28 @@ impl<'c> Running<'c> {
     }
 }
 
-/// The trigger that the case is about: the first one of the agent.
-fn trigger_under_test<'c>(agent: &Agent, catalog: &'c Catalog) -> Option<&'c Launch> {
-    let mut launches = catalog.triggers().iter().map(|resolved| &resolved.document.launch);
-    launches
-        .find(|launch| launch.agent.text == agent.name.text && launch.namespace.text == agent.namespace.text)
+/// The trigger that the case is about: the one of this name, or the first one of the agent.
+fn trigger_under_test<'c>(
+    case: &Case,
+    name: Option<&Embedded>,
+    agent: &Agent,
+    catalog: &'c Catalog,
+) -> Result<&'c Launch, Broken> {
+    let launches = catalog.triggers().iter().map(|resolved| &resolved.document.launch);
+    let own: Vec<&Launch> = launches
+        .filter(|launch| {
+            launch.agent.text == agent.name.text && launch.namespace.text == agent.namespace.text
+        })
+        .collect();
+    let found = match name {
+        Some(name) => own.iter().find(|launch| launch.name.text == name.text),
+        None => own.first(),
+    };
+    found.copied().ok_or_else(|| {
+        let place = name.map_or(&case.operation_place, |name| &name.place);
+        let known: Vec<&str> = own.iter().map(|launch| &*launch.name.text).collect();
+        messages::no_trigger(place, &known).into()
+    })
 }
 
 /// The agent that the case is about: of its own manifests the one under `agent`, of files the one that it names.

@@ -8,8 +8,11 @@ use super::state::{
     Course, ExplainedStep, Explanation, Journal, Made, SkipReason, Spot, Stage, StepEnding, StepKind,
     StepName, Subject, Suggestion, Task, UnderWay,
 };
+use crate::cel::{Json, Recording, Timestamp};
+use crate::context::{ExpressionWatch, WatchedExpression};
 use crate::manifest::mode::Mode;
-use crate::policy::{Policy, Step};
+use crate::manifest::step::Hook;
+use crate::policy::{Firing, FiringWatch, Policy, Step, Trigger};
 use std::sync::Arc;
 
 impl Task {
@@ -35,6 +38,14 @@ impl Task {
     /// ```
     pub fn explain(&mut self) {
         self.journal = Some(Arc::new(Journal::new(self.policy.clone())));
+    }
+
+    /// Judges an event of a trigger's source as [`Trigger::fire`] does. This is the task that the event would make: what the trigger's steps come to is kept with
+    /// what its own come to, if somebody has asked.
+    #[must_use]
+    pub fn fire(&self, trigger: &Trigger, payload: &Json, now: Timestamp) -> Firing {
+        let told = self.journal.as_deref().map(|journal| ToldFiring { journal, policy: &self.policy });
+        trigger.fire_watched(payload, now, told.as_ref().map(|told| told as &dyn FiringWatch))
     }
 
     /// What was kept since it was asked for or taken last; nothing if nobody has asked.
@@ -126,12 +137,47 @@ fn rest(journal: &Journal, policy: &Policy, operation: &UnderWay) {
     }
 }
 
+/// A journal that is told of a trigger's steps.
+#[derive(Debug)]
+struct ToldFiring<'t> {
+    journal: &'t Journal,
+    policy: &'t Arc<Policy>,
+}
+
+impl ExpressionWatch for ToldFiring<'_> {
+    fn evaluated(&self, expression: &WatchedExpression<'_>, recording: &Recording<'_>) {
+        self.journal.evaluated(expression, recording);
+    }
+}
+
+impl FiringWatch for ToldFiring<'_> {
+    fn begins(&self, step: &Step) {
+        self.journal.begin(not_reached(step, Hook::Trigger, None), self.policy, None, false);
+    }
+
+    fn ends(&self, passed: Option<bool>) {
+        match passed {
+            Some(true) => self.journal.end(StepEnding::Pass, None),
+            Some(false) => self.journal.end(StepEnding::Fail, None),
+            None => self.journal.end(StepEnding::Skipped, Some(SkipReason::Condition)),
+        }
+    }
+
+    fn leaves(&self, steps: &[Step]) {
+        self.journal.rest(steps.iter().map(|step| not_reached(step, Hook::Trigger, None)));
+    }
+}
+
 /// A step, as far as it is known before it runs.
 fn explained(policy: &Policy, step: &Step, subject: &Subject, stage: Stage) -> Option<ExplainedStep> {
     let function = subject.call().and_then(|call| policy.function(call.function));
-    Some(ExplainedStep {
-        step: StepName { hook: stage.hook()?, index: step.index },
-        function: function.map(|function| function.key.to_string()),
+    Some(not_reached(step, stage.hook()?, function.map(|function| function.key.to_string())))
+}
+
+fn not_reached(step: &Step, hook: Hook, function: Option<String>) -> ExplainedStep {
+    ExplainedStep {
+        step: StepName { hook, index: step.index },
+        function,
         action: StepKind::of(step),
         origin: step.origin(),
         outcome: StepEnding::NotReached,
@@ -139,5 +185,5 @@ fn explained(policy: &Policy, step: &Step, subject: &Subject, stage: Stage) -> O
         expressions: Vec::new(),
         why_not: Vec::new(),
         place: Spot(Some(step.place().clone())),
-    })
+    }
 }

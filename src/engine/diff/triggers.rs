@@ -1,0 +1,172 @@
+//! The triggers of two sets of policies side by side.
+//!
+//! In: triggers before and after, by name. Out: for each whether its events make other tasks, with payloads that both sides have judged.
+
+use super::old_words::trigger_in_old_words;
+use super::search::{MOST, Outcome, Tries, Witness};
+use super::{Difference, PolicySet};
+use crate::candidates::Named;
+use crate::cel::{Json, Timestamp};
+use crate::context::{Root, Selector};
+use crate::engine::Engine;
+use crate::limits::EngineLimits;
+use crate::manifest::Catalog;
+use crate::manifest::launch::Launch;
+use crate::manifest::trigger::DeclaredTrigger;
+use crate::policy::{FiringOutcome, Trigger, for_each_path, rules_of_trigger};
+use crate::task::Verdict;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A trigger that is valid in its set.
+struct TriggerOfSet<'s> {
+    written: &'s DeclaredTrigger,
+    trigger: Arc<Trigger>,
+}
+
+/// The names of the triggers: namespace and name.
+fn names(catalog: &Catalog) -> impl Iterator<Item = (&str, &str)> {
+    let launches = catalog.triggers().iter().map(|resolved| &resolved.document.launch);
+    launches.map(|launch| (&*launch.namespace.text, &*launch.name.text))
+}
+
+impl<'s> TriggerOfSet<'s> {
+    fn of(catalog: &'s Catalog, engine: &Engine, (namespace, name): (&str, &str)) -> Option<Self> {
+        let trigger = engine.trigger(namespace, name).ok()?;
+        let mut all = catalog.triggers().iter().map(|resolved| &*resolved.document);
+        let written = all.find(|written| {
+            (&*written.launch.namespace.text, &*written.launch.name.text) == (namespace, name)
+        })?;
+        Some(Self { written, trigger })
+    }
+
+    /// Whether it is proved that both make the same tasks of the same events.
+    fn is_alike(&self, new: &Self) -> bool {
+        let digest = rules_of_trigger(self.written);
+        digest == rules_of_trigger(new.written)
+            || trigger_in_old_words((self.written, &self.trigger), (new.written, &new.trigger))
+                .is_some_and(|new| digest == rules_of_trigger(&new))
+    }
+
+    /// What an event of this payload comes to: a task with its owner and its first input, or none.
+    fn outcome(&self, payload: &Json) -> Outcome {
+        let none = |message: Option<String>, by: Option<String>| Outcome {
+            verdict: Verdict::Block,
+            value: None,
+            message,
+            by,
+        };
+        match self.trigger.fire(payload, Timestamp::from(std::time::UNIX_EPOCH)).outcome {
+            FiringOutcome::Create(input) => {
+                let Launch { agent, owner, .. } = self.trigger.launch();
+                let input = input.and_then(|input| serde_json::to_value(input).ok());
+                let value = json!({ "agent": &*agent.text, "owner": &*owner.text, "input": input });
+                Outcome { verdict: Verdict::Allow, value: Some(value), message: None, by: None }
+            }
+            FiringOutcome::Disabled => none(None, None),
+            FiringOutcome::Misfit { message, by } => none(Some(message), Some(by.path)),
+            FiringOutcome::Refused { message, by } => none(message, Some(by.path)),
+        }
+    }
+
+    /// The agent of its tasks: `namespace/name`.
+    fn agent(&self) -> String {
+        let launch = &self.written.launch;
+        format!("{}/{}", launch.namespace.text, launch.agent.text)
+    }
+}
+
+/// Whether it is proved that the triggers of both sides make the same tasks of the same events.
+pub(super) fn proved_alike(old: (&Catalog, &Engine), new: (&Catalog, &Engine)) -> bool {
+    old.0.triggers().len() == new.0.triggers().len()
+        && names(old.0).all(|name| {
+            match (TriggerOfSet::of(old.0, old.1, name), TriggerOfSet::of(new.0, new.1, name)) {
+                (None, None) => true,
+                (Some(old), Some(new)) => old.is_alike(&new),
+                _ => false,
+            }
+        })
+}
+
+/// Each trigger with its agent, its name and what is known of the difference. One that is not valid on one side counts as not there.
+pub(super) fn compare(old: &PolicySet, new: &PolicySet) -> Vec<(String, String, Difference)> {
+    let all: BTreeSet<(&str, &str)> = names(&old.catalog).chain(names(&new.catalog)).collect();
+    let compared = all.into_iter().filter_map(|name| {
+        let [of_old, of_new] = [old, new].map(|set| TriggerOfSet::of(&set.catalog, &set.engine, name));
+        let agent = of_new.as_ref().or(of_old.as_ref())?.agent();
+        let difference = match (&of_old, &of_new) {
+            (Some(of_old), Some(of_new)) => {
+                // no proof rests on the solver alone
+                match tried(of_old, of_new, old.engine.limits()) {
+                    Difference::Unknown { .. } if of_old.is_alike(of_new) => Difference::None,
+                    found => found,
+                }
+            }
+            (None, _) => Difference::Added,
+            (_, None) => Difference::Removed,
+        };
+        Some((agent, name.1.to_owned(), difference))
+    });
+    compared.collect()
+}
+
+/// What payloads show that are made of the values which both triggers name.
+fn tried(old: &TriggerOfSet<'_>, new: &TriggerOfSet<'_>, limits: &EngineLimits) -> Difference {
+    let mut named = Named::default();
+    [old, new].iter().for_each(|side| named.add_trigger(side.written, limits));
+    let mut tries = Tries::default();
+    for payload in payloads(&named, [old, new]) {
+        if tries.are_enough() {
+            break;
+        }
+        let packed = Json::from(&payload);
+        tries.add([old, new].map(|side| Some(side.outcome(&packed))), |was, is| {
+            let Launch { name, owner, .. } = new.trigger.launch();
+            let call = json!({ "op": "trigger", "name": &*name.text, "payload": payload });
+            Witness { user: (owner.text.to_string(), None), state: Vec::new(), call, old: was, new: is }
+        });
+    }
+    tries.difference()
+}
+
+/// Payloads in which each part that a schema names, or a step reads, has some values.
+fn payloads(named: &Named, sides: [&TriggerOfSet<'_>; 2]) -> Vec<Value> {
+    let declared =
+        |side: &TriggerOfSet<'_>| side.written.payload.as_ref().map(|schema| schema.node.to_json());
+    let all = match sides.map(declared) {
+        // what nobody declares may be a text or a number
+        [None, None] => ["string", "integer"].map(|kind| read_parts(sides, kind)).to_vec(),
+        declared => declared.into_iter().flatten().collect(),
+    };
+    let fitting = |schema: &Value| match schema.get("properties").and_then(Value::as_object) {
+        Some(parts) => named.objects(parts, MOST).into_iter().map(Value::Object).collect(),
+        None => named.fitting(schema),
+    };
+    all.iter().flat_map(fitting).collect()
+}
+
+/// A schema of the parts of a payload that steps read, each of this type.
+fn read_parts(sides: [&TriggerOfSet<'_>; 2], kind: &str) -> Value {
+    let mut schema = json!({ "type": "object" });
+    for expression in sides.iter().flat_map(|side| side.trigger.expressions()) {
+        for_each_path(expression.program().expr(), &mut |root, path| {
+            let mut names = path.iter().map_while(|selector| match selector {
+                Selector::Name(name) => Some(name.as_str()),
+                _ => None,
+            });
+            if Root::long_name(root) != Root::Event.name() || names.next() != Some("payload") {
+                return;
+            }
+            let mut part = &mut schema;
+            for name in names {
+                part["type"] = json!("object");
+                part = &mut part["properties"][name];
+            }
+            if part.is_null() {
+                *part = json!({ "type": kind });
+            }
+        });
+    }
+    schema
+}
