@@ -158,15 +158,26 @@ fn read_parts(sides: [&TriggerOfSet<'_>; 2], kind: &str) -> Value {
             if Root::long_name(root) != Root::Event.name() || names.next() != Some("payload") {
                 return;
             }
-            let mut part = &mut schema;
-            for name in names {
-                part["type"] = json!("object");
-                part = &mut part["properties"][name];
-            }
-            if part.is_null() {
-                *part = json!({ "type": kind });
-            }
+            add_part(&mut schema, names, kind);
         });
     }
     schema
+}
+
+/// Adds the part at the end of a path, unless it is known.
+fn add_part<'n>(schema: &mut Value, names: impl Iterator<Item = &'n str>, kind: &str) {
+    let mut part = schema;
+    for name in names {
+        if !part.is_object() {
+            *part = json!({});
+        }
+        let Some(members) = part.as_object_mut() else { return };
+        members.insert("type".to_owned(), "object".into());
+        let parts = members.entry("properties").or_insert_with(|| json!({}));
+        let Some(parts) = parts.as_object_mut() else { return };
+        part = parts.entry(name).or_insert(Value::Null);
+    }
+    if part.is_null() {
+        *part = json!({ "type": kind });
+    }
 }
