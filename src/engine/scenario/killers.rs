@@ -1,6 +1,6 @@
-//! The cases that would notice what no case notices: found by trying other arguments.
+//! The cases that would notice what no case notices: found by trying other values.
 //!
-//! In: a change that survived, and the cases that come to it. Out: a [`KillingCase`], ready to be taken over: a case as it is, with other arguments, or another payload of a trigger's event, and the outcome that the policy
+//! In: a change that survived, and the cases that come to it. Out: a [`KillingCase`], ready to be taken over: a case as it is, with other arguments, another result, message or payload of a trigger's event, and the outcome that the policy
 //! gives today. It is read again and run under both policies before it is offered, so it passes under the one as it is and does not under the changed one. Bounded by [`MAX_TRIES`]
 //! for each change.
 
@@ -10,14 +10,14 @@ use super::expect::Found;
 use super::mutants::Mutant;
 use super::report::CaseOutcome;
 use super::run::{Compiled, Telling};
-use crate::cel::{Expr, ExprKind, Json, Literal, parse};
+use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
+use crate::manifest::node::Node;
 use crate::source::Source;
-use crate::task::Call;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// How many other arguments are tried for one change.
+/// How many other values are tried for one change.
 const MAX_TRIES: usize = 120;
 
 /// The keys that are written anew, or are about other things than the operation.
@@ -32,8 +32,8 @@ pub struct KillingCase {
     manifests: Vec<PathBuf>,
     agent: String,
     about: String,
-    call: String,
-    expect: String,
+    call: Value,
+    expect: Value,
 }
 
 impl KillingCase {
@@ -47,6 +47,13 @@ impl KillingCase {
         self.kept.iter().for_each(|(key, value)| text.push_str(&written(key, value)));
         text.push_str(&format!("call: {}\nexpect: {}\n", self.call, self.expect));
         text
+    }
+
+    /// The case, as whoever takes over the text would have it beside the one that it was made of.
+    fn read(&self, base: &Case, limits: &EngineLimits) -> Option<Case> {
+        let file = Path::new(base.name.place.source.name()).with_file_name("killer.yaml");
+        let source = Source::new(file.display().to_string(), self.text("killer", Path::to_path_buf));
+        read(&source, limits).pop()?.ok()
     }
 }
 
@@ -72,17 +79,20 @@ pub(super) fn killer(
     let constants = constants(mutant, compiled, limits);
     let mut left = MAX_TRIES;
     for case in cases.iter().filter(|case| case.resume.is_empty()) {
-        let Some(given) = case.operation.given() else { continue };
-        let given: Value = serde_json::from_str(&given.to_string()).ok()?;
+        let Some(key) = case.operation.varied_key() else { continue };
+        let Some(call) = case.written.get("call").map(Node::to_json) else { continue };
+        let given = call.get(key).cloned().unwrap_or_else(|| json!({}));
         for changed in variations(&given, &constants) {
             left = left.checked_sub(1)?;
-            let Some(operation) = case.operation.with(&changed) else { continue };
-            let tried = Case { operation, expect: Vec::new(), ..(*case).clone() };
+            let mut call = call.clone();
+            call.as_object_mut()?.insert(key.to_owned(), changed);
+            let Some(mut found) = killing_case(case, mutant, call) else { continue };
+            let Some(tried) = found.read(case, limits) else { continue };
             let (Some(was), Some(is)) = (compiled.found(&tried), mutated.found(&tried)) else { continue };
             let Some(expect) = difference(&was, &is) else { continue };
-            let found = killing_case(case, mutant, &changed, &expect);
-            if found.as_ref().is_some_and(|found| is_killer(found, case, compiled, mutated, limits)) {
-                return found;
+            found.expect = expect;
+            if found.read(case, limits).is_some_and(|case| is_killer(&case, compiled, mutated, limits)) {
+                return Some(found);
             }
         }
     }
@@ -90,53 +100,20 @@ pub(super) fn killer(
 }
 
 impl TestedOperation {
-    /// What a call is given, or what a trigger is told: an object of which other values are tried.
-    fn given(&self) -> Option<&Json> {
+    /// The key of `call` under which other values are tried.
+    const fn varied_key(&self) -> Option<&'static str> {
         match self {
-            Self::Before(call) | Self::Invoke(call) => Some(&call.arguments),
-            Self::Trigger { payload, .. } => Some(payload),
-            _ => None,
-        }
-    }
-
-    /// The same with other values.
-    fn with(&self, given: &Value) -> Option<Self> {
-        let arguments = || Json::from(given);
-        match self {
-            Self::Before(call) => Some(Self::Before(Call { arguments: arguments(), ..call.clone() })),
-            Self::Invoke(call) => Some(Self::Invoke(Call { arguments: arguments(), ..call.clone() })),
-            Self::Trigger { name, .. } => Some(Self::Trigger { name: name.clone(), payload: arguments() }),
-            _ => None,
-        }
-    }
-
-    /// `call` of a case that has these values.
-    fn written(&self, given: &Value) -> Option<Value> {
-        match self {
-            Self::Before(call) | Self::Invoke(call) => {
-                Some(json!({ "op": self.name(), "fn": call.function, "args": given }))
-            }
-            Self::Trigger { name: Some(name), .. } => {
-                Some(json!({ "op": self.name(), "name": &*name.text, "payload": given }))
-            }
-            Self::Trigger { name: None, .. } => Some(json!({ "op": self.name(), "payload": given })),
+            Self::Before(_) | Self::Invoke(_) => Some("args"),
+            Self::After(..) | Self::Output(_) => Some("output"),
+            Self::Input(_) => Some("input"),
+            Self::Trigger { .. } => Some("payload"),
             _ => None,
         }
     }
 }
 
-/// Whether the case, read again, passes under the policy as it is and not under the changed one.
-fn is_killer(
-    found: &KillingCase,
-    base: &Case,
-    compiled: &Compiled,
-    mutated: &Compiled,
-    limits: &EngineLimits,
-) -> bool {
-    let file = Path::new(base.name.place.source.name()).with_file_name("killer.yaml");
-    let source = Source::new(file.display().to_string(), found.text("killer", Path::to_path_buf));
-    let read = read(&source, limits);
-    let [Ok(case)] = read.as_slice() else { return false };
+/// Whether a case passes under the policy as it is and not under the changed one.
+fn is_killer(case: &Case, compiled: &Compiled, mutated: &Compiled, limits: &EngineLimits) -> bool {
     let passes = |under: &Compiled| {
         let outcome = under.outcome(case, Telling::Off, limits, &mut Vec::new());
         matches!(outcome, Ok(CaseOutcome::Passed))
@@ -144,9 +121,9 @@ fn is_killer(
     passes(compiled) && !passes(mutated)
 }
 
-fn killing_case(case: &Case, mutant: &Mutant, given: &Value, expect: &Value) -> Option<KillingCase> {
+/// The case with another `call`; what is expected of it is not known yet.
+fn killing_case(case: &Case, mutant: &Mutant, call: Value) -> Option<KillingCase> {
     let Manifests::Files { agent, .. } = &case.manifests else { return None };
-    let call = case.operation.written(given)?;
     Some(KillingCase {
         kept: case
             .written
@@ -159,8 +136,9 @@ fn killing_case(case: &Case, mutant: &Mutant, given: &Value, expect: &Value) -> 
         manifests: case.manifest_paths(),
         agent: agent.text.to_string(),
         about: format!("Notices if in {} {}.", mutant.path, mutant.about),
-        call: call.to_string(),
-        expect: expect.to_string(),
+        call,
+        // a case expects something; this is replaced by what the policy gives
+        expect: json!({ "decision": "allow" }),
     })
 }
 
@@ -215,27 +193,38 @@ fn literals(expression: &Expr, found: &mut Vec<Value>) {
     expression.for_each_part(&mut |part| literals(part, found));
 }
 
-/// Arguments, or a payload, with one value changed: to a constant of its kind, or not there.
+/// The longest text that is tried for its length alone.
+const MAX_FILLER: u64 = 1_000;
+
+/// Values near to one that is given: of an object those with one member changed or not there, of a text other texts.
 fn variations(given: &Value, constants: &[Value]) -> Vec<Value> {
-    let Some(members) = given.as_object() else { return Vec::new() };
     let mut all = vec![given.clone()];
+    let Some(members) = given.as_object() else {
+        all.extend(others(given, constants));
+        return all;
+    };
     for (name, value) in members {
-        let fits = constants.iter().filter(|constant| {
-            std::mem::discriminant(*constant) == std::mem::discriminant(value) && *constant != value
-        });
-        for constant in fits {
+        let with = |value: Value| {
             let mut changed = members.clone();
-            changed.insert(name.clone(), constant.clone());
-            all.push(changed.into());
-        }
-        if let Value::Bool(value) = value {
-            let mut changed = members.clone();
-            changed.insert(name.clone(), (!value).into());
-            all.push(changed.into());
-        }
+            changed.insert(name.clone(), value);
+            Value::Object(changed)
+        };
+        all.extend(others(value, constants).map(with));
         let mut without = members.clone();
         without.remove(name);
         all.push(without.into());
     }
     all
+}
+
+/// Other values in the place of one: the constants of its kind, the other truth, texts of the lengths that constants are.
+fn others<'c>(value: &'c Value, constants: &'c [Value]) -> impl Iterator<Item = Value> + 'c {
+    let fits = constants.iter().filter(move |constant| {
+        std::mem::discriminant(*constant) == std::mem::discriminant(value) && *constant != value
+    });
+    let lengths = constants.iter().filter_map(Value::as_u64).filter(|_| value.is_string());
+    let fillers = lengths
+        .filter(|length| (1..=MAX_FILLER).contains(length))
+        .filter_map(|length| Some(Value::from("x".repeat(usize::try_from(length).ok()?))));
+    fits.cloned().chain(value.as_bool().map(|truth| (!truth).into())).chain(fillers)
 }
