@@ -14,7 +14,7 @@
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
 //! | `cells` | the values of a subject, divided by the answers of its clauses |
 //! | `sat`, `problem` | what is asked, as propositions |
-//! | `verdict` | what is decided of one expression |
+//! | `verdict`, `counterexample` | what is decided of one expression, and the runs that could refute it |
 //! | `steps` | what is decided of a list of steps |
 //! | `entailed` | what holds of every call that is let by |
 //! | `reach` | what of all that steps and time may change |
@@ -37,6 +37,7 @@ mod behind;
 mod bounds;
 mod calls;
 mod cells;
+mod counterexample;
 mod entailed;
 mod equivalence;
 mod facts;
