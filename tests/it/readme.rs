@@ -44,6 +44,7 @@ fn the_yaml_stands_in_the_files() {
         "file-of-several-cases.yaml",
         "policy-label-page.yaml",
         "story-of-a-payout.yaml",
+        "trg-by-name.yaml",
     ];
     let files = files.chain(own.map(|file| root().join("tests/data/cases/own").join(file)));
     let files: Vec<_> = files.map(|file| fs::read_to_string(file).unwrap()).collect();
