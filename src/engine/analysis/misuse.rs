@@ -336,6 +336,14 @@ pub(super) fn of_limits(policy: &DeclaredPolicy) -> Vec<Diagnostic> {
     pairs.into_iter().flatten().map(told).collect()
 }
 
+/// Limits of an agent or a policy that no task can keep to; `name` is where they are told of.
+pub(super) fn of_turns(name: &Place, limits: &TaskLimits) -> Vec<Diagnostic> {
+    let turns =
+        [("max_turns", limits.max_turns), ("max_turns_per_message", limits.stretches.max_turns_per_message)];
+    let none = turns.into_iter().filter(|(_, most)| *most == Some(0));
+    none.map(|(limit, _)| messages::no_turns(name.clone(), limit).path(format!("limits.{limit}"))).collect()
+}
+
 /// The names of two limits, if the first is never reached before the second.
 fn hidden<T: Ord + Copy>(
     of_stretch: Option<T>,

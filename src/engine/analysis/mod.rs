@@ -226,8 +226,11 @@ impl Analyst {
     pub(crate) fn documents(&mut self, resolved: &ResolvedAgent) {
         self.findings.extend(misuse::of_parameters(resolved));
         self.findings.extend(misuse::of_claims(resolved));
-        let policies = resolved.policies.iter();
-        self.findings.extend(policies.flat_map(|applied| misuse::of_limits(&applied.policy)));
+        self.findings.extend(misuse::of_turns(&resolved.agent.name.place, &resolved.agent.limits));
+        for policy in resolved.policies.iter().map(|applied| &applied.policy) {
+            self.findings.extend(misuse::of_limits(policy));
+            self.findings.extend(misuse::of_turns(&policy.name.place, &policy.limits));
+        }
     }
 
     fn expression(&mut self, expression: &Expression, trial: &mut Trial, findings: &mut Vec<Diagnostic>) {
