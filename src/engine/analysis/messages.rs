@@ -265,13 +265,14 @@ pub(super) fn default_misfit(place: Place) -> Diagnostic {
         .help("write a default that fits: steps see it in the place of a value that nobody gives")
 }
 
-/// `max_turns_per_message: 20` under `max_turns: 10`
+/// `max_turns: 0`
 pub(super) fn no_turns(place: Place, limit: &str) -> Diagnostic {
     let message = format!("`{limit}` is zero, so every task ends ahead of the model's first turn");
     Diagnostic::warning("no_turns", message, place)
         .help("give the number of turns, or switch the agent off where nothing of it shall run")
 }
 
+/// `max_turns_per_message: 20` under `max_turns: 10`
 pub(super) fn hidden_limit(place: Place, hidden: &str, by: &str) -> Diagnostic {
     Diagnostic::warning(
         "hidden_limit",

@@ -222,7 +222,7 @@ impl Analyst {
         }
     }
 
-    /// Looks at the documents of an agent as they are written: the limits of policies, and the defaults of parameters.
+    /// Looks at the documents of an agent as they are written: its limits and those of policies, and the defaults of parameters.
     pub(crate) fn documents(&mut self, resolved: &ResolvedAgent) {
         self.findings.extend(misuse::of_parameters(resolved));
         self.findings.extend(misuse::of_claims(resolved));

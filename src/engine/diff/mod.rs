@@ -44,7 +44,7 @@ pub enum Difference {
     },
     /// Rules differ, and none of so many tries shows a difference.
     Unknown {
-        /// How many tasks were tried: none for calls of the model and for events.
+        /// How many tasks were tried, or payloads for a trigger: none for calls of the model and for events.
         tried: usize,
     },
     /// The operation is new.

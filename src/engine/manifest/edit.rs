@@ -6,7 +6,6 @@
 use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
-use super::trigger::DeclaredTrigger;
 use crate::source::{Embedded, Place};
 use std::sync::Arc;
 
@@ -114,8 +113,7 @@ impl Catalog {
         }
         for ResolvedLaunch { document, .. } in &mut edited.triggers {
             if document.launch.place.source.same(&at.source) {
-                let DeclaredTrigger { before, .. } = Arc::make_mut(document);
-                change(before, at, edit);
+                change(&mut Arc::make_mut(document).before, at, edit);
             }
         }
         edited

@@ -40,7 +40,7 @@ pub struct TriedMutant {
 pub enum Search {
     /// They are not.
     Nothing,
-    /// Other arguments are tried.
+    /// Other arguments, results, messages and payloads are tried.
     Arguments,
 }
 
