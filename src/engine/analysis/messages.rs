@@ -267,7 +267,7 @@ pub(super) fn default_misfit(place: Place) -> Diagnostic {
 
 /// `max_turns: 0`
 pub(super) fn no_turns(place: Place, limit: &str) -> Diagnostic {
-    let message = format!("`{limit}` is zero, so every task ends ahead of the model's first turn");
+    let message = format!("`{limit}` is zero, so no turn of the model is ever let by");
     Diagnostic::warning("no_turns", message, place)
         .help("give the number of turns, or switch the agent off where nothing of it shall run")
 }

@@ -233,7 +233,7 @@ pub const WARNINGS: &[Warning] = &[
     row("no_mount", Advice, "A template of a tool names a mount that the agent lacks, so each call fails."),
     decided("no_reviewer", MayLoseARule, "A review is addressed to nobody, so it fails each time."),
     row("no_tools_listed", Advice, "A document of tools lists none, so no agent gets a tool of it."),
-    decided("no_turns", Advice, "A limit is zero turns of the model, so every task ends ahead of the first."),
+    decided("no_turns", Advice, "A limit is zero turns of the model, so no turn is ever let by."),
     row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
     row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
     row(
