@@ -17,7 +17,7 @@ use std::process::Command;
 /// OLD and NEW are files or folders, or `REV:path` for those of a git revision. Where the rules of an operation are
 /// the same, or say the same in other words, that is proved. Where they differ, tasks are tried that are made of the values that the rules name; one on which
 /// the two sides differ is shown for each direction. Where none is found nobody knows, and that is said. Of a trigger, payloads
-/// of events are tried. Schedules are not compared.
+/// of events are tried, and of a schedule the times of its next runs.
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:

@@ -182,6 +182,66 @@ fn triggers_are_compared_by_payloads_of_their_events() {
     assert_eq!((found.function.as_deref(), found.difference.as_str()), (Some("on-push"), "found"));
 }
 
+const NIGHTLY: &str = "\
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: desk
+description: Answers mails.
+prompt: You answer.
+---
+kind: commonagents.info/v1beta2/schedule
+namespace: shop
+name: nightly
+agent: desk
+owner: user:desk@example.com
+cron: 0 3 * * 1-5
+timezone: Europe/Berlin
+message: Count the mails.
+enabled: true
+";
+
+#[test]
+fn schedules_are_compared_by_the_times_of_their_runs() {
+    let of_schedule = |old: &str, new: &str| {
+        let found = differences(old, new).pop().unwrap();
+        assert_eq!((found.operation, found.function.as_deref()), ("schedule", Some("nightly")));
+        found.difference
+    };
+    let changed = |part: &str, instead: &str| {
+        assert!(NIGHTLY.contains(part), "{part}");
+        NIGHTLY.replace(part, instead)
+    };
+    // in other words, the same
+    assert_eq!(of_schedule(NIGHTLY, &changed("* * 1-5", "* * MON-FRI")), Difference::None);
+    let off = changed("enabled: true", "enabled: false");
+    assert_eq!(of_schedule(&off, &off.replace("0 3", "0 4")), Difference::None);
+    let first = "2026-01-01T02:00:00Z";
+    for (part, instead, direction, at) in [
+        ("0 3 *", "0 4 *", "stricter", first),
+        ("0 3 *", "0 4 *", "looser", "2026-01-01T03:00:00Z"),
+        ("1-5", "*", "looser", "2026-01-03T02:00:00Z"),
+        ("1-5", "1-4", "stricter", "2026-01-02T02:00:00Z"),
+        ("Europe/Berlin", "Europe/London", "looser", "2026-01-01T03:00:00Z"),
+        // the two clocks differ in some weeks of the year alone
+        ("Europe/Berlin", "Africa/Lagos", "stricter", "2026-03-30T01:00:00Z"),
+        ("enabled: true", "enabled: false", "stricter", first),
+        ("user:desk@", "user:boss@", "otherwise", first),
+        ("Count the mails", "Delete the mails", "otherwise", first),
+    ] {
+        let found = of_schedule(NIGHTLY, &changed(part, instead));
+        let mut witnesses = found.witnesses().filter(|(found, _)| *found == direction);
+        let (_, witness) = witnesses.next().unwrap_or_else(|| panic!("{part}: {found:?}"));
+        assert_eq!(witness.call["at"], at, "{part}: {witness:?}");
+    }
+    // every day of the week is every day, and that is not proved
+    let days = of_schedule(&changed("1-5", "*"), &changed("1-5", "0-7"));
+    assert_eq!(days, Difference::Unknown { tried: 400 });
+    let renamed = differences(NIGHTLY, &changed("name: nightly", "name: daily"));
+    for said in ["schedule added", "schedule removed"] {
+        assert!(words(&renamed).contains(&said.to_owned()), "{renamed:?}");
+    }
+}
+
 #[test]
 fn what_no_try_shows_is_not_known() {
     let text = first_policy();

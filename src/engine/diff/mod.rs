@@ -8,8 +8,10 @@
 //! | `old_words` | new rules in the words of the old ones, where both say the same |
 //! | `search` | tasks and calls made of them, through both engines |
 //! | `triggers` | triggers, and payloads of their events |
+//! | `schedules` | schedules, and times of their runs |
 
 mod old_words;
+mod schedules;
 mod search;
 mod triggers;
 
@@ -44,7 +46,7 @@ pub enum Difference {
     },
     /// Rules differ, and none of so many tries shows a difference.
     Unknown {
-        /// How many tasks were tried, or payloads for a trigger: none for calls of the model and for events.
+        /// How many tasks were tried, payloads for a trigger or runs of a schedule: none for calls of the model and for events.
         tried: usize,
     },
     /// The operation is new.
@@ -69,9 +71,9 @@ pub struct Summary {
 pub struct OperationDifference {
     /// The agent: `namespace/name`.
     pub agent: String,
-    /// The operation: `input`, `output`, `model`, `event`, `before` and `after` of a function, and `trigger`.
+    /// The operation: `input`, `output`, `model`, `event`, `before` and `after` of a function, `trigger` and `schedule`.
     pub operation: &'static str,
-    /// The function of a call, or the name of a trigger.
+    /// The function of a call, or the name of a trigger or a schedule.
     pub function: Option<String>,
     /// What is known.
     pub difference: Difference,
@@ -101,12 +103,13 @@ impl PolicySet {
     }
 }
 
-/// Whether it is proved that every operation of every agent and every trigger is decided alike by both sides: their rules are the same but for expressions that answer alike.
+/// Whether it is proved that every operation of every agent, every trigger and every schedule is decided alike by both sides: their rules are the same but for expressions that answer alike.
 /// The budgets of evaluations are not compared.
 pub(crate) fn proved_alike(old: (&Catalog, &Engine), new: (&Catalog, &Engine)) -> bool {
     let ((old_catalog, old_engine), (new_catalog, new_engine)) = (old, new);
     old_catalog.agents().len() == new_catalog.agents().len()
         && triggers::proved_alike(old, new)
+        && schedules::proved_alike(old_catalog, new_catalog)
         && old_catalog.agents().iter().all(|resolved| {
             let agent = (&*resolved.agent.namespace.text, &*resolved.agent.name.text);
             let old = AgentOfSet::of(old_catalog, old_engine, agent);
@@ -150,7 +153,7 @@ impl<'s> AgentOfSet<'s> {
     }
 }
 
-/// Compares the operations of all agents, and all triggers. An agent or a trigger that is not valid on one side counts as not there.
+/// Compares the operations of all agents, all triggers and all schedules. What is not valid on one side counts as not there.
 ///
 /// # Cost
 /// For each operation whose rules differ at most some thousand decisions on each side.
@@ -177,9 +180,16 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
         let sides = Sides { old: old.as_ref(), new: new.as_ref(), said_alike };
         found.extend(operations(&format!("{namespace}/{name}"), &sides, &search));
     }
-    found.extend(triggers::compare(old_set, new_set).into_iter().map(|(agent, name, difference)| {
-        OperationDifference { agent, operation: "trigger", function: Some(name), difference }
-    }));
+    for (operation, compared) in
+        [("trigger", triggers::compare(old_set, new_set)), ("schedule", schedules::compare(old_set, new_set))]
+    {
+        found.extend(compared.into_iter().map(|(agent, name, difference)| OperationDifference {
+            agent,
+            operation,
+            function: Some(name),
+            difference,
+        }));
+    }
     found
 }
 

@@ -14,7 +14,7 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::tz::{self, TimeZone};
 
 /// A cron line and the zone whose clocks it is read by.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Cadence {
     cron: Cron,
     zone: TimeZone,

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::source::Embedded;
 
 /// A cadence that nobody can make.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) enum Cadence {}
 
 impl Cadence {

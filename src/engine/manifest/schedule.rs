@@ -48,6 +48,11 @@ impl Schedule {
         std::iter::successors(next(after), |run| next(*run)).take(count).collect()
     }
 
+    /// Whether the clocks and the line of both have their runs at the same times.
+    pub(crate) fn keeps_time_of(&self, other: &Self) -> bool {
+        self.cadence == other.cadence
+    }
+
     /// The input that each task begins with; what it lacks, the agent's defaults supply.
     #[must_use]
     pub fn input(&self) -> serde_json::Value {
