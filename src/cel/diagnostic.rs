@@ -360,15 +360,37 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 }
 
 /// The candidate that a word is surely a slip of the pen for, where it could also be a word of its own: one letter is
-/// changed, added, dropped or swapped, or two of eight. Nothing is said of words of three letters. Cost as of [`nearest`].
+/// changed, added, dropped or swapped, or two of eight. Of up to three letters, where words are near to each other by chance, two
+/// are swapped, or one of two that are alike is dropped. Cost as of [`nearest`].
 #[must_use]
 pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let allowed = match word.chars().count() {
-        ..4 => return None,
+        ..4 => return candidates.into_iter().find(|candidate| is_slip_of_few_letters(word, candidate)),
         4..8 => 1,
         8.. => 2,
     };
     nearest(word, candidates).filter(|near| distance(word, near) <= allowed)
+}
+
+/// `qyt` for `qty`, `fe` for `fee`
+fn is_slip_of_few_letters(word: &str, meant: &str) -> bool {
+    let sorted = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.sort_unstable();
+        letters
+    };
+    let once = |word: &str| {
+        let mut letters: Vec<char> = word.chars().collect();
+        letters.dedup();
+        letters
+    };
+    let [of_word, of_meant] = [word, meant].map(|word| word.chars().count());
+    word != meant
+        && match of_meant.checked_sub(of_word) {
+            Some(0) => of_word == 3 && sorted(word) == sorted(meant),
+            Some(1) => of_word >= 2 && once(word) == once(meant),
+            _ => false,
+        }
 }
 
 /// How many letters are changed, added, dropped or swapped with their neighbour, over the first 64 of each word. Case counts for
@@ -382,7 +404,7 @@ fn distance(a: &str, b: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{nearest, slip};
 
     #[test]
     fn the_nearest_name_is_the_one_meant() {
@@ -390,5 +412,23 @@ mod tests {
         assert_eq!(nearest("on-fail", ["on_fail", "match"]), Some("on_fail"));
         assert_eq!(nearest("conditoin", ["condition", "match"]), Some("condition"));
         assert_eq!(nearest("zzz", ["before", "after"]), None);
+    }
+
+    #[test]
+    fn words_of_few_letters_are_near_by_chance() {
+        for (word, meant) in [("qyt", "qty"), ("fe", "fee"), ("totl", "total"), ("al", "all")] {
+            assert_eq!(slip(word, ["id", meant]), Some(meant));
+        }
+        for (word, other) in [
+            ("to", "tos"),
+            ("ip", "zip"),
+            ("id", "ids"),
+            ("cc", "bcc"),
+            ("a", "aa"),
+            ("sku", "sum"),
+            ("qty", "qty"),
+        ] {
+            assert_eq!(slip(word, [other]), None, "{word} {other}");
+        }
     }
 }

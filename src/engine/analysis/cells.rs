@@ -125,6 +125,7 @@ impl Trial {
                 Form::Truth { .. }
                 | Form::Has
                 | Form::Arithmetic(_)
+                | Form::Exact(_)
                 | Form::Itself
                 | Form::Two { .. }
                 | Form::Holds => {}
@@ -255,6 +256,7 @@ fn is_decided(clause: &Clause, sample: &Sample, answered: &[Question]) -> bool {
         (Form::Constants(_), _) => true,
         // what is no number fails, as the constants are numbers
         (Form::Arithmetic(_), _) => true,
+        (Form::Exact(values), sample) => values.contains(sample),
         // a text that is a time compares as one; a list equals itself, unless it holds no number
         (Form::Itself, Sample::List | Sample::Map) => false,
         (Form::Itself, _) => true,

@@ -3,8 +3,10 @@
 //! In: an expression of a checked tree. Out: [`Facts`], which make the cells of its subject fewer. Only what holds of every call of which a step is asked is one: a bound
 //! that the runtime does not hold values to would make a wrong accusation.
 
+use super::sample::{Sample, constant};
+use super::subject::function;
 use super::text::{MAX_COUNTED, Question};
-use crate::cel::Domain;
+use crate::cel::{Checked, Domain, Expr, ExprKind};
 
 /// What a schema says of values beyond their type and their constants.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +19,7 @@ pub(super) struct Facts {
     pub(super) texts: Vec<Question>,
 }
 
-/// Functions of texts, and a regular expression that finds nothing in any text that the function gives.
+/// Functions of texts whatever else they are given, and a regular expression that finds nothing in any text that the function gives.
 const LACKING: [(&str, &str); 9] = [
     ("lowerAscii", "[A-Z]"),
     ("upperAscii", "[a-z]"),
@@ -56,10 +58,31 @@ impl Facts {
     }
 }
 
-/// What no text has that this function gives.
-pub(super) fn lacks(function: &str) -> Vec<Question> {
-    let own = LACKING.iter().filter(|(known, _)| *known == function);
-    own.map(|(_, pattern)| Question::Matches((*pattern).to_owned())).collect()
+/// What no text has that an expression gives, if it is a call of a function of which that is known.
+pub(super) fn lacks(checked: &Checked, expr: &Expr) -> Vec<Question> {
+    let Some((name, _)) = function(checked, expr) else { return Vec::new() };
+    let ExprKind::Call { args, .. } = &expr.kind else { return Vec::new() };
+    let constants: Vec<Option<Sample>> = args.iter().map(constant).collect();
+    let above = |size: u64| vec![Question::Sized(size.saturating_add(1), None)];
+    match (name, constants.as_slice()) {
+        ("charAt", _) => above(1),
+        ("substring", [Some(Sample::Int(start)), Some(Sample::Int(end))]) => {
+            match end.checked_sub(*start).and_then(|size| u64::try_from(size).ok()) {
+                Some(size) if size < MAX_COUNTED => above(size),
+                _ => Vec::new(),
+            }
+        }
+        // one sign that is taken out; two might meet again where one between them is
+        ("replace", [Some(Sample::Text(out)), Some(Sample::Text(by))])
+            if out.chars().count() == 1 && !by.contains(&**out) =>
+        {
+            vec![Question::Contains(out.to_string())]
+        }
+        _ => {
+            let own = LACKING.iter().filter(|(known, _)| *known == name);
+            own.map(|(_, pattern)| Question::Matches((*pattern).to_owned())).collect()
+        }
+    }
 }
 
 /// The least and the greatest size that a schema holds values to.

@@ -7,7 +7,7 @@
 use super::monotone::monotone;
 use super::reach::{Lasting, Reach};
 use super::sample::{Sample, constant};
-use super::subject::{Presence, Subject, function, is_path, sized};
+use super::subject::{Presence, Subject, asks_host, function, is_path, key, sized};
 use super::text::{MAX_COUNTED, Question};
 use crate::cel::{Checked, Expr, ExprId, ExprKind, Literal, Type};
 use crate::source::Span;
@@ -47,6 +47,8 @@ pub(super) enum Form {
     Text(Question),
     /// A comparison of what arithmetic with constants makes of it: the numbers at which the answer may change.
     Arithmetic(Vec<Sample>),
+    /// Anything about a subject that has these values alone: each of them is tried.
+    Exact(Vec<Sample>),
     /// A comparison with itself.
     Itself,
     /// A comparison of two paths: whether it asks for order, which only numbers are sure to have.
@@ -81,6 +83,9 @@ pub(super) struct Clause {
 
 /// The clauses that are looked at together. What has more is left undecided.
 pub(super) const MAX_CLAUSES: usize = 512;
+
+/// The most parts of a question that stands twice.
+const MAX_REPEATED: usize = 64;
 
 /// The name of the subject in what is run.
 pub(super) const VARIABLE: &str = "it";
@@ -207,6 +212,9 @@ impl Reader<'_, '_> {
             ExprKind::Call { target, args, .. } => {
                 let name = function(self.checked, expr).map_or("", |(name, _)| name);
                 let operands: Vec<&Expr> = target.as_deref().into_iter().chain(args).collect();
+                if let Some(kind) = self.of_few_values(expr, &operands) {
+                    return kind;
+                }
                 match (name, operands.as_slice()) {
                     ("_&&_", [left, right]) => {
                         NodeKind::And(Box::new([self.node(left, false), self.node(right, false)]))
@@ -288,7 +296,11 @@ impl Reader<'_, '_> {
         let (subject, constant, at) = match (constant(left), constant(right)) {
             (None, Some(constant)) => (left, constant, 0),
             (Some(constant), None) => (right, constant, 1),
-            (None, None) => return self.of_two(expr, name, left, right),
+            (None, None) => {
+                return self
+                    .of_truths(name, left, right)
+                    .unwrap_or_else(|| self.of_two(expr, name, left, right));
+            }
             (Some(_), Some(_)) => return self.open(expr),
         };
         if let Some(truth) = self.truth_of_question(name, subject, &constant) {
@@ -332,6 +344,46 @@ impl Reader<'_, '_> {
         }
         let question = self.node(question, false);
         Some(if is_same { NodeKind::Same(Box::new(question)) } else { NodeKind::Not(Box::new(question)) })
+    }
+
+    /// Two questions whose answers are compared: `a == b` is `a ? b : !b`, and fails where one of them does.
+    fn of_truths(&mut self, name: &str, one: &Expr, other: &Expr) -> Option<NodeKind> {
+        let is_equality = match name {
+            "_==_" => true,
+            "_!=_" => false,
+            _ => return None,
+        };
+        if [one, other].iter().any(|it| *self.checked.type_of(it.id) != Type::Bool)
+            || key(self.checked, one) == key(self.checked, other)
+        {
+            return None;
+        }
+        let right = self.node(other, false);
+        // the second one stands there twice, and so do those in it
+        if right.size() > MAX_REPEATED {
+            return None;
+        }
+        let opposite = Node { span: right.span, id: right.id, kind: NodeKind::Not(Box::new(right.clone())) };
+        let [yes, no] = if is_equality { [right, opposite] } else { [opposite, right] };
+        Some(NodeKind::If(Box::new([self.node(one, false), yes, no])))
+    }
+
+    /// A question about what is computed of one path that has few values, such as a truth or a constant of a schema: each value is tried.
+    fn of_few_values(&mut self, expr: &Expr, operands: &[&Expr]) -> Option<NodeKind> {
+        if *self.checked.type_of(expr.id) != Type::Bool || operands.iter().any(|it| is_path(self.checked, it))
+        {
+            return None;
+        }
+        let path = the_path(self.checked, expr)?;
+        let subject = Subject::of(self.checked, path)?;
+        let values = subject.few_values()?;
+        let of = key(self.checked, path);
+        let checked = self.checked;
+        Some(
+            self.clause(expr, subject, Form::Exact(values), |asked| {
+                paths_become_variable(checked, asked, &of)
+            }),
+        )
     }
 
     /// A comparison of the number of characters of a text, which is a question about the text.
@@ -434,6 +486,42 @@ fn path_becomes_variable(asked: &mut Expr, path: ExprId) {
     }
 }
 
+/// Puts the variable in the place of a path wherever it stands.
+fn paths_become_variable(checked: &Checked, asked: &mut Expr, path: &str) {
+    if is_path(checked, asked) && key(checked, asked) == path {
+        become_variable(asked, VARIABLE);
+    } else {
+        asked.for_each_part_mut(&mut |part| paths_become_variable(checked, part, path));
+    }
+}
+
+/// The one path that an expression reads, if it asks nobody and fails where the path does: it has no macro and no `&&`, `||`, `? :` or `has` in it.
+fn the_path<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
+    let mut paths = Vec::new();
+    (!asks_host(checked, expr) && all_paths(checked, expr, &mut paths)).then_some(())?;
+    let (first, others) = paths.split_first()?;
+    let of = key(checked, first);
+    others.iter().all(|other| key(checked, other) == of).then_some(*first)
+}
+
+fn all_paths<'e>(checked: &Checked, expr: &'e Expr, found: &mut Vec<&'e Expr>) -> bool {
+    if is_path(checked, expr) {
+        found.push(expr);
+        return true;
+    }
+    match &expr.kind {
+        ExprKind::Literal(_) => true,
+        ExprKind::Call { .. } | ExprKind::List(_) => {
+            let is_lazy =
+                matches!(function(checked, expr).map_or("", |(name, _)| name), "_&&_" | "_||_" | "_?_:_");
+            let mut plain = !is_lazy;
+            expr.for_each_part(&mut |part| plain = plain && all_paths(checked, part, found));
+            plain
+        }
+        _ => false,
+    }
+}
+
 /// Puts a variable in the place of an operand, the receiver first.
 fn operand_becomes_variable(call: &mut Expr, at: usize, name: &str) {
     let ExprKind::Call { target, args, .. } = &mut call.kind else { return };
@@ -452,6 +540,11 @@ impl Node {
             NodeKind::And(operands) | NodeKind::Or(operands) => &**operands,
             NodeKind::If(parts) => &**parts,
         }
+    }
+
+    /// How many parts it is made of.
+    fn size(&self) -> usize {
+        self.parts().iter().fold(1, |size: usize, part| size.saturating_add(part.size()))
     }
 
     /// Whether this and an operand of it are one chain of `&&`, or of `||`.

@@ -252,6 +252,15 @@ pub(super) fn cut_expression(rest: Place) -> Diagnostic {
         .help("put the expression in quotes, or write it below `|-`; take the text out if it is a remark")
 }
 
+/// `input.tags.all(tag, input.amount < 5)`
+pub(super) fn unused_variable(place: Place, name: &str) -> Diagnostic {
+    let message = format!(
+        "the predicate does not mention `{name}`, so it is the same for every element, and is not asked where there is no element"
+    );
+    Diagnostic::warning("unused_variable", message, place)
+        .help(format!("ask for something of `{name}`, or ask it without the macro; a name that begins with `_` says that this is meant"))
+}
+
 /// `{type: number, minimum: 10, maximum: 1}`
 pub(super) fn impossible_schema(place: Place) -> Diagnostic {
     let message = "no value fits this schema: the least that it allows is above the greatest";

@@ -8,7 +8,7 @@ use super::messages;
 use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::subject::{asks_host, function};
-use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Json, Literal, Type};
+use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Type};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -137,8 +137,8 @@ fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagno
     vec![messages::truth_of_value(place, kind, empty).path(expression.origin().path)]
 }
 
-/// Texts that look like regular expressions and are none, regular expressions that have lost a backslash, reviewers who are nobody, and
-/// arithmetic that fails for some numbers.
+/// Texts that look like regular expressions and are none, regular expressions that have lost a backslash, reviewers who are nobody,
+/// predicates that are not about their elements, and arithmetic that fails for some numbers.
 pub(super) fn of_expression(
     expression: &Expression,
     checked: &Checked,
@@ -170,6 +170,10 @@ pub(super) fn of_expression(
             }
             _ => {}
         }
+    });
+    unused_variables(&checked.expr, &mut |variable| {
+        let place = expression.place_of(variable.span);
+        findings.push(messages::unused_variable(place, &variable.text).path(expression.origin().path));
     });
     divisions(checked, &checked.expr, &mut |part| {
         findings
@@ -268,6 +272,32 @@ fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'static st
         found(name, constant, text);
     }
     expr.for_each_part(&mut |part| look(checked, part, found));
+}
+
+/// Hands over the variable of each macro whose predicate asks for something and does not mention it. A name that begins with `_` says that this is meant.
+fn unused_variables<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Name)) {
+    if let ExprKind::Comprehension(comprehension) = &expr.kind {
+        let Comprehension { kind, variable, second, body, .. } = &**comprehension;
+        let is_predicate = matches!(
+            kind,
+            ComprehensionKind::All
+                | ComprehensionKind::Exists
+                | ComprehensionKind::ExistsOne
+                | ComprehensionKind::Filter
+        );
+        let is_question = is_predicate && !matches!(body.kind, ExprKind::Literal(_));
+        let mut names = [Some(variable), second.as_ref()].into_iter().flatten();
+        if is_question && !names.any(|name| name.text.starts_with('_') || mentions(body, &name.text)) {
+            found(variable);
+        }
+    }
+    expr.for_each_part(&mut |part| unused_variables(part, found));
+}
+
+fn mentions(expr: &Expr, variable: &str) -> bool {
+    let mut mentioned = matches!(&expr.kind, ExprKind::Ident { name, .. } if name == variable);
+    expr.for_each_part(&mut |part| mentioned = mentioned || mentions(part, variable));
+    mentioned
 }
 
 /// Hands over each division of whole numbers by the constant zero.

@@ -27,6 +27,11 @@ impl Ints {
     pub(super) const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
     pub(super) const COUNTS: Self = Self { least: 0, most: i64::MAX };
 
+    /// This one and all above it.
+    pub(super) const fn from(least: i64) -> Self {
+        Self { least, most: i64::MAX }
+    }
+
     /// What is left of an int that is divided by this one. It has the sign of what is divided. By zero nothing is divided, which is said elsewhere.
     pub(super) fn remainders(by: i64) -> Self {
         if by == 0 {

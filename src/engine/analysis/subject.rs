@@ -55,6 +55,9 @@ pub(super) enum Pair {
     Values,
 }
 
+/// The most values that are tried one by one.
+const MAX_FEW: usize = 64;
+
 /// What stands between the names of two paths in the name of both.
 pub(super) const BETWEEN: &str = " <=> ";
 
@@ -114,7 +117,7 @@ impl Subject {
             domain,
             ints,
             facts: facts.unwrap_or_default(),
-            lacks: function(checked, expr).map_or_else(Vec::new, |(name, _)| lacks(name)),
+            lacks: lacks(checked, expr),
             presence,
             is_argument: is_argument(checked, expr),
             is_computed: !is_path,
@@ -123,6 +126,18 @@ impl Subject {
             pair: None,
             reach: Reach::of(checked, expr),
         })
+    }
+
+    /// All of its values, if there are few.
+    pub(super) fn few_values(&self) -> Option<Vec<Sample>> {
+        let or_null = self.domain.as_ref().is_some_and(|domain| domain.or_null);
+        let allowed = self.domain.as_ref().and_then(|domain| domain.allowed.as_deref());
+        match allowed {
+            Some(allowed) => {
+                (allowed.len() <= MAX_FEW).then(|| allowed.iter().flat_map(Sample::of_constant).collect())
+            }
+            None => (self.ty == Type::Bool && !or_null).then(|| [true, false].map(Sample::Bool).to_vec()),
+        }
     }
 
     /// Two paths as one thing, whose values are how they stand to each other.
@@ -394,8 +409,12 @@ pub(super) fn function<'c>(checked: &'c Checked, expr: &Expr) -> Option<(&'stati
 
 fn range(checked: &Checked, expr: &Expr) -> Ints {
     let Some((name, overloads)) = function(checked, expr) else { return Ints::ALL };
-    if name == "size" {
-        return Ints::COUNTS;
+    match name {
+        // there is a part ahead of the first separator, and behind the last one
+        "size" if sized(checked, expr).is_some_and(|of| is_split(checked, of)) => return Ints::from(1),
+        "size" => return Ints::COUNTS,
+        "indexOf" | "lastIndexOf" => return Ints::from(-1),
+        _ => {}
     }
     if let ("_%_", ExprKind::Call { args, .. }) = (name, &expr.kind)
         && let Some(Sample::Int(by)) = args.get(1).and_then(constant)
@@ -407,6 +426,12 @@ fn range(checked: &Checked, expr: &Expr) -> Ints {
         Some((_, least, most)) if of_times && !overloads.is_empty() => Ints { least: *least, most: *most },
         _ => Ints::ALL,
     }
+}
+
+/// Whether an expression is a text that is split into as many parts as there are.
+fn is_split(checked: &Checked, expr: &Expr) -> bool {
+    let is_split = function(checked, expr).is_some_and(|(name, _)| name == "split");
+    is_split && matches!(&expr.kind, ExprKind::Call { target: Some(_), args, .. } if args.len() == 1)
 }
 
 /// Whether an expression is an argument of the call at hand, or a part of one.

@@ -19,7 +19,7 @@ pub(super) enum Claim {
     NeverTrue,
     NeverFalse,
     AlwaysFails,
-    /// The operands beside it answer the same without it.
+    /// What stands beside it, other operands or both branches, answers the same without it.
     Moot,
 }
 
@@ -139,7 +139,10 @@ fn put(
         let is_contradicted = match Counterexamples::of(questions, chain.unwrap_or(node), &problem, limits) {
             None => false,
             Some(tried) => match claim {
-                Claim::Moot => tried.differ(part, &without(part, node)),
+                Claim::Moot => {
+                    let [one, other] = with_and_without(part, node);
+                    tried.differ(&one, &other)
+                }
                 claim => tried.refute(part, is_whole, |truth| claim.is_refuted_by(truth)),
             },
         };
@@ -163,7 +166,7 @@ struct Found<'n> {
     node: &'n Node,
     claim: Claim,
     reasons: Vec<usize>,
-    /// Of an operand that decides nothing: all that it stands among.
+    /// Of an operand or a condition that decides nothing: all that it stands among.
     chain: Option<&'n Node>,
 }
 
@@ -186,6 +189,7 @@ fn look<'n>(node: &'n Node, around: Option<&'n Node>, problem: &mut Problem, fou
             let goes_on = around.is_some_and(|around| around.is_chained(node));
             if found.len() == before && !goes_on {
                 found.extend(moot(node, &clauses, problem));
+                found.extend(moot_condition(node, &clauses, problem));
             }
             return;
         }
@@ -234,11 +238,28 @@ fn moot<'n>(chain: &'n Node, clauses: &[usize], problem: &mut Problem) -> Option
     None
 }
 
-/// A chain of `&&` or `||` without one operand.
-fn without(chain: &Expr, operand: &Node) -> Expr {
-    let mut rest = chain.clone();
-    leave_out(&mut rest, operand);
-    rest
+/// The condition of a `? :` whose branches are true, false and fail for the same inputs.
+fn moot_condition<'n>(choice: &'n Node, clauses: &[usize], problem: &mut Problem) -> Option<Found<'n>> {
+    let NodeKind::If(parts) = &choice.kind else { return None };
+    let [condition, branches @ ..] = &**parts;
+    let [one, other] = branches.each_ref().map(|branch| problem.truth(branch));
+    let differing = [[one.yes, !other.yes], [!one.yes, other.yes], [one.no, !other.no], [!one.no, other.no]];
+    let is_alike = differing.iter().all(|differs| problem.can_hold(differs, clauses) == Some(false));
+    is_alike.then(|| Found { node: condition, claim: Claim::Moot, reasons: Vec::new(), chain: Some(choice) })
+}
+
+/// Two expressions that answer alike if the part decides nothing: a chain of `&&` or `||` with and without an operand, or the branches of the `? :`
+/// whose condition it is.
+fn with_and_without(whole: &Expr, part: &Node) -> [Expr; 2] {
+    if let ExprKind::Call { args, .. } = &whole.kind
+        && let [condition, one, other] = args.as_slice()
+        && condition.id == part.id
+    {
+        return [one.clone(), other.clone()];
+    }
+    let mut rest = whole.clone();
+    leave_out(&mut rest, part);
+    [whole.clone(), rest]
 }
 
 fn leave_out(expr: &mut Expr, operand: &Node) {

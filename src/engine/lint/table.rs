@@ -400,6 +400,11 @@ pub const WARNINGS: &[Warning] = &[
         "A policy with a parameter that has no value is used by no policy, so none of its steps runs.",
     ),
     decided(
+        "unused_variable",
+        MayLoseARule,
+        "A predicate does not mention the element that it is asked of, so it is the same for each.",
+    ),
+    decided(
         "wide_range",
         MayLoseARule,
         "A range of a regular expression goes from one alphabet into the other, so it takes signs that are no letters.",
