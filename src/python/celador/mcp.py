@@ -1,6 +1,9 @@
-"""Celador for MCP servers of the official Python SDK: one line guards all tools of a server.
+"""Celador for MCP servers of the official Python SDK and of `fastmcp`: one line guards all tools of a server.
 
     server = MCPServer("desk")          # mcp 2; FastMCP is its earlier name
+    celador.mcp.guard(server, agent)
+
+    server = FastMCP("desk")            # fastmcp 4, which stands on mcp 2
     celador.mcp.guard(server, agent)
 
 `tools/list` has the tools that the agent offers, with the arguments that a model may give. `tools/call` passes the policies; a call that is
@@ -18,14 +21,21 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from mcp.server import ServerRequestContext
-from mcp.server.context import CallNext, HandlerResult
-from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, InputRequiredResult, ListToolsResult, TextContent
+try:
+    from mcp.server import ServerRequestContext
+    from mcp.server.context import CallNext, HandlerResult
+    from mcp_types import CallToolResult, ElicitRequest, ElicitRequestFormParams, InputRequiredResult, ListToolsResult, TextContent
+except ImportError as error:
+    raise ImportError(
+        "celador.mcp is for servers of the package mcp, version 2 or later, and of fastmcp, version 4 or later: install one of them, "
+        "or put `celador mcp` ahead of the server as it is"
+    ) from error
 
 from celador._turns import Ask, Conversation, Given, Hold, Next, Obligations, Run, Tasks, Tell, Whom, as_json, as_text
 
 if TYPE_CHECKING:
     from celador import Agent, Review, Tool
+    from fastmcp import FastMCP
     from mcp.server import MCPServer, Server
 
 _QUESTION = "celador"
@@ -35,7 +45,7 @@ _INPUT_REQUIRED = "2026-07-28"
 
 
 def guard(
-    server: MCPServer[Any] | Server[Any],
+    server: MCPServer[Any] | FastMCP[Any] | Server[Any],
     agent: Agent,
     *,
     task: Callable[[ServerRequestContext[Any, Any]], str] | None = None,
@@ -48,8 +58,13 @@ def guard(
     `task` names the task of a request, such as that of its user; without it each connection is a task, and each request of a client that keeps no
     connection. `user` says for whom the task runs: a user, or a function of the request. `obligations` are functions for the obligations of policies, by
     their ids; a call with another one does not run. With `elicit=False` the client's user is never asked: reviews are then for those to whom
-    the policy addresses them."""
-    server.middleware.append(_Guard(Tasks(agent, user, obligations), task, elicit))
+    the policy addresses them.
+
+    A server of `fastmcp` has middleware of its own, which runs behind the guard: the guard sees neither what that does to a call, nor calls that the
+    program makes itself, by `server.call_tool`."""
+    # `fastmcp` keeps the SDK's server in an attribute; what it calls middleware itself is given no request.
+    on_wire = getattr(server, "_mcp_server", server)
+    on_wire.middleware.append(_Guard(Tasks(agent, user, obligations), task, elicit))
 
 
 class _Guard:
@@ -150,7 +165,8 @@ class _Guard:
 
 def tools(tools: Iterable[Any]) -> list[Tool]:
     """Tools as `list_tools` of a server or of a client has them, for `celador.agent_for`."""
-    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools]
+    on_wire = (tool.to_mcp_tool() if hasattr(tool, "to_mcp_tool") else tool for tool in tools)
+    return [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in on_wire]
 
 
 def _asked_here(params: Mapping[str, Any]) -> str | None:

@@ -1,5 +1,5 @@
-"""The guard of MCP servers, between the client and the server of the official SDK. A server hears of no message and no turn, so that the
-scenarios of whole agents are not for it."""
+"""The guard of MCP servers, between the client of the official SDK and its server, and that of `fastmcp`. A server hears of no message and no turn, so
+that the scenarios of whole agents are not for it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import celador.mcp
 import pytest
+from fastmcp import FastMCP
 from mcp import Client
 from mcp.server import MCPServer
 from mcp_types import ElicitResult
@@ -21,12 +22,24 @@ MODES = ("auto", "legacy")
 """The newest revision of the protocol, in which a server asks in its answer, and those before it."""
 
 
-def served(agent: Any, shop: desk.Shop, **options: Any) -> MCPServer[Any]:
-    server: MCPServer[Any] = MCPServer("desk")
+KINDS = ("sdk", "fastmcp")
+"""The packages that servers are made with."""
+
+pytestmark = pytest.mark.parametrize("kind", KINDS)
+
+
+def served(kind: str, agent: Any, shop: desk.Shop, **options: Any) -> Any:
+    """What a client connects to: a server whose tools are guarded."""
+    guarded: Any = MCPServer("desk") if kind == "sdk" else FastMCP("desk")
     for tool in shop.tools:
-        server.add_tool(tool)
-    celador.mcp.guard(server, agent, user="u-1", task=lambda _: "thread-1", **options)
-    return server
+        guarded.add_tool(tool)
+    celador.mcp.guard(guarded, agent, user="u-1", task=lambda _: "thread-1", **options)
+    return guarded
+
+
+def reached(server: Any) -> Any:
+    """What the SDK's client takes: it knows the SDK's own servers alone."""
+    return getattr(server, "_mcp_server", server)
 
 
 def text(result: Any) -> str:
@@ -45,12 +58,12 @@ def text(result: Any) -> str:
         (("close_order", {"order": "o1"}), [], "Look the order up first.", True),
     ],
 )
-def test_a_call(mode: Any, call: Any, ran: Any, told: str, is_error: bool) -> None:
+def test_a_call(kind: str, mode: Any, call: Any, ran: Any, told: str, is_error: bool) -> None:
     shop = desk.Shop()
-    server = served(desk.agent({}), shop)
+    server = served(kind, desk.agent({}), shop)
 
     async def run() -> Any:
-        async with Client(server, mode=mode) as client:
+        async with Client(reached(server), mode=mode) as client:
             return await client.call_tool(*call)
 
     result = asyncio.run(run())
@@ -61,12 +74,12 @@ def test_a_call(mode: Any, call: Any, ran: Any, told: str, is_error: bool) -> No
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_limit_of_calls(mode: Any) -> None:
+def test_a_limit_of_calls(kind: str, mode: Any) -> None:
     shop = desk.Shop()
-    server = served(desk.agent({"limits": {"max_tool_calls": 1}}), shop)
+    server = served(kind, desk.agent({"limits": {"max_tool_calls": 1}}), shop)
 
     async def run() -> list[Any]:
-        async with Client(server, mode=mode) as client:
+        async with Client(reached(server), mode=mode) as client:
             return [await client.call_tool("get_order", {"order": "o1"}) for _ in range(2)]
 
     first, second = asyncio.run(run())
@@ -77,11 +90,11 @@ def test_a_limit_of_calls(mode: Any) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("answers", [{600: True, 700: True}, {600: True, 700: False}, {600: False, 700: False}])
-def test_two_reviews_beside_another_call(mode: Any, answers: dict[int, bool]) -> None:
+def test_two_reviews_beside_another_call(kind: str, mode: Any, answers: dict[int, bool]) -> None:
     """The client's user is asked about both, while the other call runs."""
     shop, asked = desk.Shop(), []
     agent = desk.agent({})
-    server = served(agent, shop)
+    server = served(kind, agent, shop)
 
     async def elicit(context: Any, params: Any) -> ElicitResult:
         asked.append(params.message)
@@ -90,7 +103,7 @@ def test_two_reviews_beside_another_call(mode: Any, answers: dict[int, bool]) ->
         return ElicitResult(action="accept", content={"approve": answers[amount]})
 
     async def run() -> list[Any]:
-        async with Client(server, mode=mode, elicitation_callback=elicit) as client:
+        async with Client(reached(server), mode=mode, elicitation_callback=elicit) as client:
             return await asyncio.gather(
                 client.call_tool("get_order", {"order": "o1"}),
                 client.call_tool("refund", {"order": "o1", "amount": 600}),
@@ -108,14 +121,14 @@ def test_two_reviews_beside_another_call(mode: Any, answers: dict[int, bool]) ->
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_a_review_that_somebody_else_answers(mode: Any) -> None:
+def test_a_review_that_somebody_else_answers(kind: str, mode: Any) -> None:
     """A client that asks nobody is told whom the call waits for, and makes it again."""
     shop, agent = desk.Shop(), desk.agent({})
-    server = served(agent, shop)
+    server = served(kind, agent, shop)
     call: Any = ("refund", {"order": "o1", "amount": 600})
 
     async def run() -> list[Any]:
-        async with Client(server, mode=mode) as client:
+        async with Client(reached(server), mode=mode) as client:
             first = await client.call_tool(*call)
             again = await client.call_tool(*call)
             (review,) = agent.reviews()
@@ -130,13 +143,13 @@ def test_a_review_that_somebody_else_answers(mode: Any) -> None:
     assert shop.ran == [["refund", {"order": "o1", "amount": 600}]]
 
 
-def in_a_process(folder: pathlib.Path, mode: Any) -> tuple[bool, str, list[Any]]:
+def in_a_process(kind: str, folder: pathlib.Path, mode: Any) -> tuple[bool, str, list[Any]]:
     """The same call at a server that is begun for it, by a client that asks nobody: whether it failed, the text, the calls that ran."""
     shop = desk.Shop()
-    server = served(desk.agent({}, store=folder / "celador.db"), shop)
+    server = served(kind, desk.agent({}, store=folder / "celador.db"), shop)
 
     async def run() -> Any:
-        async with Client(server, mode=mode) as client:
+        async with Client(reached(server), mode=mode) as client:
             return await client.call_tool("refund", {"order": "o1", "amount": 600})
 
     result = asyncio.run(run())
@@ -144,23 +157,23 @@ def in_a_process(folder: pathlib.Path, mode: Any) -> tuple[bool, str, list[Any]]
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_another_process_goes_on(mode: Any, tmp_path: pathlib.Path) -> None:
+def test_another_process_goes_on(kind: str, mode: Any, tmp_path: pathlib.Path) -> None:
     """The call waits for a review; the server ends; the reviewer answers; the client makes the call again at another server."""
     spawn = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as first:
-        waits, told, ran = first.submit(in_a_process, tmp_path, mode).result()
+        waits, told, ran = first.submit(in_a_process, kind, tmp_path, mode).result()
     assert waits and "lead@example.com" in told and ran == []
     (review,) = desk.agent({}, store=tmp_path / "celador.db").reviews()
     review.approve()
     with concurrent.futures.ProcessPoolExecutor(1, mp_context=spawn) as second:
-        failed, told, ran = second.submit(in_a_process, tmp_path, mode).result()
+        failed, told, ran = second.submit(in_a_process, kind, tmp_path, mode).result()
     assert not failed and "600" in told
     assert ran == [["refund", {"order": "o1", "amount": 600}]]
 
 
-def test_the_list_has_what_the_agent_offers() -> None:
+def test_the_list_has_what_the_agent_offers(kind: str) -> None:
     shop = desk.Shop()
-    server = served(desk.agent({}), shop)
+    server = served(kind, desk.agent({}), shop)
 
     @server.tool()
     def delete_everything() -> str:
@@ -169,7 +182,7 @@ def test_the_list_has_what_the_agent_offers() -> None:
         return "gone"
 
     async def run() -> tuple[list[str], Any]:
-        async with Client(server) as client:
+        async with Client(reached(server)) as client:
             return [tool.name for tool in (await client.list_tools()).tools], await client.call_tool("delete_everything", {})
 
     names, result = asyncio.run(run())
