@@ -4,9 +4,8 @@
 //! that the runtime does not hold values to would make a wrong accusation.
 
 use super::sample::{Sample, constant};
-use super::subject::function;
 use super::text::{MAX_COUNTED, Question};
-use crate::cel::{Checked, Domain, Expr, ExprKind};
+use crate::cel::{Domain, Expr, ExprKind};
 
 /// What a schema says of values beyond their type and their constants.
 #[derive(Clone, Debug, Default)]
@@ -58,13 +57,12 @@ impl Facts {
     }
 }
 
-/// What no text has that an expression gives, if it is a call of a function of which that is known.
-pub(super) fn lacks(checked: &Checked, expr: &Expr) -> Vec<Question> {
-    let Some((name, _)) = function(checked, expr) else { return Vec::new() };
-    let ExprKind::Call { args, .. } = &expr.kind else { return Vec::new() };
+/// What no text has that a call of this function gives.
+pub(super) fn lacks(function: &str, call: &Expr) -> Vec<Question> {
+    let ExprKind::Call { args, .. } = &call.kind else { return Vec::new() };
     let constants: Vec<Option<Sample>> = args.iter().map(constant).collect();
     let above = |size: u64| vec![Question::Sized(size.saturating_add(1), None)];
-    match (name, constants.as_slice()) {
+    match (function, constants.as_slice()) {
         ("charAt", _) => above(1),
         ("substring", [Some(Sample::Int(start)), Some(Sample::Int(end))]) => {
             match end.checked_sub(*start).and_then(|size| u64::try_from(size).ok()) {
@@ -79,7 +77,7 @@ pub(super) fn lacks(checked: &Checked, expr: &Expr) -> Vec<Question> {
             vec![Question::Contains(out.to_string())]
         }
         _ => {
-            let own = LACKING.iter().filter(|(known, _)| *known == name);
+            let own = LACKING.iter().filter(|(known, _)| *known == function);
             own.map(|(_, pattern)| Question::Matches((*pattern).to_owned())).collect()
         }
     }

@@ -117,7 +117,7 @@ impl Subject {
             domain,
             ints,
             facts: facts.unwrap_or_default(),
-            lacks: lacks(checked, expr),
+            lacks: function(checked, expr).map_or_else(Vec::new, |(name, _)| lacks(name, expr)),
             presence,
             is_argument: is_argument(checked, expr),
             is_computed: !is_path,
