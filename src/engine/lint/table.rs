@@ -83,6 +83,11 @@ pub const WARNINGS: &[Warning] = &[
         "A parameter stands beside `properties`, so it is not declared and not checked.",
     ),
     row("bare_word", Advice, "A word without quotes is bound as text, which is mostly meant."),
+    row(
+        "binding_misfit",
+        Advice,
+        "A binding gives a parameter a value that its schema refuses, so each call fails.",
+    ),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
     decided(
         "contrary_claims",
@@ -150,6 +155,11 @@ pub const WARNINGS: &[Warning] = &[
         "literal_braces",
         MayLoseARule,
         "Braces in a field of a tool name nothing that there is, so they are sent as they are written, without a value.",
+    ),
+    row(
+        "literal_placeholder",
+        Advice,
+        "Braces in a prompt or in the message of an event name a root that is not known there, so they stay as they are written.",
     ),
     row(
         "literal_secret",

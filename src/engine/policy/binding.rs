@@ -7,9 +7,11 @@
 use super::expression::{Expression, JsonValue, Texts};
 use super::messages;
 use super::origin::Origin;
+use super::shape::Shape;
 use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{ErrorCode, EvalError, Fault, HostFunctions, Json, RESERVED, Stop, Value};
 use crate::context::{Activations, Root, ScopeEnv};
+use crate::diagnostic::Diagnostic;
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::policy_step::PolicyStep;
 use crate::source::{Place, Span};
@@ -82,6 +84,20 @@ impl Binding {
                 Ok(JsonValue::InPlace(Value::owned_text(text)))
             }
         }
+    }
+
+    /// Whether nothing that it gives can fit: by its type, or because it is a constant that does not.
+    pub(super) fn misfits(&self, shape: &Shape) -> bool {
+        match &self.value {
+            BindingValue::Word(word) => shape.check(&word.value()).is_err(),
+            BindingValue::Expression(expression) => shape.excludes(expression),
+            BindingValue::MountTemplate(..) => false,
+        }
+    }
+
+    /// What is said of it if nothing that it gives can fit the parameter of this function.
+    pub(super) fn told_of_misfit(&self, function: &str) -> Diagnostic {
+        messages::binding_misfit(self.place.clone(), &self.name, function).path(&*self.path)
     }
 
     /// Its expression, if it is one.

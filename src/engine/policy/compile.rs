@@ -169,6 +169,12 @@ impl Compiler<'_> {
             let given = bound.into_iter().flatten();
             let given = given.filter_map(|binding| Some((&*binding.name, binding.expression()?)));
             secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
+            for parameter in parameters.iter() {
+                let mut own = bound.into_iter().flatten().filter(|binding| binding.name == parameter.name);
+                if let Some(binding) = own.find(|binding| binding.misfits(&parameter.shape)) {
+                    self.texts.findings.push(binding.told_of_misfit(&function.key));
+                }
+            }
             compiled.push(execute.map(|execute| {
                 AgentFunction {
                     key: function.key.as_str().into(),

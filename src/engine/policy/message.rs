@@ -7,7 +7,7 @@
 use super::messages;
 use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{Storage, Type};
-use crate::context::ScopeEnv;
+use crate::context::{Root, ScopeEnv};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::Embedded;
 
@@ -44,10 +44,8 @@ pub(super) fn compile_prompt(
     path: &str,
     findings: &mut Vec<Diagnostic>,
 ) -> Template {
-    let roots = scope.scope().roots();
-    let template = Template::lenient(&text.text, |root| roots.iter().any(|known| known.name() == root));
-    check_paths(&template, scope, text, path, findings);
-    template
+    let roots: Vec<&str> = scope.scope().roots().iter().map(|root| root.name()).collect();
+    lenient(scope, text, path, &roots, findings)
 }
 
 /// The message of an event that begins or enters a task: like a prompt, over the event alone (INT-12, INT-13).
@@ -57,9 +55,50 @@ pub(super) fn compile_event_message(
     path: &str,
     findings: &mut Vec<Diagnostic>,
 ) -> Template {
-    let template = Template::lenient(&text.text, |root| root == "event");
+    lenient(scope, text, path, &[Root::Event.name()], findings)
+}
+
+fn lenient(
+    scope: &ScopeEnv,
+    text: &Embedded,
+    path: &str,
+    roots: &[&str],
+    findings: &mut Vec<Diagnostic>,
+) -> Template {
+    let template = Template::lenient(&text.text, |root| roots.contains(&root));
     check_paths(&template, scope, text, path, findings);
+    let all = Template::lenient(&text.text, |root| !roots.contains(&root));
+    let literal = all.placeholders().filter_map(|placeholder| literal(placeholder, scope, text, roots));
+    findings.extend(literal.map(|finding| finding.path(path)));
     template
+}
+
+/// Braces that stay as they are written, and were to be a placeholder: their path begins with a root of other texts, its short name, a field of
+/// a root, or nearly with the name of one. A prompt may hold other braces.
+fn literal(
+    placeholder: &Placeholder,
+    scope: &ScopeEnv,
+    text: &Embedded,
+    roots: &[&str],
+) -> Option<Diagnostic> {
+    let before = text.text.get(..placeholder.span.range().start).unwrap_or_default();
+    let rest = placeholder.dotted().filter(|_| !before.ends_with(['$', '{']))?;
+    let begin = &*placeholder.root;
+    let long = Root::long_name(begin);
+    let has_field = |root: &&&str| match scope.env().variable(root).map(|variable| &variable.ty) {
+        Some(Type::Record(record) | Type::Singleton(record)) => record.slot(begin).is_some(),
+        _ => false,
+    };
+    let meant = if roots.contains(&long) {
+        Some(format!("{long}.{rest}"))
+    } else if let Some(root) = roots.iter().find(has_field) {
+        Some(format!("{root}.{begin}.{rest}"))
+    } else {
+        nearest(begin, roots.iter().copied()).map(|root| format!("{root}.{rest}"))
+    };
+    let is_elsewhere = Root::ALL.iter().any(|root| root.name() == long);
+    (meant.is_some() || is_elsewhere)
+        .then(|| messages::literal_placeholder(text.locate(placeholder.span), begin, meant, roots))
 }
 
 pub(super) fn is_short_enough(

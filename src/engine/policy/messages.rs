@@ -412,6 +412,21 @@ pub(super) fn undeclared_setting<'d>(
     }
 }
 
+/// Braces in a prompt, or in the message of an event, that stay as they are written.
+pub(super) fn literal_placeholder(
+    place: Place,
+    name: &str,
+    meant: Option<String>,
+    roots: &[&str],
+) -> Diagnostic {
+    let message = format!("`{name}` is no root here, so the braces stay as they are written");
+    let finding = Diagnostic::warning("literal_placeholder", message, place).rule("INT-18");
+    match meant {
+        Some(meant) => finding.help(format!("did you mean `{{{meant}}}`?")),
+        None => finding.help(format!("a placeholder here begins with `{}`", roots.join("` or `"))),
+    }
+}
+
 /// Braces that are sent as they are written.
 pub(super) fn literal_braces(place: Place, name: &str, meant: Option<String>) -> Diagnostic {
     let message = format!("`{name}` is no root of a template, so the braces are sent as they are written");
@@ -508,6 +523,12 @@ pub(super) fn set_not_by_all(place: Place, name: &str, first: &str, others: usiz
     let message = format!("each call of {which} no parameter `{name}`");
     Diagnostic::warning("set_not_by_all", message, place)
         .help("choose a key that selects the functions which have it, or give the step a condition")
+}
+
+pub(super) fn binding_misfit(place: Place, name: &str, function: &str) -> Diagnostic {
+    let message = format!("`{function}` does not take this value for `{name}`, so each call of it fails");
+    Diagnostic::warning("binding_misfit", message, place)
+        .help("give a value that the schema of the parameter allows")
 }
 
 pub(super) fn set_misfit(place: Place, name: &str) -> Diagnostic {
