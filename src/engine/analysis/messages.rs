@@ -84,6 +84,12 @@ pub(super) fn division_by_zero(place: Place) -> Diagnostic {
         .help("divide by another number")
 }
 
+/// `outputs[-1]`
+pub(super) fn negative_index(place: Place) -> Diagnostic {
+    Diagnostic::warning("always_fails", "a list has no element at an index below zero, so this fails whatever the input is", place)
+        .help("count from the front: `list[0]` is the first element, and of calls on record the latest; `list[list.size() - 1]` is the last")
+}
+
 /// The number that a clause has as a text.
 fn number_in_quotes(part: &str) -> Option<&str> {
     part.split(['\'', '"']).skip(1).step_by(2).find(|text| text.parse::<f64>().is_ok())

@@ -7,6 +7,7 @@ use super::arithmetic::mixed_numbers;
 use super::messages;
 use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
+use super::sample::{Sample, constant};
 use super::subject::{asks_host, function};
 use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Type};
 use crate::context::Root;
@@ -138,7 +139,7 @@ fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagno
 }
 
 /// Texts that look like regular expressions and are none, regular expressions that have lost a backslash, reviewers who are nobody,
-/// predicates that are not about their elements, and arithmetic that fails for some numbers.
+/// predicates that are not about their elements, indexes that no list has, and arithmetic that fails for some numbers.
 pub(super) fn of_expression(
     expression: &Expression,
     checked: &Checked,
@@ -178,6 +179,10 @@ pub(super) fn of_expression(
     divisions(checked, &checked.expr, &mut |part| {
         findings
             .push(messages::division_by_zero(expression.place_of(part.span)).path(expression.origin().path));
+    });
+    negative_indexes(checked, &checked.expr, &mut |index| {
+        let place = expression.place_of(index.span);
+        findings.push(messages::negative_index(place).path(expression.origin().path));
     });
     findings.extend(mixed_numbers(expression, checked, numbers, limits));
     findings
@@ -298,6 +303,17 @@ fn mentions(expr: &Expr, variable: &str) -> bool {
     let mut mentioned = matches!(&expr.kind, ExprKind::Ident { name, .. } if name == variable);
     expr.for_each_part(&mut |part| mentioned = mentioned || mentions(part, variable));
     mentioned
+}
+
+/// Hands over each constant index below zero, of what may be a list.
+fn negative_indexes<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr)) {
+    if let ExprKind::Index { operand, index, optional: false } = &expr.kind
+        && matches!(checked.type_of(operand.id), Type::List(_) | Type::Dyn)
+        && matches!(constant(index), Some(Sample::Int(..0)))
+    {
+        found(index);
+    }
+    expr.for_each_part(&mut |part| negative_indexes(checked, part, found));
 }
 
 /// Hands over each division of whole numbers by the constant zero.
