@@ -8,7 +8,7 @@ use super::messages;
 use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::sample::{Sample, constant};
-use super::subject::{asks_host, function};
+use super::subject::{asks_host, function, is_predicate};
 use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Type};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
@@ -283,14 +283,7 @@ fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'static st
 fn unused_variables<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Name)) {
     if let ExprKind::Comprehension(comprehension) = &expr.kind {
         let Comprehension { kind, variable, second, body, .. } = &**comprehension;
-        let is_predicate = matches!(
-            kind,
-            ComprehensionKind::All
-                | ComprehensionKind::Exists
-                | ComprehensionKind::ExistsOne
-                | ComprehensionKind::Filter
-        );
-        let is_question = is_predicate && !matches!(body.kind, ExprKind::Literal(_));
+        let is_question = is_predicate(*kind) && !matches!(body.kind, ExprKind::Literal(_));
         let mut names = [Some(variable), second.as_ref()].into_iter().flatten();
         if is_question && !names.any(|name| name.text.starts_with('_') || mentions(body, &name.text)) {
             found(variable);

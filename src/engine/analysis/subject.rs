@@ -428,6 +428,17 @@ fn range(checked: &Checked, expr: &Expr) -> Ints {
     }
 }
 
+/// Whether a macro asks something of each element.
+pub(super) const fn is_predicate(kind: ComprehensionKind) -> bool {
+    matches!(
+        kind,
+        ComprehensionKind::All
+            | ComprehensionKind::Exists
+            | ComprehensionKind::ExistsOne
+            | ComprehensionKind::Filter
+    )
+}
+
 /// Whether an expression is a text that is split into as many parts as there are.
 fn is_split(checked: &Checked, expr: &Expr) -> bool {
     let is_split = function(checked, expr).is_some_and(|(name, _)| name == "split");

@@ -9,7 +9,8 @@ use super::counterexample::Counterexamples;
 use super::formula::{MAX_CLAUSES, Node, NodeKind, Questions};
 use super::problem::{Problem, Truth};
 use super::sat::Literal;
-use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind};
+use super::subject::is_predicate;
+use crate::cel::{Checked, Comprehension, Expr, ExprKind};
 use crate::limits::EvalLimits;
 use crate::source::Span;
 
@@ -96,14 +97,7 @@ fn predicates(
 ) {
     if let ExprKind::Comprehension(comprehension) = &expr.kind {
         let Comprehension { kind, body, filter, .. } = &**comprehension;
-        let is_predicate = matches!(
-            kind,
-            ComprehensionKind::All
-                | ComprehensionKind::Exists
-                | ComprehensionKind::ExistsOne
-                | ComprehensionKind::Filter
-        );
-        for predicate in filter.iter().chain(is_predicate.then_some(body)) {
+        for predicate in filter.iter().chain(is_predicate(*kind).then_some(body)) {
             let mut questions = Questions::default();
             let node = questions.read_part(checked, predicate);
             put(checked, predicate, (&questions, &node), (&mut *trial, limits), decided);
