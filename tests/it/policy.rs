@@ -107,7 +107,8 @@ fn a_bare_word_is_text_and_a_typo_is_not() {
     for word in ["acme", "buoyant-systems", "_x-Y9", "settings", "file"] {
         assert_eq!(binding("", word), [format!("warning {path} bare_word: \"{word}\"")]);
     }
-    for literal in ["'acme'", "50", "context.user.id", "c.user.id", "now", "runtime.version + '-x'"] {
+    assert_eq!(binding("", "50"), [format!("warning {path} binding_misfit: \"50\"")]);
+    for literal in ["'acme'", "string(50)", "context.user.id", "c.user.id", "now", "runtime.version + '-x'"] {
         assert_eq!(binding("", literal), Vec::<String>::new(), "{literal}");
     }
     for wrong in ["contxt.user.id", "input", "output", "a--b", "v-2", "a.b", "x-", "mount.prefix", "event"] {

@@ -170,11 +170,12 @@ impl Trial {
         if self.counts_facts { &subject.facts } else { &NOTHING }
     }
 
-    /// The only values of a subject. Where there is a single one, such as the name of the only function of an agent, a rule may name it all the same; that of an argument is
-    /// what its schema says, and counts as that does.
+    /// The only values of a subject. Those of an argument are what its schema says, and count as that does. Where there is a single one of anything else, such as
+    /// the name of the only function of an agent, a rule may name it all the same.
     fn allowed<'s>(&self, subject: &'s Subject) -> Option<&'s [Constant]> {
         let allowed = subject.domain.as_ref()?.allowed.as_deref()?;
-        (allowed.len() > 1 || subject.is_argument && self.counts_facts).then_some(allowed)
+        let counts = if subject.is_argument { self.counts_facts } else { allowed.len() > 1 };
+        counts.then_some(allowed)
     }
 
     /// Of two numbers every comparison is answered by their order, of any two values only whether they are equal.

@@ -29,7 +29,7 @@ use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
 use crate::manifest::mount::Mount;
 use crate::manifest::tool::DeclaredExecute;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// An agent, compiled.
@@ -160,6 +160,8 @@ impl Compiler<'_> {
     fn compile_functions(&mut self, bindings: &[Option<Vec<Arc<Binding>>>]) -> Option<Vec<AgentFunction>> {
         let declared = self.functions.clone();
         let mut compiled = Vec::new();
+        // a binding is of all functions of its capability, and told of once
+        let mut misfits = HashSet::new();
         for (position, declaration) in declared.iter().enumerate() {
             let Declaration { capability: at, function, parameters, output, call } = declaration;
             let Some(entry) = self.resolved.capabilities.get(*at) else { continue };
@@ -171,7 +173,9 @@ impl Compiler<'_> {
             secrets::warn_of_shown(given, function, &[], &self.schema, &mut self.texts.findings);
             for parameter in parameters.iter() {
                 let mut own = bound.into_iter().flatten().filter(|binding| binding.name == parameter.name);
-                if let Some(binding) = own.find(|binding| binding.misfits(&parameter.shape)) {
+                if let Some(binding) = own.find(|binding| binding.misfits(&parameter.shape))
+                    && misfits.insert(Arc::as_ptr(binding))
+                {
                     self.texts.findings.push(binding.told_of_misfit(&function.key));
                 }
             }
