@@ -63,7 +63,7 @@ def guard(
     A server of `fastmcp` has middleware of its own, which runs behind the guard: the guard sees neither what that does to a call, nor calls that the
     program makes itself, by `server.call_tool`."""
     # `fastmcp` keeps the SDK's server in an attribute; what it calls middleware itself is given no request.
-    on_wire = getattr(server, "_mcp_server", server)
+    on_wire: Any = getattr(server, "_mcp_server", server)
     on_wire.middleware.append(_Guard(Tasks(agent, user, obligations), task, elicit))
 
 

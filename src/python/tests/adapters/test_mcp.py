@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import concurrent.futures
+import importlib
+import importlib.util
 import multiprocessing
 import pathlib
 from typing import Any
 
 import celador.mcp
 import pytest
-from fastmcp import FastMCP
 from mcp import Client
 from mcp.server import MCPServer
 from mcp_types import ElicitResult
@@ -22,15 +23,15 @@ MODES = ("auto", "legacy")
 """The newest revision of the protocol, in which a server asks in its answer, and those before it."""
 
 
-KINDS = ("sdk", "fastmcp")
-"""The packages that servers are made with."""
+KINDS = ("sdk", "fastmcp") if importlib.util.find_spec("fastmcp") else ("sdk",)
+"""The packages that servers are made with. `fastmcp` does not go together with the other frameworks, so it is installed in a place of its own."""
 
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 
 
 def served(kind: str, agent: Any, shop: desk.Shop, **options: Any) -> Any:
     """What a client connects to: a server whose tools are guarded."""
-    guarded: Any = MCPServer("desk") if kind == "sdk" else FastMCP("desk")
+    guarded: Any = MCPServer("desk") if kind == "sdk" else importlib.import_module("fastmcp").FastMCP("desk")
     for tool in shop.tools:
         guarded.add_tool(tool)
     celador.mcp.guard(guarded, agent, user="u-1", task=lambda _: "thread-1", **options)
