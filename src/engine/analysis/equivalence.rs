@@ -6,7 +6,7 @@
 
 use super::cells::Trial;
 use super::formula::{MAX_CLAUSES, Node, Questions};
-use super::problem::{Problem, Truth};
+use super::problem::Problem;
 use super::subject::asks_host;
 use super::tried;
 use crate::cel::{Checked, Expr, ExprKind};
@@ -37,10 +37,7 @@ pub(crate) fn answer_alike(old: &Expression, new: &Expression) -> bool {
     // both are asked at one time, so that this holds of what has no subject, too
     problem.answer_once(&questions, |clause| clause.subject == usize::MAX);
     let [one, two] = nodes.each_ref().map(|node| problem.truth(node));
-    let Truth { yes, no } = one;
-    [[yes, !two.yes], [!yes, two.yes], [no, !two.no], [!no, two.no]]
-        .iter()
-        .all(|differs| problem.can_hold(differs, &all) == Some(false))
+    problem.are_alike(one, two, &all)
 }
 
 /// What is asked of an expression: its subjects, and the questions that are not understood.

@@ -358,9 +358,11 @@ impl Reader<'_, '_> {
         {
             return None;
         }
+        let before = self.questions.clauses.len();
         let right = self.node(other, false);
         // the second one stands there twice, and so do those in it
         if right.size() > MAX_REPEATED {
+            self.questions.clauses.truncate(before);
             return None;
         }
         let opposite = Node { span: right.span, id: right.id, kind: NodeKind::Not(Box::new(right.clone())) };

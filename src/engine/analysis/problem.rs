@@ -201,6 +201,14 @@ impl Problem {
         self.sat.can_hold(&assumed)
     }
 
+    /// Whether two parts are true, false and fail for the same inputs, if the answers of these clauses count.
+    pub(super) fn are_alike(&mut self, one: Truth, two: Truth, clauses: &[usize]) -> bool {
+        let Truth { yes, no } = one;
+        [[yes, !two.yes], [!yes, two.yes], [no, !two.no], [!no, two.no]]
+            .iter()
+            .all(|differs| self.can_hold(differs, clauses) == Some(false))
+    }
+
     /// Of clauses because of which a proposition cannot hold, those that it takes: without any one of them it could.
     pub(super) fn reasons(&mut self, proposition: &[Literal], clauses: &[usize]) -> Vec<usize> {
         let mut kept = clauses.to_vec();

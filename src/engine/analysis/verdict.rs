@@ -219,8 +219,7 @@ fn moot<'n>(chain: &'n Node, clauses: &[usize], problem: &mut Problem) -> Option
             true => (problem.sat.all(&yes), problem.sat.any(&no)),
             false => (problem.sat.any(&yes), problem.sat.all(&no)),
         };
-        let differing = [[yes, !whole.yes], [!yes, whole.yes], [no, !whole.no], [!no, whole.no]];
-        if differing.iter().all(|differs| problem.can_hold(differs, clauses) == Some(false)) {
+        if problem.are_alike(Truth { yes, no }, whole, clauses) {
             let mut own = Vec::new();
             node.clauses(&mut own);
             let refuted = if is_all { [yes, !whole.yes] } else { [no, !whole.no] };
@@ -237,8 +236,7 @@ fn moot_condition<'n>(choice: &'n Node, clauses: &[usize], problem: &mut Problem
     let NodeKind::If(parts) = &choice.kind else { return None };
     let [condition, branches @ ..] = &**parts;
     let [one, other] = branches.each_ref().map(|branch| problem.truth(branch));
-    let differing = [[one.yes, !other.yes], [!one.yes, other.yes], [one.no, !other.no], [!one.no, other.no]];
-    let is_alike = differing.iter().all(|differs| problem.can_hold(differs, clauses) == Some(false));
+    let is_alike = problem.are_alike(one, other, clauses);
     is_alike.then(|| Found { node: condition, claim: Claim::Moot, reasons: Vec::new(), chain: Some(choice) })
 }
 

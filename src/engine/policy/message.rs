@@ -58,6 +58,7 @@ pub(super) fn compile_event_message(
     lenient(scope, text, path, &[Root::Event.name()], findings)
 }
 
+/// A template that leaves other braces as they are. Those that were to be placeholders are told of.
 fn lenient(
     scope: &ScopeEnv,
     text: &Embedded,
