@@ -165,7 +165,42 @@ fn clause() -> impl Strategy<Value = String> {
         ),
         1 => one(&["input.address.city", "input.note"]).prop_map(|path| format!("{path} == input.order")),
         2 => bounded(),
+        2 => ranged(),
     ]
+}
+
+/// A number, or one that is computed of one or two.
+fn figure() -> impl Strategy<Value = String> {
+    let bare = || {
+        one(&[
+            "input.amount",
+            "input.count",
+            "input.parts",
+            "input.share",
+            "input.tags.size()",
+            "c.cap.orders_refund.count_successful",
+            "1",
+            "10",
+            "0.5",
+            "-3",
+        ])
+    };
+    let rounds = || one(&["abs", "sign", "sqrt", "ceil", "floor", "round", "trunc"]);
+    prop_oneof![
+        2 => bare().prop_map(str::to_owned),
+        3 => (bare(), one(&["+", "-", "*", "/", "%"]), bare())
+            .prop_map(|(one, sign, two)| format!("({one} {sign} {two})")),
+        1 => (one(&["greatest", "least"]), bare(), bare())
+            .prop_map(|(of, one, two)| format!("math.{of}({one}, {two})")),
+        1 => (rounds(), bare()).prop_map(|(of, one)| format!("math.{of}(double({one}))")),
+        1 => (one(&["math.abs", "math.sign", "int", "double", "-"]), bare()).prop_map(|(of, one)| format!("{of}({one})")),
+        1 => (bare(), bare()).prop_map(|(one, two)| format!("(input.urgent ? {one} : {two})")),
+    ]
+}
+
+/// A question about two numbers, of which each may be computed.
+fn ranged() -> impl Strategy<Value = String> {
+    (figure(), one(ORDERS), figure()).prop_map(|(one, order, two)| format!("{one} {order} {two}"))
 }
 
 /// A question about a number that is divided, turned or converted.

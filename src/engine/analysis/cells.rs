@@ -8,6 +8,7 @@
 use super::facts::Facts;
 use super::formula::{Clause, Form, SECOND, VARIABLE};
 use super::number::{doubles, ints, is_exact, moments};
+use super::range::Range;
 use super::sample::Sample;
 use super::subject::{Pair, Presence, Subject};
 use super::text::{Automata, Question};
@@ -166,7 +167,7 @@ impl Trial {
 
     /// What is known of a subject, if it counts.
     fn facts<'s>(&self, subject: &'s Subject) -> &'s Facts {
-        static NOTHING: Facts = Facts { numbers: [None; 2], sizes: [None; 2], texts: Vec::new() };
+        static NOTHING: Facts = Facts::NOTHING;
         if self.counts_facts { &subject.facts } else { &NOTHING }
     }
 
@@ -282,8 +283,12 @@ fn kinds(
     if subject.has_no_size {
         return Vec::new();
     }
+    let within = [subject.range.unwrap_or(Range::ALL), facts.numbers];
     if subject.pair.is_some() {
-        return [Ordering::Less, Ordering::Equal, Ordering::Greater].map(Cell::Two).to_vec();
+        let orders = [(Ordering::Less, -1), (Ordering::Equal, 0), (Ordering::Greater, 1)];
+        let may_stand = |sign: i32| within.iter().all(|range| range.holds_sign(sign));
+        let orders = orders.into_iter().filter(|(_, sign)| may_stand(*sign));
+        return orders.map(|(order, _)| Cell::Two(order)).collect();
     }
     let mut constants: Vec<&Sample> = Vec::new();
     for clause in clauses {
@@ -294,13 +299,14 @@ fn kinds(
         }
     }
     // numbers stand on both sides of each bound, so that a cell lies on one of them
-    let bounds: Vec<Sample> = facts.numbers.iter().flatten().map(|bound| Sample::Double(*bound)).collect();
+    let bounds: Vec<Sample> = within.iter().flat_map(|range| range.ends()).map(Sample::Double).collect();
     constants.extend(&bounds);
     let domain = subject.domain.as_deref();
     if let Some(allowed) = allowed {
         return allowed.iter().flat_map(Sample::of_constant).map(Cell::Value).collect();
     }
-    let numbers = domain.and_then(|domain| domain.numbers);
+    let of_range = subject.range.is_some().then_some(Numbers::All);
+    let numbers = domain.and_then(|domain| domain.numbers).or(of_range);
     let or_null = domain.is_some_and(|domain| domain.or_null);
     let bools = || [true, false].map(Sample::Bool);
     let texts = || texts.iter().map(|text| Sample::Text(text.as_str().into()));
@@ -348,19 +354,20 @@ fn kinds(
             return vec![Cell::Other];
         }
     }
-    samples.into_iter().filter(|sample| is_within(sample, facts.numbers)).map(Cell::Value).collect()
+    let is_within = |sample: &Sample| within.iter().all(|range| lies_in(sample, *range));
+    samples.into_iter().filter(is_within).map(Cell::Value).collect()
 }
 
-/// Whether a number lies between these; anything else does.
-fn is_within(sample: &Sample, [least, most]: [Option<f64>; 2]) -> bool {
-    #[expect(clippy::cast_precision_loss, reason = "bounds are below what doubles hold exactly")]
+/// Whether a number lies in a range; anything else does.
+fn lies_in(sample: &Sample, range: Range) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "ends are below what doubles hold exactly")]
     let number = match sample {
         Sample::Int(value) => *value as f64,
         Sample::UInt(value) => *value as f64,
         Sample::Double(value) => *value,
         _ => return true,
     };
-    least.is_none_or(|least| number >= least) && most.is_none_or(|most| number <= most)
+    range.holds(number)
 }
 
 /// The ways in which there is no value.

@@ -3,15 +3,16 @@
 //! In: an expression of a checked tree. Out: [`Facts`], which make the cells of its subject fewer. Only what holds of every call of which a step is asked is one: a bound
 //! that the runtime does not hold values to would make a wrong accusation.
 
+use super::range::Range;
 use super::sample::{Sample, constant};
 use super::text::{MAX_COUNTED, Question};
 use crate::cel::{Domain, Expr, ExprKind};
 
 /// What a schema says of values beyond their type and their constants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Facts {
-    /// The least and the greatest number.
-    pub(super) numbers: [Option<f64>; 2],
+    /// Where numbers lie; of two numbers, where the difference of the first and the second one does.
+    pub(super) numbers: Range,
     /// The least and the greatest size.
     pub(super) sizes: [Option<u64>; 2],
     /// Questions about a text, the answer to each of which is yes.
@@ -32,6 +33,9 @@ const LACKING: [(&str, &str); 9] = [
 ];
 
 impl Facts {
+    /// Nothing.
+    pub(super) const NOTHING: Self = Self { numbers: Range::ALL, sizes: [None; 2], texts: Vec::new() };
+
     /// What the schema of an argument says: no call of which a step is asked has others, though calls on record that were refused for it may.
     pub(super) fn of_argument(domain: &Domain) -> Self {
         let sizes = sizes(domain);
@@ -44,16 +48,15 @@ impl Facts {
         };
         let pattern = domain.pattern.as_ref().map(|pattern| Question::Matches(pattern.to_string()));
         Self {
-            numbers: [domain.least, domain.most],
+            numbers: Range::of_argument(domain),
             sizes,
             texts: pattern.into_iter().chain(counted).collect(),
         }
     }
 
-    /// The same of the size of an argument.
-    pub(super) fn of_size(domain: &Domain) -> Self {
-        let count = |size: Option<u64>| size.and_then(|size| u32::try_from(size).ok()).map(f64::from);
-        Self { numbers: sizes(domain).map(count), ..Self::default() }
+    /// What follows for numbers that are computed of arguments.
+    pub(super) fn of_numbers(numbers: Range) -> Self {
+        Self { numbers, ..Self::NOTHING }
     }
 }
 
@@ -84,6 +87,6 @@ pub(super) fn lacks(function: &str, call: &Expr) -> Vec<Question> {
 }
 
 /// The least and the greatest size that a schema holds values to.
-fn sizes(domain: &Domain) -> [Option<u64>; 2] {
+pub(super) fn sizes(domain: &Domain) -> [Option<u64>; 2] {
     if cfg!(feature = "schemas") { [domain.min_size, domain.max_size] } else { [None; 2] }
 }

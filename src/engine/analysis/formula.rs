@@ -424,12 +424,10 @@ impl Reader<'_, '_> {
                 operand_becomes_variable(asked, 1, VARIABLE);
             });
         }
-        if one.is_computed || two.is_computed {
-            return self.truth(expr, false);
-        }
         let swapped = two.key < one.key;
+        let (first, second) = if swapped { (right, left) } else { (left, right) };
+        let Some(pair) = Subject::pair(self.checked, first, second) else { return self.truth(expr, false) };
         let form = Form::Two { of_order: !matches!(name, "_==_" | "_!=_") };
-        let pair = if swapped { Subject::pair(&two, &one) } else { Subject::pair(&one, &two) };
         self.clause(expr, pair, form, |asked| {
             operand_becomes_variable(asked, usize::from(swapped), VARIABLE);
             operand_becomes_variable(asked, usize::from(!swapped), SECOND);

@@ -147,6 +147,14 @@ pub(super) fn unheeded_review(place: Place) -> Diagnostic {
         .help("take `on_fail: continue` out, so that a denial stops the call")
 }
 
+/// `assert: review(…) || input.amount <= 10`
+pub(super) fn early_review(place: Place, behind: &str, spares: bool) -> Diagnostic {
+    let answer = if spares { "true" } else { "false" };
+    let message = format!("a person is asked also where `{behind}` is {answer}, which decides it alone");
+    Diagnostic::warning("early_review", message, place)
+        .help(format!("put the review behind `{behind}`, so that nobody is asked for nothing"))
+}
+
 /// `assert: input.order`
 pub(super) fn truth_of_value(place: Place, kind: &str, empty: &str) -> Diagnostic {
     let message = format!("a {kind} is true here unless it is empty, so this asks for nothing else");
@@ -285,6 +293,13 @@ pub(super) fn no_turns(place: Place, limit: &str) -> Diagnostic {
     let message = format!("`{limit}` is zero, so no turn of the model is ever let by");
     Diagnostic::warning("no_turns", message, place)
         .help("give the number of turns, or switch the agent off where nothing of it shall run")
+}
+
+/// `max_completion_tokens: 0`
+pub(super) fn no_tokens(place: Place, limit: &str) -> Diagnostic {
+    let message = format!("`{limit}` is zero, so a task ends with the first turn of its model");
+    Diagnostic::warning("no_turns", message, place)
+        .help("give the number of tokens, or switch the agent off where nothing of it shall run")
 }
 
 /// `max_turns_per_message: 20` under `max_turns: 10`

@@ -53,6 +53,11 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         });
     }
     findings.extend(same_again(step));
+    if let Some(assert) = assert
+        && let Some(checked) = assert.checked()
+    {
+        early_reviews(assert, &checked, &checked.expr, &mut findings);
+    }
     let stops = step.on_fail != OnFail::Continue || step.mode != Mode::Enforce;
     if let Some(assert) = assert.filter(|_| !stops)
         && assert.checked().is_some_and(|checked| asks_host(&checked, &checked.expr))
@@ -96,6 +101,44 @@ fn hosts<'e>(
         }
         _ => {}
     }
+}
+
+/// Reviews in a chain of `&&` or `||` ahead of an operand that could decide the chain without one: operands are evaluated from left to right.
+fn early_reviews(assert: &Expression, checked: &Checked, expr: &Expr, findings: &mut Vec<Diagnostic>) {
+    let mut operands = Vec::new();
+    let name = function(checked, expr).map_or("", |(name, _)| name);
+    if matches!(name, "_&&_" | "_||_") {
+        chain(checked, name, expr, &mut operands);
+        let early = operands.iter().position(|operand| asks_person(checked, operand));
+        let behind = early.and_then(|early| operands.get(early..)?.iter().find(|it| !asks_host(checked, it)));
+        if let Some((review, behind)) = early.and_then(|early| operands.get(early)).zip(behind) {
+            let text = assert.source().get(behind.span.range()).unwrap_or_default();
+            let found = messages::early_review(assert.place_of(review.span), text, name == "_||_");
+            findings.push(found.path(assert.origin().path));
+        }
+    } else {
+        operands.push(expr);
+    }
+    for operand in operands {
+        operand.for_each_part(&mut |part| early_reviews(assert, checked, part, findings));
+    }
+}
+
+/// The operands of a chain of one operator, from left to right.
+fn chain<'e>(checked: &Checked, name: &str, expr: &'e Expr, found: &mut Vec<&'e Expr>) {
+    match &expr.kind {
+        ExprKind::Call { args, .. } if function(checked, expr).is_some_and(|(own, _)| own == name) => {
+            args.iter().for_each(|operand| chain(checked, name, operand, found));
+        }
+        _ => found.push(expr),
+    }
+}
+
+/// Whether a person is asked in an expression.
+fn asks_person(checked: &Checked, expr: &Expr) -> bool {
+    let mut asks = function(checked, expr).is_some_and(|(name, _)| name == "review");
+    expr.for_each_part(&mut |part| asks |= asks_person(checked, part));
+    asks
 }
 
 /// A step that puts in the place of a result or an argument what is there already.
@@ -377,10 +420,15 @@ pub(super) fn of_limits(policy: &DeclaredPolicy) -> Vec<Diagnostic> {
 
 /// Limits of an agent or a policy that no task can keep to; `name` is where they are told of.
 pub(super) fn of_turns(name: &Place, limits: &TaskLimits) -> Vec<Diagnostic> {
-    let turns =
-        [("max_turns", limits.max_turns), ("max_turns_per_message", limits.stretches.max_turns_per_message)];
-    let none = turns.into_iter().filter(|(_, most)| *most == Some(0));
-    none.map(|(limit, _)| messages::no_turns(name.clone(), limit).path(format!("limits.{limit}"))).collect()
+    type Says = fn(Place, &str) -> Diagnostic;
+    let zeros: [(&str, Option<u64>, Says); 4] = [
+        ("max_turns", limits.max_turns, messages::no_turns),
+        ("max_turns_per_message", limits.stretches.max_turns_per_message, messages::no_turns),
+        ("max_prompt_tokens", limits.max_prompt_tokens, messages::no_tokens),
+        ("max_completion_tokens", limits.max_completion_tokens, messages::no_tokens),
+    ];
+    let none = zeros.into_iter().filter(|(_, most, _)| *most == Some(0));
+    none.map(|(limit, _, says)| says(name.clone(), limit).path(format!("limits.{limit}"))).collect()
 }
 
 /// The names of two limits, if the first is never reached before the second.

@@ -10,6 +10,7 @@
 //! |---|---|
 //! | `subject` | what a clause asks about, and the values that are left to it |
 //! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
+//! | `range` | where numbers lie that are computed |
 //! | `formula` | an expression as clauses, put together |
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
 //! | `cells` | the values of a subject, divided by the answers of its clauses |
@@ -49,6 +50,7 @@ mod monotone;
 mod number;
 mod pattern;
 mod problem;
+mod range;
 mod reach;
 mod sample;
 mod sat;

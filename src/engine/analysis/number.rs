@@ -27,6 +27,11 @@ impl Ints {
     pub(super) const ALL: Self = Self { least: i64::MIN, most: i64::MAX };
     pub(super) const COUNTS: Self = Self { least: 0, most: i64::MAX };
 
+    /// Whether some ints do not come.
+    pub(super) const fn is_bounded(self) -> bool {
+        self.least != i64::MIN || self.most != i64::MAX
+    }
+
     /// This one and all above it.
     pub(super) const fn from(least: i64) -> Self {
         Self { least, most: i64::MAX }

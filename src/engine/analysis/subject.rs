@@ -6,6 +6,7 @@
 
 use super::facts::{Facts, lacks};
 use super::number::Ints;
+use super::range::{Range, difference};
 use super::reach::{Reach, is_root, root};
 use super::sample::{Sample, constant};
 use super::text::Question;
@@ -27,7 +28,9 @@ pub(super) struct Subject {
     pub(super) domain: Option<Arc<Domain>>,
     /// The range of an int.
     pub(super) ints: Ints,
-    /// What the schema of the argument that it is says.
+    /// Where it lies whatever schemas say, if it is a number; of two numbers, where the difference of the first and the second one does.
+    pub(super) range: Option<Range>,
+    /// What the schemas of arguments say.
     pub(super) facts: Facts,
     /// Of a text that a function gives: questions to which the answer is no.
     pub(super) lacks: Vec<Question>,
@@ -101,14 +104,14 @@ impl Subject {
         let of_result = is_path && is_of_result(checked, expr);
         let ty = if of_result { Type::Dyn } else { checked.type_of(expr.id).clone() };
         let presence = if is_path { presence(checked, expr) } else { Presence::Computed };
-        let mut ints = range(checked, expr);
+        let mut ints = ints(checked, expr);
         let domain = checked.domain_of(expr.id).filter(|_| !of_result).cloned().map(Arc::new);
         if domain.as_ref().is_some_and(|domain| domain.numbers == Some(Numbers::Counts)) {
             ints = Ints::COUNTS;
         }
-        let facts = match sized(checked, expr).filter(|of| is_argument(checked, of)) {
-            Some(of) => checked.domain_of(of.id).map(Facts::of_size),
-            None => domain.as_deref().filter(|_| is_argument(checked, expr)).map(Facts::of_argument),
+        let facts = match &domain {
+            Some(domain) if is_argument(checked, expr) => Facts::of_argument(domain),
+            _ => Facts::of_numbers(Range::of(checked, expr, true).unwrap_or(Range::ALL)),
         };
         Some(Self {
             key: key(checked, expr),
@@ -116,7 +119,8 @@ impl Subject {
             ty,
             domain,
             ints,
-            facts: facts.unwrap_or_default(),
+            range: Range::of(checked, expr, false),
+            facts,
             lacks: function(checked, expr).map_or_else(Vec::new, |(name, _)| lacks(name, expr)),
             presence,
             is_argument: is_argument(checked, expr),
@@ -140,30 +144,48 @@ impl Subject {
         }
     }
 
-    /// Two paths as one thing, whose values are how they stand to each other.
-    pub(super) fn pair(one: &Self, two: &Self) -> Self {
-        let is_number = |of: &Self| {
-            let numbers =
-                of.domain.as_ref().is_some_and(|domain| domain.numbers.is_some() && domain.allowed.is_none());
-            numbers || matches!(of.ty, Type::Int | Type::Double)
+    /// Two paths as one thing, or two numbers that are computed, whose values are how they stand to each other; nothing if what is computed may be no number.
+    pub(super) fn pair(checked: &Checked, left: &Expr, right: &Expr) -> Option<Self> {
+        let (one, two) = (Self::of(checked, left)?, Self::of(checked, right)?);
+        let is_computed = one.is_computed || two.is_computed;
+        let is_number = |of: &Self| match &of.domain {
+            _ if of.is_computed => of.range.is_some_and(Range::is_ordered),
+            Some(domain) if domain.numbers.is_some() => domain.allowed.is_none(),
+            _ => matches!(of.ty, Type::Int | Type::Double),
         };
-        let sure = one.presence == Presence::Sure && two.presence == Presence::Sure;
-        Self {
+        let are_numbers = is_number(&one) && is_number(&two);
+        if is_computed && !are_numbers {
+            return None;
+        }
+        let presence = match (one.presence, two.presence) {
+            _ if is_computed => Presence::Computed,
+            (Presence::Sure, Presence::Sure) => Presence::Sure,
+            _ => Presence::MayLack,
+        };
+        let further = |with_schemas| difference(checked, left, right, with_schemas).unwrap_or(Range::ALL);
+        let ranges = one.range.zip(two.range).filter(|_| are_numbers);
+        let range = ranges.map(|(one, two)| one.less(two).and(further(false)));
+        let facts = ranges.map(|(of_one, of_two)| {
+            let (of_one, of_two) = (of_one.and(one.facts.numbers), of_two.and(two.facts.numbers));
+            of_one.less(of_two).and(further(true))
+        });
+        Some(Self {
             key: format!("{}{BETWEEN}{}", one.key, two.key),
             beginnings: Vec::new(),
             ty: Type::Dyn,
             domain: None,
             ints: Ints::ALL,
-            facts: Facts::default(),
+            range,
+            facts: Facts::of_numbers(facts.unwrap_or(Range::ALL)),
             lacks: Vec::new(),
-            presence: if sure { Presence::Sure } else { Presence::MayLack },
+            presence,
             is_argument: false,
             is_computed: false,
             has_no_size: false,
             is_foreign: false,
-            pair: Some(if is_number(one) && is_number(two) { Pair::Numbers } else { Pair::Values }),
+            pair: Some(if are_numbers { Pair::Numbers } else { Pair::Values }),
             reach: one.reach.clone().and(&two.reach),
-        }
+        })
     }
 
     /// The field that `has` looks for.
@@ -190,11 +212,11 @@ impl Subject {
             ty: declared.map_or(Type::Dyn, |declared| declared.ty.clone()),
             domain: declared.and_then(|declared| declared.domain.clone()),
             ints: Ints::ALL,
+            range: None,
             facts: declared
                 .and_then(|declared| declared.domain.as_deref())
                 .filter(|_| is_argument(checked, operand))
-                .map(Facts::of_argument)
-                .unwrap_or_default(),
+                .map_or(Facts::NOTHING, Facts::of_argument),
             lacks: Vec::new(),
             presence: presence_of_field(checked, operand, &field.text),
             is_argument: is_argument(checked, operand),
@@ -407,7 +429,8 @@ pub(super) fn function<'c>(checked: &'c Checked, expr: &Expr) -> Option<(&'stati
     }
 }
 
-fn range(checked: &Checked, expr: &Expr) -> Ints {
+/// The ints that an expression may be, as far as it is one.
+pub(super) fn ints(checked: &Checked, expr: &Expr) -> Ints {
     let Some((name, overloads)) = function(checked, expr) else { return Ints::ALL };
     match name {
         // there is a part ahead of the first separator, and behind the last one

@@ -115,6 +115,11 @@ pub const WARNINGS: &[Warning] = &[
         "A default is not what its own schema allows, so steps see a value that no call can give.",
     ),
     decided(
+        "early_review",
+        Advice,
+        "A person is asked ahead of a question that could decide the call alone, so they are asked for nothing.",
+    ),
+    decided(
         "eaten_backslash",
         MayLoseARule,
         "A regular expression has lost a backslash to YAML or CEL, so it asks for a control character.",
@@ -243,7 +248,11 @@ pub const WARNINGS: &[Warning] = &[
     row("no_mount", Advice, "A template of a tool names a mount that the agent lacks, so each call fails."),
     decided("no_reviewer", MayLoseARule, "A review is addressed to nobody, so it fails each time."),
     row("no_tools_listed", Advice, "A document of tools lists none, so no agent gets a tool of it."),
-    decided("no_turns", Advice, "A limit is zero turns of the model, so no turn is ever let by."),
+    decided(
+        "no_turns",
+        Advice,
+        "A limit is zero turns or tokens of the model, so no turn is let by, or none after the first.",
+    ),
     row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
     row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
     row(
