@@ -5,9 +5,9 @@
 
 use super::formula::{Clause, Questions};
 use super::inequality::{Inequality, Linear};
+use super::path::{asks_host, function, is_path, key};
 use super::reach::Reach;
 use super::sample::{Sample, constant};
-use super::subject::{asks_host, function, is_path, key};
 use super::tally::Tally;
 use crate::cel::{Checked, Expr, ExprId, ExprKind, Numbers, Type};
 use crate::policy::Policy;

@@ -5,7 +5,7 @@
 //! operand that may be either, and what it does is told only if it does both. Linear in the expression.
 
 use super::messages;
-use super::subject::function;
+use super::path::function;
 use crate::cel::{
     Activation, Checked, ComprehensionKind, Env, EnvBuilder, Expr, ExprKind, LANGUAGE, Literal, Numbers,
     Program, Type, Value,

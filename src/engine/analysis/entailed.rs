@@ -8,10 +8,10 @@
 use super::amounts::Amounts;
 use super::cells::Trial;
 use super::formula::{Changes, Clause, MAX_CLAUSES, Node, Questions};
+use super::path::asks_host;
 use super::problem::{Problem, Truth};
 use super::reach::Lasting;
 use super::sat::Literal;
-use super::subject::asks_host;
 use super::tried;
 use super::weighed::{Numbers, Weighed};
 use crate::cel::{Expr, ExprKind, Literal as Constant};

@@ -6,8 +6,8 @@
 
 use super::cells::Trial;
 use super::formula::{MAX_CLAUSES, Node, Questions};
+use super::path::asks_host;
 use super::problem::Problem;
-use super::subject::asks_host;
 use super::tried;
 use crate::cel::{Checked, Expr, ExprKind};
 use crate::policy::Expression;

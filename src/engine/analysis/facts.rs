@@ -3,7 +3,7 @@
 //! In: an expression of a checked tree. Out: [`Facts`], which make the cells of its subject fewer. Only what holds of every call of which a step is asked is one: a bound
 //! that the runtime does not hold values to would make a wrong accusation.
 
-use super::range::Range;
+use super::range::{Range, sizes};
 use super::sample::{Sample, constant};
 use super::text::{MAX_COUNTED, Question};
 use crate::cel::{Domain, Expr, ExprKind};
@@ -84,9 +84,4 @@ pub(super) fn lacks(function: &str, call: &Expr) -> Vec<Question> {
             own.map(|(_, pattern)| Question::Matches((*pattern).to_owned())).collect()
         }
     }
-}
-
-/// The least and the greatest size that a schema holds values to.
-pub(super) fn sizes(domain: &Domain) -> [Option<u64>; 2] {
-    if cfg!(feature = "schemas") { [domain.min_size, domain.max_size] } else { [None; 2] }
 }

@@ -5,9 +5,10 @@
 //! anything. Linear in the expression.
 
 use super::monotone::monotone;
+use super::path::{asks_host, function, is_path, key, sized};
 use super::reach::{Lasting, Reach};
 use super::sample::{Sample, constant};
-use super::subject::{Presence, Subject, asks_host, function, is_path, key, sized};
+use super::subject::{Presence, Subject};
 use super::text::{MAX_COUNTED, Question};
 use crate::cel::{Checked, Expr, ExprId, ExprKind, Literal, Type};
 use crate::source::Span;

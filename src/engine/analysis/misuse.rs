@@ -5,10 +5,10 @@
 
 use super::arithmetic::mixed_numbers;
 use super::messages;
+use super::path::{asks_host, function, is_predicate};
 use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::sample::{Sample, constant};
-use super::subject::{asks_host, function, is_predicate};
 use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Type};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;

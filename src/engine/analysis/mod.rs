@@ -8,6 +8,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `path` | what an expression reads |
 //! | `subject` | what a clause asks about, and the values that are left to it |
 //! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
 //! | `range` | where numbers lie that are computed |
@@ -48,6 +49,7 @@ mod messages;
 mod misuse;
 mod monotone;
 mod number;
+mod path;
 mod pattern;
 mod problem;
 mod range;

@@ -6,8 +6,8 @@
 //! by halving, and between two of them next to each other nothing changes. Linear in the expression.
 
 use super::number::is_exact;
+use super::path::{function, is_of_result, is_path};
 use super::sample::{Sample, constant};
-use super::subject::{function, is_of_result, is_path};
 use crate::cel::{Checked, Expr, ExprKind, Type};
 use std::cmp::Ordering;
 

@@ -4,10 +4,24 @@
 //! the operands, with the arithmetic of doubles: rounding keeps the order of numbers, so what is rounded stays between rounded ends, and what is an int is exact as long as the
 //! ends are. An end that doubles do not hold exactly is given up. Linear in the expression.
 
+use super::number::Ints;
+use super::path::{function, is_argument, is_of_result, is_path, key, sized};
 use super::sample::{EXACT, Sample, constant};
-use super::subject::{function, ints, is_argument, is_of_result, is_path, key, sized};
 use crate::cel::{Checked, Domain, Expr, ExprKind, Literal, Numbers, Type};
 use std::collections::BTreeMap;
+
+/// Functions whose answers lie in a range, of points in time.
+const RANGES: [(&str, i64, i64); 9] = [
+    ("getMonth", 0, 11),
+    ("getDayOfYear", 0, 365),
+    ("getDayOfMonth", 0, 30),
+    ("getDate", 1, 31),
+    ("getDayOfWeek", 0, 6),
+    ("getHours", 0, 23),
+    ("getMinutes", 0, 59),
+    ("getSeconds", 0, 59),
+    ("getMilliseconds", 0, 999),
+];
 
 /// Where numbers lie.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -118,7 +132,7 @@ impl Range {
     /// The same of sizes.
     pub(super) fn of_size(domain: &Domain) -> Self {
         let count = |size: Option<u64>| size.and_then(|size| u32::try_from(size).ok()).map(f64::from);
-        let [least, most] = super::facts::sizes(domain).map(count);
+        let [least, most] = sizes(domain).map(count);
         Self::of_json(Some(least.unwrap_or_default()), most)
     }
 
@@ -270,6 +284,39 @@ fn all(
     let mut ranges = numbers.iter().map(of);
     let first = ranges.next()??;
     ranges.try_fold(first, |range, next| Some(both(range, next?)))
+}
+
+/// The ints that an expression may be, as far as it is one.
+pub(super) fn ints(checked: &Checked, expr: &Expr) -> Ints {
+    let Some((name, overloads)) = function(checked, expr) else { return Ints::ALL };
+    match name {
+        // there is a part ahead of the first separator, and behind the last one
+        "size" if sized(checked, expr).is_some_and(|of| is_split(checked, of)) => return Ints::from(1),
+        "size" => return Ints::COUNTS,
+        "indexOf" | "lastIndexOf" => return Ints::from(-1),
+        _ => {}
+    }
+    if let ("_%_", ExprKind::Call { args, .. }) = (name, &expr.kind)
+        && let Some(Sample::Int(by)) = args.get(1).and_then(constant)
+    {
+        return Ints::remainders(by);
+    }
+    let of_times = overloads.iter().all(|overload| overload.starts_with("timestamp_"));
+    match RANGES.iter().find(|(known, ..)| *known == name) {
+        Some((_, least, most)) if of_times && !overloads.is_empty() => Ints { least: *least, most: *most },
+        _ => Ints::ALL,
+    }
+}
+
+/// Whether an expression is a text that is split into as many parts as there are.
+fn is_split(checked: &Checked, expr: &Expr) -> bool {
+    let is_split = function(checked, expr).is_some_and(|(name, _)| name == "split");
+    is_split && matches!(&expr.kind, ExprKind::Call { target: Some(_), args, .. } if args.len() == 1)
+}
+
+/// The least and the greatest size that a schema holds values to.
+pub(super) fn sizes(domain: &Domain) -> [Option<u64>; 2] {
+    if cfg!(feature = "schemas") { [domain.min_size, domain.max_size] } else { [None; 2] }
 }
 
 /// How much more one expression is than another one, if both are sums of ints: where the same numbers are in both, more is known of that than of each.

@@ -6,12 +6,13 @@
 
 use super::facts::{Facts, lacks};
 use super::number::Ints;
-use super::range::{Range, difference};
-use super::reach::{Reach, is_root, root};
-use super::sample::{Sample, constant};
+use super::path::{asks_host, function, is_argument, is_of_result, is_path, key, sized};
+use super::range::{Range, difference, ints};
+use super::reach::Reach;
+use super::sample::Sample;
 use super::text::Question;
 use crate::cel::{
-    Checked, Code, ComprehensionKind, Domain, Expr, ExprKind, Literal, Name, Numbers, RecordType, Reference,
+    Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Name, Numbers, RecordType, Reference,
     Storage, Type,
 };
 use crate::context::Root;
@@ -76,19 +77,6 @@ pub(super) enum Presence {
     /// It is computed, which may fail.
     Computed,
 }
-
-/// Functions whose answers lie in a range, of points in time.
-const RANGES: [(&str, i64, i64); 9] = [
-    ("getMonth", 0, 11),
-    ("getDayOfYear", 0, 365),
-    ("getDayOfMonth", 0, 30),
-    ("getDate", 1, 31),
-    ("getDayOfWeek", 0, 6),
-    ("getHours", 0, 23),
-    ("getMinutes", 0, 59),
-    ("getSeconds", 0, 59),
-    ("getMilliseconds", 0, 999),
-];
 
 /// The roots that always have a value, and whose fields are what their types say.
 const SURE: [Root; 6] = [Root::Context, Root::Input, Root::Now, Root::Runtime, Root::Call, Root::Counters];
@@ -229,44 +217,6 @@ impl Subject {
     }
 }
 
-/// The expression without the ways to write one thing twice: short names of roots, `a['b']` for `a.b`. A variable of a macro may have the
-/// name of a root, so it gets another one.
-pub(super) fn key(checked: &Checked, expr: &Expr) -> String {
-    let mut plain = expr.clone();
-    simplify(checked, &mut plain);
-    plain.to_string()
-}
-
-fn simplify(checked: &Checked, expr: &mut Expr) {
-    if let ExprKind::Ident { name, absolute: false } = &mut expr.kind {
-        *name = match root(checked, expr.id, name) {
-            Some(root) => root.to_owned(),
-            None => format!("{name}_of_macro"),
-        };
-    }
-    if let ExprKind::Index { operand, index, optional: false } = &expr.kind
-        && let ExprKind::Literal(Literal::String(field)) = &index.kind
-    {
-        let field = Name { text: field.to_string(), span: index.span };
-        expr.kind = ExprKind::Select { operand: operand.clone(), field, optional: false };
-    }
-    if let ExprKind::Call { function, target, args } = &mut expr.kind
-        && target.is_some()
-        && args.is_empty()
-        && function.text == "size"
-    {
-        args.extend(target.take().map(|target| *target));
-    }
-    // `c.cap` and `c.capabilities` are one thing
-    if let ExprKind::Select { operand, field, .. } = &mut expr.kind
-        && field.text == "cap"
-        && is_root(checked, operand, Root::Context)
-    {
-        "capabilities".clone_into(&mut field.text);
-    }
-    expr.for_each_part_mut(&mut |part| simplify(checked, part));
-}
-
 fn beginnings(checked: &Checked, expr: &Expr) -> Vec<String> {
     let mut found = Vec::new();
     let mut at = expr;
@@ -282,40 +232,6 @@ fn record(ty: &Type) -> Option<&RecordType> {
     match ty {
         Type::Record(record) | Type::Singleton(record) => Some(record),
         _ => None,
-    }
-}
-
-/// Whether an expression only goes to a value that is there.
-pub(super) fn is_path(checked: &Checked, expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Ident { .. } => {
-            matches!(checked.reference(expr.id), Some(Reference::Variable(_) | Reference::Local(_)))
-        }
-        ExprKind::Select { .. } if matches!(checked.reference(expr.id), Some(Reference::Variable(_))) => true,
-        ExprKind::Select { operand, optional: false, .. } => is_path(checked, operand),
-        ExprKind::Index { operand, index, optional: false } => {
-            matches!(index.kind, ExprKind::Literal(Literal::String(_) | Literal::Int(_)))
-                && is_path(checked, operand)
-        }
-        _ => false,
-    }
-}
-
-/// Whether a path leads into the result of a call.
-pub(super) fn is_of_result(checked: &Checked, expr: &Expr) -> bool {
-    match &expr.kind {
-        // ahead of messages and behind the model `output` is what the engine itself has put together
-        ExprKind::Ident { .. } => {
-            is_root(checked, expr, Root::Output) && !matches!(checked.type_of(expr.id), Type::Singleton(_))
-        }
-        ExprKind::Select { operand, field, .. } => {
-            matches!(field.text.as_str(), "output" | "outputs") || is_of_result(checked, operand)
-        }
-        ExprKind::Index { operand, index, .. } => {
-            matches!(&index.kind, ExprKind::Literal(Literal::String(field)) if matches!(field.as_str(), "output" | "outputs"))
-                || is_of_result(checked, operand)
-        }
-        _ => false,
     }
 }
 
@@ -407,81 +323,6 @@ fn is_sure(checked: &Checked, expr: &Expr) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether some part is answered by the host, who may say something else the next time.
-pub(super) fn asks_host(checked: &Checked, expr: &Expr) -> bool {
-    if let Some(Reference::Function { declaration, .. }) = checked.reference(expr.id)
-        && matches!(declaration.function.code, Code::Host)
-    {
-        return true;
-    }
-    let mut asks = false;
-    expr.for_each_part(&mut |part| asks |= asks_host(checked, part));
-    asks
-}
-
-/// The one function that a call means.
-pub(super) fn function<'c>(checked: &'c Checked, expr: &Expr) -> Option<(&'static str, &'c [&'static str])> {
-    match checked.reference(expr.id)? {
-        Reference::Function { declaration, overloads, .. } => Some((declaration.function.name, overloads)),
-        _ => None,
-    }
-}
-
-/// The ints that an expression may be, as far as it is one.
-pub(super) fn ints(checked: &Checked, expr: &Expr) -> Ints {
-    let Some((name, overloads)) = function(checked, expr) else { return Ints::ALL };
-    match name {
-        // there is a part ahead of the first separator, and behind the last one
-        "size" if sized(checked, expr).is_some_and(|of| is_split(checked, of)) => return Ints::from(1),
-        "size" => return Ints::COUNTS,
-        "indexOf" | "lastIndexOf" => return Ints::from(-1),
-        _ => {}
-    }
-    if let ("_%_", ExprKind::Call { args, .. }) = (name, &expr.kind)
-        && let Some(Sample::Int(by)) = args.get(1).and_then(constant)
-    {
-        return Ints::remainders(by);
-    }
-    let of_times = overloads.iter().all(|overload| overload.starts_with("timestamp_"));
-    match RANGES.iter().find(|(known, ..)| *known == name) {
-        Some((_, least, most)) if of_times && !overloads.is_empty() => Ints { least: *least, most: *most },
-        _ => Ints::ALL,
-    }
-}
-
-/// Whether a macro asks something of each element.
-pub(super) const fn is_predicate(kind: ComprehensionKind) -> bool {
-    matches!(
-        kind,
-        ComprehensionKind::All
-            | ComprehensionKind::Exists
-            | ComprehensionKind::ExistsOne
-            | ComprehensionKind::Filter
-    )
-}
-
-/// Whether an expression is a text that is split into as many parts as there are.
-fn is_split(checked: &Checked, expr: &Expr) -> bool {
-    let is_split = function(checked, expr).is_some_and(|(name, _)| name == "split");
-    is_split && matches!(&expr.kind, ExprKind::Call { target: Some(_), args, .. } if args.len() == 1)
-}
-
-/// Whether an expression is an argument of the call at hand, or a part of one.
-pub(super) fn is_argument(checked: &Checked, expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Ident { .. } => is_root(checked, expr, Root::Input),
-        ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } => is_argument(checked, operand),
-        _ => false,
-    }
-}
-
-/// What `size` is asked of.
-pub(super) fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
-    let ("size", _) = function(checked, expr)? else { return None };
-    let ExprKind::Call { target, args, .. } = &expr.kind else { return None };
-    target.as_deref().or_else(|| args.first())
 }
 
 fn is_scalar(checked: &Checked, expr: &Expr) -> bool {

@@ -5,7 +5,7 @@
 //! none of these. Linear in the expression, for each function.
 
 use super::calls::{AtHand, CALL, Calls, Element, Status, functions_of, record, text};
-use super::subject::key;
+use super::path::key;
 use super::written::{call, equals, ident, name, select, with};
 use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind};
 use crate::policy::Policy;

@@ -7,9 +7,9 @@
 use super::cells::Trial;
 use super::counterexample::Counterexamples;
 use super::formula::{MAX_CLAUSES, Node, NodeKind, Questions};
+use super::path::is_predicate;
 use super::problem::{Problem, Truth};
 use super::sat::Literal;
-use super::subject::is_predicate;
 use crate::cel::{Checked, Comprehension, Expr, ExprKind};
 use crate::limits::EvalLimits;
 use crate::source::Span;

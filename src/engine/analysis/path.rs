@@ -1,0 +1,126 @@
+//! What an expression reads: paths to values that are there, arguments and results, and one name for all ways to write it.
+//!
+//! In: expressions of a checked tree. Out: what they are, as far as their form says it. Each question is linear in the expression.
+
+use super::reach::{is_root, root};
+use crate::cel::{Checked, Code, ComprehensionKind, Expr, ExprKind, Literal, Name, Reference, Type};
+use crate::context::Root;
+
+/// The expression without the ways to write one thing twice: short names of roots, `a['b']` for `a.b`. A variable of a macro may have the
+/// name of a root, so it gets another one.
+pub(super) fn key(checked: &Checked, expr: &Expr) -> String {
+    let mut plain = expr.clone();
+    simplify(checked, &mut plain);
+    plain.to_string()
+}
+
+fn simplify(checked: &Checked, expr: &mut Expr) {
+    if let ExprKind::Ident { name, absolute: false } = &mut expr.kind {
+        *name = match root(checked, expr.id, name) {
+            Some(root) => root.to_owned(),
+            None => format!("{name}_of_macro"),
+        };
+    }
+    if let ExprKind::Index { operand, index, optional: false } = &expr.kind
+        && let ExprKind::Literal(Literal::String(field)) = &index.kind
+    {
+        let field = Name { text: field.to_string(), span: index.span };
+        expr.kind = ExprKind::Select { operand: operand.clone(), field, optional: false };
+    }
+    if let ExprKind::Call { function, target, args } = &mut expr.kind
+        && target.is_some()
+        && args.is_empty()
+        && function.text == "size"
+    {
+        args.extend(target.take().map(|target| *target));
+    }
+    // `c.cap` and `c.capabilities` are one thing
+    if let ExprKind::Select { operand, field, .. } = &mut expr.kind
+        && field.text == "cap"
+        && is_root(checked, operand, Root::Context)
+    {
+        "capabilities".clone_into(&mut field.text);
+    }
+    expr.for_each_part_mut(&mut |part| simplify(checked, part));
+}
+
+/// Whether an expression only goes to a value that is there.
+pub(super) fn is_path(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Ident { .. } => {
+            matches!(checked.reference(expr.id), Some(Reference::Variable(_) | Reference::Local(_)))
+        }
+        ExprKind::Select { .. } if matches!(checked.reference(expr.id), Some(Reference::Variable(_))) => true,
+        ExprKind::Select { operand, optional: false, .. } => is_path(checked, operand),
+        ExprKind::Index { operand, index, optional: false } => {
+            matches!(index.kind, ExprKind::Literal(Literal::String(_) | Literal::Int(_)))
+                && is_path(checked, operand)
+        }
+        _ => false,
+    }
+}
+
+/// Whether a path leads into the result of a call.
+pub(super) fn is_of_result(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        // ahead of messages and behind the model `output` is what the engine itself has put together
+        ExprKind::Ident { .. } => {
+            is_root(checked, expr, Root::Output) && !matches!(checked.type_of(expr.id), Type::Singleton(_))
+        }
+        ExprKind::Select { operand, field, .. } => {
+            matches!(field.text.as_str(), "output" | "outputs") || is_of_result(checked, operand)
+        }
+        ExprKind::Index { operand, index, .. } => {
+            matches!(&index.kind, ExprKind::Literal(Literal::String(field)) if matches!(field.as_str(), "output" | "outputs"))
+                || is_of_result(checked, operand)
+        }
+        _ => false,
+    }
+}
+
+/// Whether some part is answered by the host, who may say something else the next time.
+pub(super) fn asks_host(checked: &Checked, expr: &Expr) -> bool {
+    if let Some(Reference::Function { declaration, .. }) = checked.reference(expr.id)
+        && matches!(declaration.function.code, Code::Host)
+    {
+        return true;
+    }
+    let mut asks = false;
+    expr.for_each_part(&mut |part| asks |= asks_host(checked, part));
+    asks
+}
+
+/// The one function that a call means.
+pub(super) fn function<'c>(checked: &'c Checked, expr: &Expr) -> Option<(&'static str, &'c [&'static str])> {
+    match checked.reference(expr.id)? {
+        Reference::Function { declaration, overloads, .. } => Some((declaration.function.name, overloads)),
+        _ => None,
+    }
+}
+
+/// Whether a macro asks something of each element.
+pub(super) const fn is_predicate(kind: ComprehensionKind) -> bool {
+    matches!(
+        kind,
+        ComprehensionKind::All
+            | ComprehensionKind::Exists
+            | ComprehensionKind::ExistsOne
+            | ComprehensionKind::Filter
+    )
+}
+
+/// Whether an expression is an argument of the call at hand, or a part of one.
+pub(super) fn is_argument(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Ident { .. } => is_root(checked, expr, Root::Input),
+        ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } => is_argument(checked, operand),
+        _ => false,
+    }
+}
+
+/// What `size` is asked of.
+pub(super) fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
+    let ("size", _) = function(checked, expr)? else { return None };
+    let ExprKind::Call { target, args, .. } = &expr.kind else { return None };
+    target.as_deref().or_else(|| args.first())
+}
