@@ -295,8 +295,11 @@ impl Encoder {
                         "Real",
                         "(and (is_int IT) (>= IT 0.0))",
                     ))),
-                    // a number of which nothing is known, whatever calls there were
-                    ("sum" | "size", [Expr { kind: ExprKind::Comprehension(_), .. }]) => {
+                    // a number of which nothing is known, whatever calls there were; of a list of the call at hand its schema says how long it is
+                    ("sum" | "size", [Expr { kind: ExprKind::Comprehension(of), .. }]) => {
+                        if named(&of.range).starts_with("input") {
+                            return None;
+                        }
                         let is_sum = function.text == "sum";
                         let holds = if is_sum { "true" } else { "(and (is_int IT) (>= IT 0.0))" };
                         let number = whole(self.declare(&named(expr), "Real", holds));

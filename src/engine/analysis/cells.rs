@@ -135,7 +135,7 @@ impl Trial {
         let mut known = HashSet::new();
         questions.retain(|question| known.insert(question.clone()) && self.automata.is_decided(question));
         let said = self.facts(subject).texts.iter().map(|question| (question, true));
-        let given = subject.lacks.iter().map(|question| (question, false));
+        let given = subject.answers.iter().map(|(question, answer)| (question, *answer));
         let facts: Vec<(Question, bool)> =
             said.chain(given).map(|(question, answer)| (question.clone(), answer)).collect();
         let decided = |(question, _): &(Question, bool)| self.automata.is_decided(question);

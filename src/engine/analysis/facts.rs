@@ -60,12 +60,14 @@ impl Facts {
     }
 }
 
-/// What no text has that a call of this function gives.
-pub(super) fn lacks(function: &str, call: &Expr) -> Vec<Question> {
+/// Questions about every text that a call of this function gives, each with its answer.
+pub(super) fn answers(function: &str, call: &Expr) -> Vec<(Question, bool)> {
     let ExprKind::Call { args, .. } = &call.kind else { return Vec::new() };
     let constants: Vec<Option<Sample>> = args.iter().map(constant).collect();
-    let above = |size: u64| vec![Question::Sized(size.saturating_add(1), None)];
+    let above = |size: u64| vec![(Question::Sized(size.saturating_add(1), None), false)];
     match (function, constants.as_slice()) {
+        ("_+_", [Some(Sample::Text(begin)), None]) => vec![(Question::Starts(begin.to_string()), true)],
+        ("_+_", [None, Some(Sample::Text(end))]) => vec![(Question::Ends(end.to_string()), true)],
         ("charAt", _) => above(1),
         ("substring", [Some(Sample::Int(start)), Some(Sample::Int(end))]) => {
             match end.checked_sub(*start).and_then(|size| u64::try_from(size).ok()) {
@@ -77,11 +79,11 @@ pub(super) fn lacks(function: &str, call: &Expr) -> Vec<Question> {
         ("replace", [Some(Sample::Text(out)), Some(Sample::Text(by))])
             if out.chars().count() == 1 && !by.contains(&**out) =>
         {
-            vec![Question::Contains(out.to_string())]
+            vec![(Question::Contains(out.to_string()), false)]
         }
         _ => {
             let own = LACKING.iter().filter(|(known, _)| *known == function);
-            own.map(|(_, pattern)| Question::Matches((*pattern).to_owned())).collect()
+            own.map(|(_, pattern)| (Question::Matches((*pattern).to_owned()), false)).collect()
         }
     }
 }

@@ -10,7 +10,8 @@ use super::reach::{Lasting, Reach};
 use super::sample::{Sample, constant};
 use super::subject::{Presence, Subject};
 use super::text::{MAX_COUNTED, Question};
-use crate::cel::{Checked, Expr, ExprId, ExprKind, Literal, Type};
+use super::written::{call, with};
+use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprId, ExprKind, Literal, Name, Type};
 use crate::source::Span;
 use std::collections::HashSet;
 
@@ -259,9 +260,18 @@ impl Reader<'_, '_> {
     fn truth(&mut self, expr: &Expr, at_root: bool) -> NodeKind {
         let form = Form::Truth { at_root };
         match Subject::of(self.checked, expr) {
-            Some(subject) => {
+            Some(mut subject) => {
                 let is_open = subject.is_computed;
-                let kind = self.clause(expr, subject, form, |asked| become_variable(asked, VARIABLE));
+                let exists = as_exists(expr);
+                if let Some((exists, _)) = &exists {
+                    subject.key = key(self.checked, exists);
+                }
+                let kind = self.clause(expr, subject, form, |asked| {
+                    become_variable(asked, VARIABLE);
+                    if exists.is_some_and(|(_, is_negated)| is_negated) {
+                        *asked = not(asked.clone());
+                    }
+                });
                 if is_open && let Some(clause) = self.questions.clauses.last_mut() {
                     clause.is_open = true;
                 }
@@ -476,6 +486,40 @@ impl Reader<'_, '_> {
 fn become_variable(expr: &mut Expr, name: &str) {
     expr.kind = ExprKind::Ident { name: name.to_owned(), absolute: false };
     expr.in_place_of = None;
+}
+
+/// The `exists` that a macro is, or is the opposite of: no element of which all is true is one of which it is not. Both fail for the same lists.
+fn as_exists(expr: &Expr) -> Option<(Expr, bool)> {
+    let ExprKind::Comprehension(comprehension) = &expr.kind else { return None };
+    let (body, is_negated) = match comprehension.kind {
+        ComprehensionKind::Exists => (plain(comprehension.body.clone()), false),
+        ComprehensionKind::All => (not(plain(comprehension.body.clone())), true),
+        _ => return None,
+    };
+    let kind = ComprehensionKind::Exists;
+    let name = Name { text: "exists".to_owned(), span: comprehension.name.span };
+    let exists = Comprehension { kind, body, name, ..(**comprehension).clone() };
+    Some((with(expr, ExprKind::Comprehension(Box::new(exists))), is_negated))
+}
+
+/// An expression with `!(a == b)` in the place of `a != b`.
+fn plain(expr: Expr) -> Expr {
+    match &expr.kind {
+        ExprKind::Call { function, target: None, args } if function.text == "_!=_" => {
+            not(call(&expr, "_==_", args.clone()))
+        }
+        _ => expr,
+    }
+}
+
+/// The opposite of an expression; of an opposite, what that is the opposite of.
+fn not(expr: Expr) -> Expr {
+    match expr.kind {
+        ExprKind::Call { function, target: None, mut args } if function.text == "!_" && args.len() == 1 => {
+            args.remove(0)
+        }
+        _ => call(&expr.clone(), "!_", vec![expr]),
+    }
 }
 
 /// Puts the variable in the place of the part of this number.

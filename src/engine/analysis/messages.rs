@@ -156,10 +156,10 @@ pub(super) fn early_review(place: Place, behind: &str, spares: bool) -> Diagnost
 }
 
 /// `assert: input.order`
-pub(super) fn truth_of_value(place: Place, kind: &str, empty: &str) -> Diagnostic {
-    let message = format!("a {kind} is true here unless it is empty, so this asks for nothing else");
+pub(super) fn truth_of_value(place: Place, (kind, is_false): (&str, &str), other: &str) -> Diagnostic {
+    let message = format!("a {kind} is true here unless it is {is_false}, so this asks for nothing else");
     Diagnostic::warning("truth_of_value", message, place)
-        .help(format!("compare it with what is meant, such as `!= {empty}`"))
+        .help(format!("compare it with what is meant, such as `!= {other}`"))
 }
 
 /// `has(input.order)` of a required parameter

@@ -9,7 +9,9 @@ use super::path::{asks_host, function, is_predicate};
 use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::sample::{Sample, constant};
-use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Type};
+use crate::cel::{
+    Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Numbers, Type,
+};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
@@ -163,7 +165,7 @@ fn same_again(step: &Step) -> Vec<Diagnostic> {
     }
 }
 
-/// Values that are judged by their truth, and of which it says hardly anything: any text that is not empty is true.
+/// Values that are judged by their truth, and of which it says hardly anything: any text that is not empty is true, and any number but 0.
 fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagnostic> {
     if let ("_?_:_", ExprKind::Call { args, .. }) =
         (function(checked, expr).map_or("", |it| it.0), &expr.kind)
@@ -171,14 +173,17 @@ fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagno
     {
         return [yes, no].into_iter().flat_map(|branch| truths(expression, checked, branch)).collect();
     }
-    let (kind, empty) = match checked.type_of(expr.id) {
-        Type::String => ("text", "''"),
-        Type::List(_) => ("list", "[]"),
-        Type::Map(_) => ("map", "{}"),
+    let numbers = checked.domain_of(expr.id).and_then(|domain| domain.numbers);
+    let (kind, is_false, other) = match (checked.type_of(expr.id), numbers) {
+        (Type::String, _) => ("text", "empty", "''"),
+        (Type::List(_), _) => ("list", "empty", "[]"),
+        (Type::Map(_), _) => ("map", "empty", "{}"),
+        // whether a count is zero is a question that is meant
+        (Type::Dyn, Some(Numbers::All | Numbers::Whole)) => ("number", "0", "0"),
         _ => return Vec::new(),
     };
     let place = expression.place_of(expr.span);
-    vec![messages::truth_of_value(place, kind, empty).path(expression.origin().path)]
+    vec![messages::truth_of_value(place, (kind, is_false), other).path(expression.origin().path)]
 }
 
 /// Texts that look like regular expressions and are none, regular expressions that have lost a backslash, reviewers who are nobody,

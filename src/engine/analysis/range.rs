@@ -7,7 +7,7 @@
 use super::number::Ints;
 use super::path::{function, is_argument, is_of_result, is_path, key, sized};
 use super::sample::{EXACT, Sample, constant};
-use crate::cel::{Checked, Domain, Expr, ExprKind, Literal, Numbers, Type};
+use crate::cel::{Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Numbers, Type};
 use std::collections::BTreeMap;
 
 /// Functions whose answers lie in a range, of points in time.
@@ -54,10 +54,9 @@ impl Range {
         if is_path(checked, expr) {
             return Self::of_path(checked, expr, with_schemas);
         }
-        if let Some(argument) = sized(checked, expr).filter(|of| with_schemas && is_argument(checked, of))
-            && let Some(domain) = checked.domain_of(argument.id)
-        {
-            return Some(Self::of_size(domain));
+        if let Some(of) = sized(checked, expr) {
+            let size = size(checked, of, with_schemas);
+            return Some(size.and(Self::of_ints(checked, expr)));
         }
         let any = Self::of_type(checked.type_of(expr.id));
         let ExprKind::Call { args, .. } = &expr.kind else { return any };
@@ -130,7 +129,7 @@ impl Range {
     }
 
     /// The same of sizes.
-    pub(super) fn of_size(domain: &Domain) -> Self {
+    fn of_size(domain: &Domain) -> Self {
         let count = |size: Option<u64>| size.and_then(|size| u32::try_from(size).ok()).map(f64::from);
         let [least, most] = sizes(domain).map(count);
         Self::of_json(Some(least.unwrap_or_default()), most)
@@ -317,6 +316,36 @@ fn is_split(checked: &Checked, expr: &Expr) -> bool {
 /// The least and the greatest size that a schema holds values to.
 pub(super) fn sizes(domain: &Domain) -> [Option<u64>; 2] {
     if cfg!(feature = "schemas") { [domain.min_size, domain.max_size] } else { [None; 2] }
+}
+
+/// How many elements a list has, or characters a text: those of an argument as its schema says, those of what is made of another list as that has them.
+fn size(checked: &Checked, of: &Expr, with_schemas: bool) -> Range {
+    let any = Range::of_json(Some(0.0), None);
+    let made_of = |list: &Expr| size(checked, list, with_schemas);
+    match &of.kind {
+        _ if with_schemas && is_argument(checked, of) => checked.domain_of(of.id).map_or(any, Range::of_size),
+        ExprKind::Comprehension(comprehension) => match (comprehension.kind, &comprehension.filter) {
+            (ComprehensionKind::Map, None) | (ComprehensionKind::SortBy, _) => made_of(&comprehension.range),
+            (ComprehensionKind::Map | ComprehensionKind::Filter, _) => {
+                Range { least: 0.0, ..made_of(&comprehension.range) }
+            }
+            _ => any,
+        },
+        ExprKind::Call { target: Some(list), .. } => match function(checked, of).map_or("", |(name, _)| name)
+        {
+            "sort" | "reverse" => made_of(list),
+            "distinct" => {
+                let all = made_of(list);
+                Range { least: all.least.min(1.0), ..all }
+            }
+            _ => any,
+        },
+        ExprKind::List(elements) if elements.iter().all(|it| !it.optional) => {
+            let count = u32::try_from(elements.len()).ok().map(f64::from);
+            Range::of_json(count, count)
+        }
+        _ => any,
+    }
 }
 
 /// How much more one expression is than another one, if both are sums of ints: where the same numbers are in both, more is known of that than of each.

@@ -4,7 +4,7 @@
 //! kinds of values that the checker, the schemas that the runtime enforces and the context leave it. What is not known is left
 //! open: a set of values that is too large makes an accusation less, one that is too small would make a wrong one.
 
-use super::facts::{Facts, lacks};
+use super::facts::{Facts, answers};
 use super::number::Ints;
 use super::path::{asks_host, function, is_argument, is_of_result, is_path, key, sized};
 use super::range::{Range, difference, ints};
@@ -33,8 +33,8 @@ pub(super) struct Subject {
     pub(super) range: Option<Range>,
     /// What the schemas of arguments say.
     pub(super) facts: Facts,
-    /// Of a text that a function gives: questions to which the answer is no.
-    pub(super) lacks: Vec<Question>,
+    /// Of a text that a function gives: questions that have one answer, with that.
+    pub(super) answers: Vec<(Question, bool)>,
     pub(super) presence: Presence,
     /// Whether it is an argument of the call at hand, or a part of one.
     pub(super) is_argument: bool,
@@ -109,7 +109,7 @@ impl Subject {
             ints,
             range: Range::of(checked, expr, false),
             facts,
-            lacks: function(checked, expr).map_or_else(Vec::new, |(name, _)| lacks(name, expr)),
+            answers: function(checked, expr).map_or_else(Vec::new, |(name, _)| answers(name, expr)),
             presence,
             is_argument: is_argument(checked, expr),
             is_computed: !is_path,
@@ -165,7 +165,7 @@ impl Subject {
             ints: Ints::ALL,
             range,
             facts: Facts::of_numbers(facts.unwrap_or(Range::ALL)),
-            lacks: Vec::new(),
+            answers: Vec::new(),
             presence,
             is_argument: false,
             is_computed: false,
@@ -205,7 +205,7 @@ impl Subject {
                 .and_then(|declared| declared.domain.as_deref())
                 .filter(|_| is_argument(checked, operand))
                 .map_or(Facts::NOTHING, Facts::of_argument),
-            lacks: Vec::new(),
+            answers: Vec::new(),
             presence: presence_of_field(checked, operand, &field.text),
             is_argument: is_argument(checked, operand),
             is_computed: !is_path(checked, operand),

@@ -345,7 +345,7 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "truth_of_value",
         MayLoseARule,
-        "An assert or a condition is a text, a list or a map, which is true unless it is empty.",
+        "An assert or a condition is a text, a list, a map or a number, which is true unless it is empty or 0.",
     ),
     row("unbound_child_parameter", Advice, "Nothing binds what a sub-agent requires, so each call fails."),
     row(
