@@ -7,7 +7,7 @@ import zlib
 
 import pyarrow as pa
 import ray
-from recording import judge, main
+from recording import ORDER, judge, main
 
 PARTS = 8
 
@@ -18,7 +18,7 @@ def in_parts(rows: pa.Table) -> pa.Table:
 
 
 def judge_part(part: pa.Table) -> pa.Table:
-    return pa.table({"tally": [judge(part.sort_by("number")["line"].to_pylist())]})
+    return pa.table({"tally": [judge(part.sort_by([(column, "ascending") for column in ORDER])["line"].to_pylist())]})
 
 
 def run(path: pathlib.Path, workers: int) -> list[str]:

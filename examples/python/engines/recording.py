@@ -1,7 +1,7 @@
 """A recording as tables have it, and what all engines do with a part of it.
 
 A row is a line of a step (docs/replay.md), beside it the task that it belongs to and its number in the recording. All lines of a task belong into one part, in the order of their numbers:
-each engine divides the rows by `task` and sorts a part by `number`. `whole` refuses what was divided otherwise.
+each engine divides the rows by `task` and sorts a part by `ORDER`, so that one task after the other is judged and no part holds many that are under way. `whole` refuses what was divided otherwise.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import celador
 
 ROOT = pathlib.Path(__file__).parents[3]
 POLICIES = ROOT / "tests/data/replay/stricter"
+ORDER = ("task", "number")
 
 
 def write(path: pathlib.Path, tasks: int, calls: int) -> None:
@@ -40,11 +41,11 @@ def judge(lines: Iterable[str], policies: pathlib.Path = POLICIES) -> str:
 
 
 def whole(tallies: Iterable[str]) -> celador.Replayed:
-    """What comes of all parts together. Ends the program if a task has been torn apart, or its lines are not in their order."""
+    """What comes of all parts together. Ends the program if a task has been torn apart, its lines are not in their order, or a part has held too many tasks."""
     found = celador.add_replays(json.loads(tally) for tally in tallies)
-    torn = found["not_judged"].get("no_beginning", 0)
-    if torn:
-        raise SystemExit(f"{torn} lines stand in a part in which their task does not begin: divide the rows by `task`, and sort a part by `number`")
+    lost = sum(found["not_judged"].get(reason, 0) for reason in ("no_beginning", "put_aside"))
+    if lost:
+        raise SystemExit(f"{lost} lines were not judged: divide the rows by `task`, and sort a part by {ORDER}")
     return found
 
 

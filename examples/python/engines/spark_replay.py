@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import recording
 from pyspark.sql import SparkSession
-from recording import judge, main
+from recording import ORDER, judge, main
 
 
 def run(path: pathlib.Path, workers: int) -> list[str]:
@@ -26,7 +26,7 @@ def run(path: pathlib.Path, workers: int) -> list[str]:
     session = builder.config("spark.log.level", "ERROR").getOrCreate()
     session.sparkContext.addPyFile(recording.__file__)
     # the parts are as many as the workers, so that the cost of a part is paid once for each
-    parts = session.read.parquet(str(path)).repartition(workers, "task").sortWithinPartitions("number")
+    parts = session.read.parquet(str(path)).repartition(workers, "task").sortWithinPartitions(*ORDER)
     tallies = parts.mapInArrow(judge_part, "tally string").collect()
     session.stop()
     return [row.tally for row in tallies]
