@@ -285,10 +285,9 @@ fn kinds(
     }
     let within = [subject.range.unwrap_or(Range::ALL), facts.numbers];
     if subject.pair.is_some() {
-        let orders = [(Ordering::Less, -1), (Ordering::Equal, 0), (Ordering::Greater, 1)];
-        let may_stand = |sign: i32| within.iter().all(|range| range.holds_sign(sign));
-        let orders = orders.into_iter().filter(|(_, sign)| may_stand(*sign));
-        return orders.map(|(order, _)| Cell::Two(order)).collect();
+        let may_stand = |order: &Ordering| within.iter().all(|range| range.may_stand(*order));
+        let orders = [Ordering::Less, Ordering::Equal, Ordering::Greater].into_iter().filter(may_stand);
+        return orders.map(Cell::Two).collect();
     }
     let mut constants: Vec<&Sample> = Vec::new();
     for clause in clauses {
@@ -360,14 +359,7 @@ fn kinds(
 
 /// Whether a number lies in a range; anything else does.
 fn lies_in(sample: &Sample, range: Range) -> bool {
-    #[expect(clippy::cast_precision_loss, reason = "ends are below what doubles hold exactly")]
-    let number = match sample {
-        Sample::Int(value) => *value as f64,
-        Sample::UInt(value) => *value as f64,
-        Sample::Double(value) => *value,
-        _ => return true,
-    };
-    range.holds(number)
+    sample.number().is_none_or(|number| range.holds(number))
 }
 
 /// The ways in which there is no value.

@@ -488,7 +488,8 @@ fn become_variable(expr: &mut Expr, name: &str) {
     expr.in_place_of = None;
 }
 
-/// The `exists` that a macro is, or is the opposite of: no element of which all is true is one of which it is not. Both fail for the same lists.
+/// The `exists` that asks the same as `exists` or `all`, and whether its answer is the opposite one: `all(x, p)` is true where `exists(x, !p)` is false, and fails where that
+/// fails.
 fn as_exists(expr: &Expr) -> Option<(Expr, bool)> {
     let ExprKind::Comprehension(comprehension) = &expr.kind else { return None };
     let (body, is_negated) = match comprehension.kind {

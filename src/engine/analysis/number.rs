@@ -81,13 +81,7 @@ pub(super) fn doubles(constants: &[&Sample], numbers: Numbers, computed: bool) -
         found.extend([f64::NEG_INFINITY, f64::INFINITY, f64::NAN]);
     }
     for constant in constants {
-        #[expect(clippy::cast_precision_loss, reason = "the nearest double is what is compared")]
-        let value = match constant {
-            Sample::Int(value) => *value as f64,
-            Sample::UInt(value) => *value as f64,
-            Sample::Double(value) => *value,
-            _ => continue,
-        };
+        let Some(value) = constant.number() else { continue };
         match numbers {
             Numbers::Whole => {
                 let (below, above) = (value.floor(), value.ceil());

@@ -8,6 +8,7 @@ use super::number::Ints;
 use super::path::{function, is_argument, is_of_result, is_path, key, sized};
 use super::sample::{EXACT, Sample, constant};
 use crate::cel::{Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Numbers, Type};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Functions whose answers lie in a range, of points in time.
@@ -95,13 +96,7 @@ impl Range {
     }
 
     fn of_constant(constant: &Sample) -> Option<Self> {
-        #[expect(clippy::cast_precision_loss, reason = "an end that is not exact is given up")]
-        let value = match constant {
-            Sample::Int(value) => *value as f64,
-            Sample::UInt(value) => *value as f64,
-            Sample::Double(value) => *value,
-            _ => return None,
-        };
+        let value = constant.number()?;
         Some(Self::of_json(Some(value), Some(value)))
     }
 
@@ -211,12 +206,16 @@ impl Range {
         }
     }
 
+    /// The range of the greater one of two. A NaN may be passed over for either, so nothing follows for both where one may be NaN.
     fn greatest(self, other: Self) -> Self {
-        Self { least: self.least.max(other.least), most: self.most.max(other.most), ..self.or(other) }
+        let either = self.or(other);
+        if either.may_be_nan { either } else { Self { least: self.least.max(other.least), ..either } }
     }
 
+    /// The same of the lesser one.
     fn least(self, other: Self) -> Self {
-        Self { least: self.least.min(other.least), most: self.most.min(other.most), ..self.or(other) }
+        let either = self.or(other);
+        if either.may_be_nan { either } else { Self { most: self.most.min(other.most), ..either } }
     }
 
     fn absolute(self) -> Self {
@@ -250,12 +249,12 @@ impl Range {
         if number.is_nan() { self.may_be_nan } else { self.least <= number && number <= self.most }
     }
 
-    /// Whether it may be a number of this sign.
-    pub(super) fn holds_sign(self, sign: i32) -> bool {
-        match sign {
-            0 => self.holds(0.0),
-            1 => self.most > 0.0,
-            _ => self.least < 0.0,
+    /// Whether it may be a number that stands so to zero.
+    pub(super) fn may_stand(self, to_zero: Ordering) -> bool {
+        match to_zero {
+            Ordering::Less => self.least < 0.0,
+            Ordering::Equal => self.holds(0.0),
+            Ordering::Greater => self.most > 0.0,
         }
     }
 
@@ -275,14 +274,13 @@ fn all(
     of: &dyn Fn(&Expr) -> Option<Range>,
     both: fn(Range, Range) -> Range,
 ) -> Option<Range> {
-    if let [Expr { kind: ExprKind::List(elements), .. }] = numbers {
-        let mut ranges = elements.iter().map(|it| of(&it.value).filter(|_| !it.optional));
-        let first = ranges.next()??;
-        return ranges.try_fold(first, |range, next| Some(both(range, next?)));
-    }
-    let mut ranges = numbers.iter().map(of);
-    let first = ranges.next()??;
-    ranges.try_fold(first, |range, next| Some(both(range, next?)))
+    let parts: Vec<&Expr> = match numbers {
+        [Expr { kind: ExprKind::List(elements), .. }] if elements.iter().all(|it| !it.optional) => {
+            elements.iter().map(|it| &it.value).collect()
+        }
+        _ => numbers.iter().collect(),
+    };
+    parts.into_iter().map(of).reduce(|range, next| Some(both(range?, next?)))?
 }
 
 /// The ints that an expression may be, as far as it is one.

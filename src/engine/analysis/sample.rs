@@ -70,6 +70,20 @@ impl Sample {
         }
     }
 
+    /// The number that it is, or the double next to that.
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "whoever asks gives up what is not exact, or compares the nearest double"
+    )]
+    pub(super) fn number(&self) -> Option<f64> {
+        match self {
+            Self::Int(value) => Some(*value as f64),
+            Self::UInt(value) => Some(*value as f64),
+            Self::Double(value) => Some(*value),
+            _ => None,
+        }
+    }
+
     /// Whether it is a number of any kind.
     pub(super) fn is_number(&self) -> bool {
         matches!(self, Self::Int(_) | Self::UInt(_) | Self::Double(_))
