@@ -7,6 +7,7 @@
 use crate::shop_fixture::{NOW, begin};
 use crate::suites::root;
 use celador::analysis::Analysis;
+use celador::cel::{EvalLimits, Expr, ExprKind, parse};
 use celador::diagnostic::Standing;
 use celador::limits::EngineLimits;
 use celador::lint::{Found, warning};
@@ -22,6 +23,7 @@ use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -317,6 +319,49 @@ fn engine(text: &str) -> Engine {
     Engine::lenient_from_catalog(&catalog, EngineLimits::default()).0
 }
 
+/// The expression in double quotes in which an accusation stands, and where in it.
+fn asserted(finding: &Diagnostic) -> Option<(&str, Range<usize>)> {
+    let Range { start, end } = finding.place.span.range();
+    let text = finding.place.source.text();
+    let begin = text[..start].rfind('"')? + 1;
+    let whole = &text[begin..begin + text[begin..].find('"')?];
+    Some((whole, start - begin..end - begin))
+}
+
+/// A part of an expression, together with all that has to be so for the part to decide: the operands beside it in each `&&`, the conditions ahead of it.
+pub fn reached(expr: &Expr, text: &str, part: &Range<usize>) -> Option<String> {
+    let of = |expr: &Expr| format!("({})", &text[expr.span.range()]);
+    let is_within = |expr: &Expr| {
+        let own = expr.span.range();
+        own.start <= part.start && part.end <= own.end
+    };
+    if expr.span.range() == *part {
+        return Some(of(expr));
+    }
+    if let ExprKind::Call { function, target: None, args } = &expr.kind {
+        match (function.text.as_str(), args.as_slice()) {
+            ("_&&_", [one, other]) => {
+                let (inner, beside) = if is_within(one) { (one, other) } else { (other, one) };
+                return Some(format!("{} && {}", of(beside), reached(inner, text, part)?));
+            }
+            ("_?_:_", [condition, then, _]) if is_within(then) => {
+                return Some(format!("{} && {}", of(condition), reached(then, text, part)?));
+            }
+            ("_?_:_", [condition, _, otherwise]) if is_within(otherwise) => {
+                return Some(format!("!{} && {}", of(condition), reached(otherwise, text, part)?));
+            }
+            _ => {}
+        }
+    }
+    let mut found = None;
+    expr.for_each_part(&mut |inner| {
+        if found.is_none() && is_within(inner) {
+            found = reached(inner, text, part);
+        }
+    });
+    found
+}
+
 /// What an accusation says, as an expression that no run may make true: of a part alone, or of all steps.
 fn denial(finding: &Diagnostic) -> Option<String> {
     let part = finding.place.source.slice(finding.place.span);
@@ -325,13 +370,17 @@ fn denial(finding: &Diagnostic) -> Option<String> {
         "held_by_schema" if finding.message.contains("false") => format!("({part})"),
         "held_by_schema" => format!("!({part})"),
         "never_true" => format!("({part})"),
+        "never_true_here" => {
+            let (text, within) = asserted(finding)?;
+            reached(&parse(text, &EvalLimits::default()).ok()?, text, &within)?
+        }
         "never_false" => format!("!({part})"),
         "always_fails" => format!("(({part}) || !({part}))"),
         _ => return None,
     };
     // the variable of a macro has a value in it only
-    let is_of_macro = part.contains("(i)") || part.contains("i.");
-    let inside = part.contains("input.items");
+    let is_of_macro = denial.contains("(i)") || denial.contains("i.");
+    let inside = denial.contains("input.items");
     Some(if is_of_macro && !inside { format!("input.items.exists(i, {denial})") } else { denial })
 }
 

@@ -3,6 +3,7 @@
 //! In: comparisons of expressions. Out: for each one that can be read so, which inequality it is when it is true, and which when it is false. The numbers are those of mathematics. So what is proved
 //! of sums of doubles is proved but for their rounding, of which whoever asks is told.
 
+use super::facts::is_number;
 use super::formula::{Clause, Questions};
 use super::inequality::{Inequality, Linear};
 use super::path::{asks_host, function, is_path, key};
@@ -280,12 +281,6 @@ fn is_plain(checked: &Checked, expr: &Expr) -> bool {
         }
         _ => of_domain && is_path(checked, expr),
     }
-}
-
-/// Whether an expression is a number wherever it has a value.
-fn is_number(checked: &Checked, expr: &Expr) -> bool {
-    let of_domain = checked.domain_of(expr.id).is_some_and(|domain| domain.numbers.is_some());
-    of_domain || matches!(checked.type_of(expr.id), Type::Int | Type::Double | Type::UInt)
 }
 
 /// The part of an expression with this number.

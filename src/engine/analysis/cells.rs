@@ -246,8 +246,14 @@ fn is_decided(clause: &Clause, sample: &Sample, answered: &[Question]) -> bool {
         // no function of texts takes anything else
         (Form::Text(_), _) => true,
         (Form::Constants(constants), Sample::Text(_)) => {
-            let is_equality = matches!(&clause.asked.kind, ExprKind::Call { function, .. }
-                if matches!(function.text.as_str(), "_==_" | "_!=_" | "@in"));
+            let is_equality = match &clause.asked.kind {
+                ExprKind::Call { function, .. } => {
+                    matches!(function.text.as_str(), "_==_" | "_!=_" | "@in")
+                }
+                // with each constant of a list
+                ExprKind::Comprehension(_) => true,
+                _ => false,
+            };
             constants.iter().all(|constant| match constant {
                 Sample::Text(text) => is_equality && is_asked(&Question::Is(text.to_string())),
                 _ => true,

@@ -3,10 +3,11 @@
 //! In: an expression of a checked tree. Out: [`Facts`], which make the cells of its subject fewer. Only what holds of every call of which a step is asked is one: a bound
 //! that the runtime does not hold values to would make a wrong accusation.
 
+use super::path::{function, is_of_result};
 use super::range::{Range, sizes};
 use super::sample::{Sample, constant};
 use super::text::{MAX_COUNTED, Question};
-use crate::cel::{Domain, Expr, ExprKind};
+use crate::cel::{Checked, Domain, Expr, ExprKind, Type};
 
 /// What a schema says of values beyond their type and their constants.
 #[derive(Clone, Debug)]
@@ -31,6 +32,9 @@ const LACKING: [(&str, &str); 9] = [
     ("getScheme", "[A-Z]"),
     ("getScheme", "[/:]"),
 ];
+
+/// A number as `string` writes it: no zero at its end behind the point, no sign of thousands.
+const NUMBER: &str = r"^(NaN|[+-]Inf|-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?(e[+-][0-9]+)?)$";
 
 impl Facts {
     /// Nothing.
@@ -60,14 +64,20 @@ impl Facts {
     }
 }
 
-/// Questions about every text that a call of this function gives, each with its answer.
-pub(super) fn answers(function: &str, call: &Expr) -> Vec<(Question, bool)> {
-    let ExprKind::Call { args, .. } = &call.kind else { return Vec::new() };
+/// Questions about every text that an expression gives, each with its answer.
+pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
+    let (Some((name, _)), ExprKind::Call { args, .. }) = (function(checked, expr), &expr.kind) else {
+        return Vec::new();
+    };
     let constants: Vec<Option<Sample>> = args.iter().map(constant).collect();
     let above = |size: u64| vec![(Question::Sized(size.saturating_add(1), None), false)];
-    match (function, constants.as_slice()) {
-        ("_+_", [Some(Sample::Text(begin)), None]) => vec![(Question::Starts(begin.to_string()), true)],
-        ("_+_", [None, Some(Sample::Text(end))]) => vec![(Question::Ends(end.to_string()), true)],
+    match (name, constants.as_slice()) {
+        ("_+_", [Some(Sample::Text(begin)), None]) => vec![(Question::Starts(vec![begin.to_string()]), true)],
+        ("_+_", [None, Some(Sample::Text(end))]) => vec![(Question::Ends(vec![end.to_string()]), true)],
+        // a call that failed gives what it likes
+        ("string", [None]) if args.iter().all(|it| is_number(checked, it) && !is_of_result(checked, it)) => {
+            vec![(Question::Matches(NUMBER.to_owned()), true)]
+        }
         ("charAt", _) => above(1),
         ("substring", [Some(Sample::Int(start)), Some(Sample::Int(end))]) => {
             match end.checked_sub(*start).and_then(|size| u64::try_from(size).ok()) {
@@ -79,11 +89,17 @@ pub(super) fn answers(function: &str, call: &Expr) -> Vec<(Question, bool)> {
         ("replace", [Some(Sample::Text(out)), Some(Sample::Text(by))])
             if out.chars().count() == 1 && !by.contains(&**out) =>
         {
-            vec![(Question::Contains(out.to_string()), false)]
+            vec![(Question::Contains(vec![out.to_string()]), false)]
         }
         _ => {
-            let own = LACKING.iter().filter(|(known, _)| *known == function);
+            let own = LACKING.iter().filter(|(known, _)| *known == name);
             own.map(|(_, pattern)| (Question::Matches((*pattern).to_owned()), false)).collect()
         }
     }
+}
+
+/// Whether an expression is a number wherever it has a value.
+pub(super) fn is_number(checked: &Checked, expr: &Expr) -> bool {
+    let of_domain = checked.domain_of(expr.id).is_some_and(|domain| domain.numbers.is_some());
+    of_domain || matches!(checked.type_of(expr.id), Type::Int | Type::Double | Type::UInt)
 }

@@ -4,6 +4,7 @@
 //! expressions meet at the same subjects. What is no known form of a question is a clause about itself, whose answer may be
 //! anything. Linear in the expression.
 
+use super::listed::{Listed, With, listed};
 use super::monotone::monotone;
 use super::path::{asks_host, function, is_path, key, sized};
 use super::reach::{Lasting, Reach};
@@ -240,8 +241,27 @@ impl Reader<'_, '_> {
                     _ => self.truth(expr, at_root),
                 }
             }
+            ExprKind::Comprehension(_) => match self.of_listed(expr) {
+                Some(kind) => kind,
+                None => self.truth(expr, at_root),
+            },
             _ => self.truth(expr, at_root),
         }
+    }
+
+    /// What a macro asks about one path with each constant of a list.
+    fn of_listed(&mut self, expr: &Expr) -> Option<NodeKind> {
+        let Listed { variable, path, with } = listed(self.checked, expr)?;
+        if [VARIABLE, SECOND].contains(&variable) {
+            return None;
+        }
+        let subject = Subject::of(self.checked, path)?;
+        let form = match with {
+            With::Constants(constants) => Form::Constants(constants),
+            With::Text(question) => Form::Text(question),
+        };
+        let path = path.id;
+        Some(self.clause(expr, subject, form, |asked| path_becomes_variable(asked, path)))
     }
 
     /// A question whose answer may be anything.
@@ -474,9 +494,9 @@ impl Reader<'_, '_> {
         let Some(subject) = Subject::of(self.checked, text) else { return self.open(expr) };
         let part = part.to_string();
         let question = match name {
-            "startsWith" => Question::Starts(part),
-            "endsWith" => Question::Ends(part),
-            "contains" => Question::Contains(part),
+            "startsWith" => Question::Starts(vec![part]),
+            "endsWith" => Question::Ends(vec![part]),
+            "contains" => Question::Contains(vec![part]),
             _ => Question::Matches(part),
         };
         self.clause(expr, subject, Form::Text(question), |asked| operand_becomes_variable(asked, 0, VARIABLE))

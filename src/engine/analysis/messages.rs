@@ -42,6 +42,19 @@ pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &
             Diagnostic::warning("moot_part", message, place)
                 .help("take it out, or did you mean another constant, or the other one of `&&` and `||`?")
         }
+        Claim::NeverTrueHere => {
+            let message =
+                format!("no input makes this true for which the parts around it let it decide{because}");
+            Diagnostic::warning("never_true_here", message, place)
+                .help("did you mean another constant, or the conditions in another order?")
+        }
+        Claim::NeverFalseHere => {
+            let message = format!(
+                "this decides nothing: it is true wherever the parts around it let it decide{because}"
+            );
+            Diagnostic::warning("moot_part", message, place)
+                .help("take it out, or did you mean another constant?")
+        }
         Claim::AlwaysFails => {
             let message = format!("this fails whatever the input is{because}");
             let finding = Diagnostic::warning("always_fails", message, place);
@@ -62,7 +75,8 @@ fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
             .help("it stops nothing more than the schema does: write what is meant, or take it out")
     };
     match verdict.claim {
-        Claim::NeverFalse | Claim::Moot => held("true"),
+        Claim::NeverFalse | Claim::Moot | Claim::NeverFalseHere => held("true"),
+        Claim::NeverTrueHere => held("false"),
         Claim::NeverTrue if !verdict.is_whole => held("false"),
         Claim::NeverTrue => {
             let message =

@@ -13,9 +13,11 @@
 //! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
 //! | `range` | where numbers lie that are computed |
 //! | `formula` | an expression as clauses, put together |
+//! | `listed` | macros that ask about one path with each constant of a list |
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
 //! | `cells` | the values of a subject, divided by the answers of its clauses |
 //! | `sat`, `problem` | what is asked, as propositions |
+//! | `reached` | parts that are decided where an expression gets to them |
 //! | `verdict`, `counterexample` | what is decided of one expression, and the runs that could refute it |
 //! | `steps` | what is decided of a list of steps |
 //! | `entailed` | what holds of every call that is let by |
@@ -45,6 +47,7 @@ mod equivalence;
 mod facts;
 mod formula;
 mod inequality;
+mod listed;
 mod messages;
 mod misuse;
 mod monotone;
@@ -54,6 +57,7 @@ mod pattern;
 mod problem;
 mod range;
 mod reach;
+mod reached;
 mod sample;
 mod sat;
 mod steps;

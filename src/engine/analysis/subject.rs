@@ -6,7 +6,7 @@
 
 use super::facts::{Facts, answers};
 use super::number::Ints;
-use super::path::{asks_host, function, is_argument, is_of_result, is_path, key, sized};
+use super::path::{asks_host, is_argument, is_of_result, is_path, key, sized};
 use super::range::{Range, difference, ints};
 use super::reach::Reach;
 use super::sample::Sample;
@@ -109,7 +109,7 @@ impl Subject {
             ints,
             range: Range::of(checked, expr, false),
             facts,
-            answers: function(checked, expr).map_or_else(Vec::new, |(name, _)| answers(name, expr)),
+            answers: answers(checked, expr),
             presence,
             is_argument: is_argument(checked, expr),
             is_computed: !is_path,

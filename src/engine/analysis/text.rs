@@ -24,9 +24,10 @@ const MAX_STEPS: usize = 20_000_000;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Question {
     Is(String),
-    Starts(String),
-    Ends(String),
-    Contains(String),
+    /// Whether it begins with one of these.
+    Starts(Vec<String>),
+    Ends(Vec<String>),
+    Contains(Vec<String>),
     Matches(String),
     /// Whether it has at least so many characters, and at most so many.
     Sized(u64, Option<u64>),
@@ -43,9 +44,9 @@ impl Question {
         const ANY: &str = "(?s-u:.)*";
         match self {
             Self::Is(text) => format!("{}\\z", regex_syntax::escape(text)),
-            Self::Starts(text) => format!("{}{ANY}\\z", regex_syntax::escape(text)),
-            Self::Ends(text) => format!("{ANY}{}\\z", regex_syntax::escape(text)),
-            Self::Contains(text) => format!("{ANY}{}{ANY}\\z", regex_syntax::escape(text)),
+            Self::Starts(texts) => format!("{}{ANY}\\z", one_of(texts)),
+            Self::Ends(texts) => format!("{ANY}{}\\z", one_of(texts)),
+            Self::Contains(texts) => format!("{ANY}{}{ANY}\\z", one_of(texts)),
             Self::Matches(pattern) => format!("{ANY}(?:{pattern}){ANY}\\z"),
             Self::Sized(least, most) => {
                 let most = most.map_or_else(String::new, |most| most.to_string());
@@ -54,6 +55,12 @@ impl Question {
             Self::Before(text, or_equal) => before(text, *or_equal),
         }
     }
+}
+
+/// The regular expression of these texts.
+fn one_of(texts: &[String]) -> String {
+    let texts: Vec<String> = texts.iter().map(|text| regex_syntax::escape(text)).collect();
+    format!("(?:{})", texts.join("|"))
 }
 
 /// The regular expression of the texts ahead of one, by their bytes: those that end where it goes on, and those that differ from it first by a lesser byte.

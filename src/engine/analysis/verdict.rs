@@ -9,7 +9,9 @@ use super::counterexample::Counterexamples;
 use super::formula::{MAX_CLAUSES, Node, NodeKind, Questions};
 use super::path::is_predicate;
 use super::problem::{Problem, Truth};
+use super::reached::{self, Path, Settled};
 use super::sat::Literal;
+use super::written::call;
 use crate::cel::{Checked, Comprehension, Expr, ExprKind};
 use crate::limits::EvalLimits;
 use crate::source::Span;
@@ -22,16 +24,19 @@ pub(super) enum Claim {
     AlwaysFails,
     /// What stands beside it, other operands or both branches, answers the same without it.
     Moot,
+    /// Never true, or never false, for any input for which the parts around it let it decide.
+    NeverTrueHere,
+    NeverFalseHere,
 }
 
 impl Claim {
-    /// Whether a run that came to this truth, or failed, refutes it. What is moot takes two runs.
+    /// Whether a run of the part that came to this truth, or failed, refutes it. What is said of a part among others takes a run of these.
     fn is_refuted_by(self, truth: Option<bool>) -> bool {
         match self {
             Self::NeverTrue => truth == Some(true),
             Self::NeverFalse => truth == Some(false),
             Self::AlwaysFails => truth.is_some(),
-            Self::Moot => false,
+            Self::Moot | Self::NeverTrueHere | Self::NeverFalseHere => false,
         }
     }
 }
@@ -71,8 +76,11 @@ pub(super) fn decide(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) 
     let overlaps = |one: Span, two: Span| one.start < two.end && two.start < one.end;
     decided.verdicts.retain(|found| !bare.verdicts.iter().any(|bare| overlaps(bare.span, found.span)));
     decided.verdicts.iter_mut().for_each(|found| found.by_schema = true);
-    // a part that a schema makes moot is one that it holds, which is told where it stands alone
-    decided.verdicts.retain(|found| found.claim != Claim::Moot);
+    // a part that decides nothing because of a schema is one that it holds, which is told where it stands alone; one that names all values that a schema
+    // lets by, and the rest, is careful
+    decided
+        .verdicts
+        .retain(|found| !matches!(found.claim, Claim::Moot | Claim::NeverTrueHere | Claim::NeverFalseHere));
     decided.verdicts.extend(bare.verdicts);
     decided.verdicts.sort_by_key(|found| found.span.start);
     decided.contradicted = decided.contradicted.saturating_add(bare.contradicted);
@@ -127,23 +135,18 @@ fn put(
     }
     let mut found = Vec::new();
     look(node, None, &mut problem, &mut found);
-    for Found { node, claim, reasons, chain } in found {
-        let is_whole = expr.id == checked.expr.id && node.id == expr.id;
-        let Some(part) = part_of(expr, chain.unwrap_or(node)) else { continue };
-        let is_contradicted = match Counterexamples::of(questions, chain.unwrap_or(node), &problem, limits) {
-            None => false,
-            Some(tried) => match claim {
-                Claim::Moot => {
-                    let [one, other] = with_and_without(part, node);
-                    tried.differ(&one, &other)
-                }
-                claim => tried.refute(part, is_whole, |truth| claim.is_refuted_by(truth)),
-            },
-        };
+    if found.is_empty() {
+        found.extend(reached::settled(node, &mut problem).into_iter().map(Found::from));
+    }
+    for found in found {
+        let is_whole = expr.id == checked.expr.id && found.node.id == expr.id;
+        let run = is_contradicted(&found, is_whole, (expr, node), (questions, &problem), limits);
+        let Some(is_contradicted) = run else { continue };
         if is_contradicted {
             decided.contradicted = decided.contradicted.saturating_add(1);
             continue;
         }
+        let Found { node, claim, reasons, .. } = found;
         let reasons = reasons.iter().filter_map(|clause| questions.clauses.get(*clause));
         decided.verdicts.push(Verdict {
             claim,
@@ -160,8 +163,56 @@ struct Found<'n> {
     node: &'n Node,
     claim: Claim,
     reasons: Vec<usize>,
-    /// Of an operand or a condition that decides nothing: all that it stands among.
-    chain: Option<&'n Node>,
+    around: Around<'n>,
+}
+
+/// What counts beside the part, for what is claimed of it.
+enum Around<'n> {
+    Nothing,
+    /// All that an operand or a condition that decides nothing stands among.
+    Chain(&'n Node),
+    /// What leads to the part.
+    Path(Path<'n>),
+}
+
+impl<'n> From<Settled<'n>> for Found<'n> {
+    fn from(Settled { node, never, reasons, path }: Settled<'n>) -> Self {
+        let claim = if never { Claim::NeverTrueHere } else { Claim::NeverFalseHere };
+        Self { node, claim, reasons, around: Around::Path(path) }
+    }
+}
+
+/// Whether a run says otherwise than what was found; nothing if there is no part to be run.
+fn is_contradicted(
+    Found { node, claim, around, .. }: &Found<'_>,
+    is_whole: bool,
+    (expr, root): (&Expr, &Node),
+    (questions, problem): (&Questions, &Problem),
+    limits: &EvalLimits,
+) -> Option<bool> {
+    let inputs = |of: &Node| Counterexamples::of(questions, of, problem, limits);
+    Some(match around {
+        Around::Nothing => {
+            let part = part_of(expr, node)?;
+            inputs(node).is_some_and(|tried| tried.refute(part, is_whole, |truth| claim.is_refuted_by(truth)))
+        }
+        Around::Chain(chain) => {
+            let [one, other] = with_and_without(part_of(expr, chain)?, node);
+            inputs(chain).is_some_and(|tried| tried.differ(&one, &other))
+        }
+        Around::Path(path) => {
+            // what is put together has the number of the whole, which is that of no clause
+            let answered = |part: &Node, answer: bool| {
+                let part = part_of(expr, part)?.clone();
+                Some(if answer { part } else { call(expr, "!_", vec![part]) })
+            };
+            let mut reached = answered(node, matches!(claim, Claim::NeverTrueHere))?;
+            for (part, answer) in path {
+                reached = call(expr, "_&&_", vec![answered(part, *answer)?, reached]);
+            }
+            inputs(root).is_some_and(|tried| tried.refute(&reached, false, |truth| truth == Some(true)))
+        }
+    })
 }
 
 /// Finds the smallest parts of which something holds. `around` is what the node is an operand of.
@@ -192,7 +243,7 @@ fn look<'n>(node: &'n Node, around: Option<&'n Node>, problem: &mut Problem, fou
     node.parts().iter().for_each(|part| look(part, Some(node), problem, found));
     if found.len() == before {
         let reasons = problem.reasons(&[refuted], &clauses);
-        found.push(Found { node, claim, reasons, chain: None });
+        found.push(Found { node, claim, reasons, around: Around::Nothing });
     }
 }
 
@@ -225,7 +276,7 @@ fn moot<'n>(chain: &'n Node, clauses: &[usize], problem: &mut Problem) -> Option
             let refuted = if is_all { [yes, !whole.yes] } else { [no, !whole.no] };
             let mut reasons = problem.reasons(&refuted, clauses);
             reasons.retain(|clause| !own.contains(clause));
-            return Some(Found { node, claim: Claim::Moot, reasons, chain: Some(chain) });
+            return Some(Found { node, claim: Claim::Moot, reasons, around: Around::Chain(chain) });
         }
     }
     None
@@ -237,7 +288,12 @@ fn moot_condition<'n>(choice: &'n Node, clauses: &[usize], problem: &mut Problem
     let [condition, branches @ ..] = &**parts;
     let [one, other] = branches.each_ref().map(|branch| problem.truth(branch));
     let is_alike = problem.are_alike(one, other, clauses);
-    is_alike.then(|| Found { node: condition, claim: Claim::Moot, reasons: Vec::new(), chain: Some(choice) })
+    is_alike.then(|| Found {
+        node: condition,
+        claim: Claim::Moot,
+        reasons: Vec::new(),
+        around: Around::Chain(choice),
+    })
 }
 
 /// Two expressions that answer alike if the part decides nothing: a chain of `&&` or `||` with and without an operand, or the branches of the `? :`

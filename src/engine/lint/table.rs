@@ -235,6 +235,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A part of an expression is true for no input, so what it asks for never holds.",
     ),
+    decided(
+        "never_true_here",
+        MayLoseARule,
+        "A part of an expression is true for no input for which the parts around it let it decide.",
+    ),
     row(
         "no_agent_in_scope",
         MayLoseARule,
