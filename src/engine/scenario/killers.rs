@@ -1,72 +1,25 @@
 //! The cases that would notice what no case notices: found by trying other values.
 //!
 //! In: a change that survived, and the cases that come to it. Out: a [`KillingCase`], ready to be taken over: a case as it is, with other arguments, another result, message or payload of a trigger's event, and the outcome that the policy
-//! gives today. It is read again and run under both policies before it is offered, so it passes under the one as it is and does not under the changed one. Bounded by [`MAX_TRIES`]
-//! for each change.
+//! gives today. Of a case of several steps one is varied, and it ends there. A limit is reached by as many turns or calls as it lets by. Each is read again and run under both policies before
+//! it is offered, so it passes under the one as it is and does not under the changed one. Bounded by [`MAX_TRIES`] for each change.
 
-use super::case::{Aspect, Case, Manifests, TestedOperation};
-use super::case_file::read;
+use super::case::{Aspect, Case, TestedOperation};
 use super::expect::Found;
+use super::killing_case::{Asked, KillingCase};
 use super::mutants::Mutant;
 use super::report::CaseOutcome;
 use super::run::{Compiled, Telling};
-use crate::cel::{Expr, ExprKind, Literal, parse};
+use super::variations::{constants, variations};
 use crate::limits::EngineLimits;
 use crate::manifest::node::Node;
-use crate::source::Source;
 use serde_json::{Value, json};
-use std::path::{Path, PathBuf};
 
 /// How many other values are tried for one change.
 const MAX_TRIES: usize = 120;
 
-/// The keys that are written anew, or are about other things than the operation.
-const REPLACED: [&str; 7] = ["name", "about", "requirements", "manifest", "call", "expect", "resume"];
-
-/// A case that would notice a change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KillingCase {
-    /// What it has of the case that it was made of, by key.
-    kept: Vec<(String, Value)>,
-    /// The manifests, by the ways from where the command runs.
-    manifests: Vec<PathBuf>,
-    agent: String,
-    about: String,
-    call: Value,
-    expect: Value,
-}
-
-impl KillingCase {
-    /// The text of its file, which has the name of the case. `way` leads from the folder of that file to a manifest.
-    #[must_use]
-    pub fn text(&self, name: &str, way: impl Fn(&Path) -> PathBuf) -> String {
-        let files: Vec<String> = self.manifests.iter().map(|path| way(path).display().to_string()).collect();
-        let manifest = json!({ "files": files, "agent": self.agent });
-        let mut text =
-            format!("name: {name}\nabout: {}\nmanifest: {manifest}\n", Value::from(self.about.as_str()));
-        self.kept.iter().for_each(|(key, value)| text.push_str(&written(key, value)));
-        text.push_str(&format!("call: {}\nexpect: {}\n", self.call, self.expect));
-        text
-    }
-
-    /// The case, as whoever takes over the text would have it beside the one that it was made of.
-    fn read(&self, base: &Case, limits: &EngineLimits) -> Option<Case> {
-        let file = Path::new(base.name.place.source.name()).with_file_name("killer.yaml");
-        let source = Source::new(file.display().to_string(), self.text("killer", Path::to_path_buf));
-        read(&source, limits).pop()?.ok()
-    }
-}
-
-/// A key with its value, one item of a list on each line.
-fn written(key: &str, value: &Value) -> String {
-    match value {
-        Value::Array(items) if !items.is_empty() => {
-            let items: String = items.iter().map(|item| format!("  - {item}\n")).collect();
-            format!("{key}:\n{items}")
-        }
-        value => format!("{key}: {value}\n"),
-    }
-}
+/// The most turns or calls by which a limit is reached.
+const MAX_REPEATED: u64 = 100;
 
 /// Looks for a case that would notice a change that no case notices.
 pub(super) fn killer(
@@ -77,26 +30,126 @@ pub(super) fn killer(
     limits: &EngineLimits,
 ) -> Option<KillingCase> {
     let constants = constants(mutant, compiled, limits);
+    let limit = mutant.limit(&compiled.catalog);
     let mut left = MAX_TRIES;
-    for case in cases.iter().filter(|case| case.resume.is_empty()) {
-        let Some(key) = case.operation.varied_key() else { continue };
-        let Some(call) = case.written.get("call").map(Node::to_json) else { continue };
-        let given = call.get(key).cloned().unwrap_or_else(|| json!({}));
-        for changed in variations(&given, &constants) {
+    // one operation is read more easily than several
+    let is_of_several = |case: &&&Case| matches!(case.operation, TestedOperation::Steps(_));
+    let (several, one): (Vec<_>, Vec<_>) = cases.iter().partition(is_of_several);
+    for case in one.into_iter().chain(several) {
+        let asked = match limit {
+            Some((name, value)) => reaching(case, name, value),
+            None => varied(case, &constants),
+        };
+        for asked in asked {
             left = left.checked_sub(1)?;
-            let mut call = call.clone();
-            call.as_object_mut()?.insert(key.to_owned(), changed);
-            let Some(mut found) = killing_case(case, mutant, call) else { continue };
+            let Some(found) = KillingCase::of(case, mutant, asked) else { continue };
             let Some(tried) = found.read(case, limits) else { continue };
             let (Some(was), Some(is)) = (compiled.found(&tried), mutated.found(&tried)) else { continue };
             let Some(expect) = difference(&was, &is) else { continue };
-            found.expect = expect;
+            let found = found.expecting(expect);
             if found.read(case, limits).is_some_and(|case| is_killer(&case, compiled, mutated, limits)) {
                 return Some(found);
             }
         }
     }
     None
+}
+
+/// What may be asked in the place of what a case asks: the same with other values.
+fn varied(case: &Case, constants: &[Value]) -> Vec<Asked> {
+    let written = |key: &str| case.written.get(key).map(Node::to_json);
+    if let Some(steps) = written("steps").or_else(|| written("story")) {
+        return varied_steps(steps.as_array().map_or(&[], |steps| steps), constants);
+    }
+    let key = case.operation.varied_key().filter(|_| case.resume.is_empty());
+    let (Some(key), Some(Value::Object(call))) = (key, written("call")) else { return Vec::new() };
+    let given = call.get(key).cloned().unwrap_or_else(|| json!({}));
+    let with = |value: Value| {
+        let mut call = call.clone();
+        call.insert(key.to_owned(), value);
+        Asked::Call(call.into())
+    };
+    variations(&given, constants).into_iter().map(with).collect()
+}
+
+/// The steps up to one of them, which has another value, without what is expected of each.
+fn varied_steps(steps: &[Value], constants: &[Value]) -> Vec<Asked> {
+    let mut before: Vec<Value> = Vec::new();
+    let mut found = Vec::new();
+    for step in steps {
+        let mut step = step.clone();
+        if let Some(members) = step.as_object_mut() {
+            members.remove("expect");
+        }
+        for place in places(&step) {
+            let given = step.pointer(&place).cloned().unwrap_or_default();
+            for value in variations(&given, constants) {
+                let mut changed = step.clone();
+                changed.pointer_mut(&place).into_iter().for_each(|place| *place = value.clone());
+                found.push(Asked::Steps(before.iter().cloned().chain([changed]).collect()));
+            }
+        }
+        before.push(step);
+    }
+    found
+}
+
+/// The places of a step at which other values are tried, as JSON pointers.
+fn places(step: &Value) -> Vec<String> {
+    let mut found: Vec<String> =
+        ["/call/args", "/result/output", "/input", "/output", "/event/payload"].map(str::to_owned).into();
+    for (list, key) in [("/llm/calls", "args"), ("/results", "output")] {
+        let items = step.pointer(list).and_then(Value::as_array).map_or(0, Vec::len);
+        found.extend((0..items).map(|at| format!("{list}/{at}/{key}")));
+    }
+    found.retain(|place| step.pointer(place).is_some());
+    found
+}
+
+/// Steps that reach a limit, and those that go beyond it by one.
+fn reaching(case: &Case, name: &str, value: u64) -> Vec<Asked> {
+    let counts = [value, value.saturating_add(1)];
+    let turn = |usage: Value| json!({ "llm": usage });
+    match name {
+        "max_turns" | "max_turns_per_message" => {
+            let repeated = |count| repeat(count, |_| turn(json!({})));
+            counts.into_iter().filter_map(repeated).collect()
+        }
+        "max_prompt_tokens" | "max_completion_tokens" => {
+            let tokens = [value.saturating_sub(1), value, value.saturating_add(1)];
+            let key = name.trim_start_matches("max_");
+            let spent = |tokens| Asked::Steps(vec![turn(json!({ key: tokens })), turn(json!({}))]);
+            tokens.map(spent).into()
+        }
+        "max_tool_calls" | "max_tool_calls_per_message" | "max_tool_calls_per_turn" => {
+            let Some((function, arguments)) = first_call(case) else { return Vec::new() };
+            let call = |count: u64, at: u64| {
+                let call = json!({ "id": format!("c{at}"), "fn": function, "args": arguments });
+                // the last one is what is looked at
+                if at == count { json!({ "call": call }) } else { json!({ "call": call, "result": {} }) }
+            };
+            counts.into_iter().filter_map(|count| repeat(count, |at| call(count, at))).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// So many steps, which are counted from 1; nothing if they are too many for a case.
+fn repeat(count: u64, step: impl Fn(u64) -> Value) -> Option<Asked> {
+    (1..=MAX_REPEATED).contains(&count).then(|| Asked::Steps((1..=count).map(step).collect()))
+}
+
+/// A call that a case makes: its function and arguments.
+fn first_call(case: &Case) -> Option<(Value, Value)> {
+    let written = |key: &str| case.written.get(key).map(Node::to_json);
+    let call = match written("steps").or_else(|| written("story")) {
+        Some(steps) => steps.as_array()?.iter().find_map(|step| {
+            let made = step.pointer("/call").or_else(|| step.pointer("/llm/calls/0"));
+            made.cloned()
+        })?,
+        None => written("call").filter(|_| matches!(case.operation, TestedOperation::Before(_)))?,
+    };
+    Some((call.get("fn")?.clone(), call.get("args").cloned().unwrap_or_else(|| json!({}))))
 }
 
 impl TestedOperation {
@@ -121,27 +174,6 @@ fn is_killer(case: &Case, compiled: &Compiled, mutated: &Compiled, limits: &Engi
     passes(compiled) && !passes(mutated)
 }
 
-/// The case with another `call`; what is expected of it is not known yet.
-fn killing_case(case: &Case, mutant: &Mutant, call: Value) -> Option<KillingCase> {
-    let Manifests::Files { agent, .. } = &case.manifests else { return None };
-    Some(KillingCase {
-        kept: case
-            .written
-            .as_mapping()
-            .unwrap_or_default()
-            .iter()
-            .filter(|entry| !REPLACED.contains(&&*entry.key.text))
-            .map(|entry| (entry.key.text.to_string(), entry.value.to_json()))
-            .collect(),
-        manifests: case.manifest_paths(),
-        agent: agent.text.to_string(),
-        about: format!("Notices if in {} {}.", mutant.path, mutant.about),
-        call,
-        // a case expects something; this is replaced by what the policy gives
-        expect: json!({ "decision": "allow" }),
-    })
-}
-
 /// What to expect, if two outcomes differ in it.
 fn difference(was: &Found, is: &Found) -> Option<Value> {
     let mut expect = json!({ "decision": was.text(Aspect::Decision)? });
@@ -159,72 +191,4 @@ fn difference(was: &Found, is: &Found) -> Option<Value> {
         expect.as_object_mut()?.insert("value".to_owned(), value);
     }
     differs.then_some(expect)
-}
-
-/// The constants of the expressions of the changed step, and those near to them.
-fn constants(mutant: &Mutant, compiled: &Compiled, limits: &EngineLimits) -> Vec<Value> {
-    let mut found = Vec::new();
-    let changed: Vec<_> = mutant.steps().collect();
-    for list in compiled.catalog.step_lists() {
-        let of_change = list.steps.iter().filter(|step| {
-            changed.iter().any(|place| place.source.same(&step.place.source) && place.span == step.place.span)
-        });
-        for text in of_change.flat_map(|step| step.expressions()) {
-            if let Ok(expression) = parse(&text.text, &limits.eval) {
-                literals(&expression, &mut found);
-            }
-        }
-    }
-    found.dedup();
-    found
-}
-
-fn literals(expression: &Expr, found: &mut Vec<Value>) {
-    if let ExprKind::Literal(literal) = &expression.kind {
-        match literal {
-            Literal::Int(number) => {
-                found.extend([-1, 0, 1].iter().filter_map(|by| number.checked_add(*by)).map(Value::from));
-            }
-            Literal::Double(number) => found.extend([-0.01, 0.0, 0.01].map(|by| json!(number + by))),
-            Literal::String(text) => found.extend([text.clone(), format!("{text}~")].map(Value::from)),
-            _ => {}
-        }
-    }
-    expression.for_each_part(&mut |part| literals(part, found));
-}
-
-/// The longest text that is tried for its length alone.
-const MAX_FILLER: u64 = 1_000;
-
-/// Values near to one that is given: of an object those with one member changed or not there, of a text other texts.
-fn variations(given: &Value, constants: &[Value]) -> Vec<Value> {
-    let mut all = vec![given.clone()];
-    let Some(members) = given.as_object() else {
-        all.extend(others(given, constants));
-        return all;
-    };
-    for (name, value) in members {
-        let with = |value: Value| {
-            let mut changed = members.clone();
-            changed.insert(name.clone(), value);
-            Value::Object(changed)
-        };
-        all.extend(others(value, constants).map(with));
-        let mut without = members.clone();
-        without.remove(name);
-        all.push(without.into());
-    }
-    all
-}
-
-/// Other values in the place of one: the constants of its kind, the other truth, texts of the lengths that constants are.
-fn others<'c>(value: &'c Value, constants: &'c [Value]) -> impl Iterator<Item = Value> + 'c {
-    let fits = constants.iter().filter(move |constant| {
-        std::mem::discriminant(*constant) == std::mem::discriminant(value) && *constant != value
-    });
-    let lengths = constants.iter().filter_map(Value::as_u64).filter(|_| value.is_string());
-    let fillers = lengths
-        .filter(|length| (1..=MAX_FILLER).contains(length))
-        .filter_map(|length| Some(Value::from("x".repeat(usize::try_from(length).ok()?))));
-    fits.cloned().chain(value.as_bool().map(|truth| (!truth).into())).chain(fillers)
 }

@@ -25,7 +25,8 @@
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
 //! | `script`, `recording` | a recorded task, and its steps to be judged anew |
 //! | `coverage` | what cases have tried of their policies |
-//! | `mutants`, `mutate`, `killers` | small changes of policies, which of them cases notice, and cases that would |
+//! | `mutants`, `mutate` | small changes of policies, and which of them cases notice |
+//! | `killers`, `killing_case`, `variations` | cases that would notice what no case notices |
 //! | `explain`, `explain_text`, `explainable` | why an operation was decided as it was, as data and as text; the files that this can be asked of |
 //! | `replay`, `replay_reviews` | steps through the engine, and the answers to their reviews |
 //! | `replayed`, `known_call` | what came of a step, and how far each call came |
@@ -51,6 +52,7 @@ mod explain;
 mod explain_text;
 mod explainable;
 mod killers;
+mod killing_case;
 mod known_call;
 mod load;
 mod loading;
@@ -78,6 +80,7 @@ mod story;
 mod table;
 mod terminal;
 mod values;
+mod variations;
 mod world;
 
 pub use agent::{agents_named, full_name};
@@ -92,7 +95,7 @@ pub use expect::{Found, Mismatch};
 pub use explain::{ExplainedOperation, explain_script};
 pub use explain_text::{Detail, render_step, render_tree};
 pub use explainable::Explainable;
-pub use killers::KillingCase;
+pub use killing_case::KillingCase;
 pub use load::{cases_among, load_cases};
 pub use messages::NO_ANSWER;
 pub use mutants::Mutant;

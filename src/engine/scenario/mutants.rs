@@ -12,6 +12,7 @@ use crate::manifest::capability_key::sanitise;
 use crate::manifest::edit::{Edit, Endings, StepsOf};
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::{Embedded, Place, Span};
+use std::cell::Cell;
 use std::collections::HashSet;
 
 /// One change.
@@ -50,6 +51,17 @@ impl Mutant {
             Change::Step(place, edit, _) => Some(catalog.with_edit(place, edit)),
             Change::Limit(name, by) => catalog.with_limit(name, |limit| limit.saturating_add_signed(*by)),
         }
+    }
+
+    /// The limit that it is about, and its number today.
+    pub(super) fn limit(&self, catalog: &Catalog) -> Option<(&'static str, u64)> {
+        let Change::Limit(name, _) = self.change else { return None };
+        let number = Cell::new(0);
+        catalog.with_limit(name, |limit| {
+            number.set(limit);
+            limit
+        })?;
+        Some((name, number.get()))
     }
 
     /// The step that it is about, and the one behind that if their order is changed.

@@ -5,7 +5,8 @@
 
 use super::case::{Case, Manifests};
 use super::coverage::Coverage;
-use super::killers::{KillingCase, killer};
+use super::killers::killer;
+use super::killing_case::KillingCase;
 use super::mutants::{Mutant, mutants};
 use super::report::CaseOutcome;
 use super::run::{Compiled, Runner, Telling};
@@ -136,7 +137,9 @@ impl Runner {
                 }
                 let killer = match (&fate, search) {
                     (Fate::Survived, Search::Arguments) => {
-                        killer(&mutant, &group.compiled, &mutated, &may_notice, &self.limits)
+                        // what no case comes to, one with other values may
+                        let cases = if may_notice.is_empty() { &group.cases } else { &may_notice };
+                        killer(&mutant, &group.compiled, &mutated, cases, &self.limits)
                     }
                     _ => None,
                 };

@@ -6,7 +6,7 @@
 //! valid, its past is impossible) is broken, never passed.
 
 use super::agent::{agent_named, full_name};
-use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation};
+use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation, TestedStep};
 use super::counted::book_of;
 use super::coverage::Coverage;
 use super::expect::{Found, Mismatch, compare};
@@ -193,7 +193,25 @@ impl Runner {
 impl Compiled {
     /// What the operation of a case comes to, whatever it expects; nothing if it cannot be carried out.
     pub(super) fn found(&self, case: &Case) -> Option<Found> {
-        Running::start(case, self).ok()?.carry_out().ok()
+        match &case.operation {
+            TestedOperation::Steps(steps) => {
+                self.tell((case, steps), Telling::Off, &mut Vec::new()).ok().map(|(_, found)| found)
+            }
+            _ => Running::start(case, self).ok()?.carry_out().ok(),
+        }
+    }
+
+    /// Plays the steps of a case: the mismatches, and what was found where the first one is, or at the end.
+    fn tell(
+        &self,
+        (case, steps): (&Case, &[TestedStep]),
+        telling: Telling,
+        explained: &mut Vec<ExplainedOperation>,
+    ) -> Result<(Vec<Mismatch>, Found), Broken> {
+        let Running { task, world, .. } = Running::start(case, self)?;
+        let replay = Replay::of(task, world, case.settings.clone());
+        let replay = if telling == Telling::On { replay.explaining() } else { replay };
+        Ok(story::tell(case, steps, replay, explained).map_err(|finding| *finding)?)
     }
 
     /// What comes of a case under these manifests.
@@ -230,11 +248,7 @@ impl Compiled {
             return Ok(outcome(mismatches, found));
         }
         if let TestedOperation::Steps(steps) = &case.operation {
-            let Running { task, world, .. } = Running::start(case, compiled)?;
-            let replay = Replay::of(task, world, case.settings.clone());
-            let replay = if telling == Telling::On { replay.explaining() } else { replay };
-            let told = story::tell(case, steps, replay, explained);
-            let (mismatches, found) = told.map_err(|finding| *finding)?;
+            let (mismatches, found) = self.tell((case, steps), telling, explained)?;
             return Ok(outcome(mismatches, found));
         }
         let mut trial = Running::start(case, compiled)?;
