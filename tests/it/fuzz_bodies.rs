@@ -212,6 +212,11 @@ proptest! {
     }
 
     #[test]
+    fn mutated_stories_do_no_harm(bytes in mutated(seeds("fuzz/seeds/requests"))) {
+        requests(&bytes);
+    }
+
+    #[test]
     fn mutated_rows_do_no_harm(bytes in mutated(seeds("fuzz/seeds/stored"))) {
         stored(&bytes);
     }
@@ -229,15 +234,5 @@ proptest! {
     #[test]
     fn mutated_json_does_no_harm(text in "[\\[\\]{}:,\"a0-9.e+ -]{0,40}") {
         bodies::json(text.as_bytes());
-    }
-}
-
-proptest! {
-    // each is up to twelve requests over HTTP
-    #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
-
-    #[test]
-    fn mutated_stories_do_no_harm(bytes in mutated(seeds("fuzz/seeds/requests"))) {
-        requests(&bytes);
     }
 }

@@ -3,7 +3,7 @@
 //! In: a macro over a list of constants. Out: the path, and which of its values may be answered differently. The macro itself stays what is asked: the
 //! evaluator answers it for these values, whatever way round it asks. Linear in the list.
 
-use super::path::{function, is_path};
+use super::path::{function, is_path, mentions};
 use super::sample::{Sample, constant};
 use super::text::Question;
 use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind};
@@ -38,7 +38,7 @@ pub(super) fn listed<'e>(checked: &Checked, expr: &'e Expr) -> Option<Listed<'e>
     }
     let is_variable =
         |expr: &Expr| matches!(&expr.kind, ExprKind::Ident { name, .. } if *name == variable.text);
-    let is_other_path = |expr: &Expr| is_path(checked, expr) && !mentions(expr, &is_variable);
+    let is_other_path = |expr: &Expr| is_path(checked, expr) && !mentions(expr, &variable.text);
     let (body, is_negated) = bare(body);
     let ExprKind::Call { target, args, .. } = &body.kind else { return None };
     let operands: Vec<&Expr> = target.as_deref().into_iter().chain(args).collect();
@@ -79,10 +79,4 @@ fn bare(mut expr: &Expr) -> (&Expr, bool) {
         is_negated = !is_negated;
     }
     (expr, is_negated)
-}
-
-fn mentions(expr: &Expr, is_it: &dyn Fn(&Expr) -> bool) -> bool {
-    let mut found = is_it(expr);
-    expr.for_each_part(&mut |part| found = found || mentions(part, is_it));
-    found
 }

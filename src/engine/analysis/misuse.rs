@@ -5,7 +5,7 @@
 
 use super::arithmetic::mixed_numbers;
 use super::messages;
-use super::path::{asks_host, function, is_predicate};
+use super::path::{asks_host, function, is_predicate, mentions};
 use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::sample::{Sample, constant};
@@ -338,12 +338,6 @@ fn unused_variables<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Name)) {
         }
     }
     expr.for_each_part(&mut |part| unused_variables(part, found));
-}
-
-fn mentions(expr: &Expr, variable: &str) -> bool {
-    let mut mentioned = matches!(&expr.kind, ExprKind::Ident { name, .. } if name == variable);
-    expr.for_each_part(&mut |part| mentioned = mentioned || mentions(part, variable));
-    mentioned
 }
 
 /// Hands over each constant index below zero, of what may be a list.

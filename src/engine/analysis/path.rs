@@ -124,3 +124,10 @@ pub(super) fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
     let ExprKind::Call { target, args, .. } = &expr.kind else { return None };
     target.as_deref().or_else(|| args.first())
 }
+
+/// Whether an expression names a variable.
+pub(super) fn mentions(expr: &Expr, variable: &str) -> bool {
+    let mut mentioned = matches!(&expr.kind, ExprKind::Ident { name, .. } if name == variable);
+    expr.for_each_part(&mut |part| mentioned = mentioned || mentions(part, variable));
+    mentioned
+}

@@ -126,19 +126,31 @@ impl Catalog {
         let mut is_set = false;
         for resolved in &mut edited.agents {
             let mut limits = resolved.agent.limits;
-            if move_limit(&mut limits, name, &moved) {
+            if let Some(limit) = counted(&mut limits, name) {
+                *limit = moved(*limit);
                 is_set = true;
                 Arc::make_mut(&mut resolved.agent).limits = limits;
             }
             for applied in &mut resolved.policies {
                 let mut limits = applied.policy.limits;
-                if move_limit(&mut limits, name, &moved) {
+                if let Some(limit) = counted(&mut limits, name) {
+                    *limit = moved(*limit);
                     is_set = true;
                     Arc::make_mut(&mut applied.policy).limits = limits;
                 }
             }
         }
         is_set.then_some(edited)
+    }
+
+    /// The number of a limit that counts: that of the first document in which it is set.
+    #[must_use]
+    pub(crate) fn limit(&self, name: &str) -> Option<u64> {
+        self.agents.iter().find_map(|resolved| {
+            let of_policies = resolved.policies.iter().map(|applied| applied.policy.limits);
+            let mut all = std::iter::once(resolved.agent.limits).chain(of_policies);
+            all.find_map(|mut limits| counted(&mut limits, name).copied())
+        })
     }
 }
 
@@ -183,8 +195,8 @@ fn rewrite(step: &mut DeclaredStep, place: &Place, text: &Arc<str>) {
     }
 }
 
-/// Moves a limit that counts; whether it is set.
-fn move_limit(limits: &mut TaskLimits, name: &str, moved: &impl Fn(u64) -> u64) -> bool {
+/// A limit that counts, if it is set.
+fn counted<'l>(limits: &'l mut TaskLimits, name: &str) -> Option<&'l mut u64> {
     let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls, stretches, .. } =
         limits;
     let StretchLimits { max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn, .. } =
@@ -197,8 +209,7 @@ fn move_limit(limits: &mut TaskLimits, name: &str, moved: &impl Fn(u64) -> u64) 
         "max_turns_per_message" => max_turns_per_message,
         "max_tool_calls_per_message" => max_tool_calls_per_message,
         "max_tool_calls_per_turn" => max_tool_calls_per_turn,
-        _ => return false,
+        _ => return None,
     };
-    limit.iter_mut().for_each(|limit| *limit = moved(*limit));
-    limit.is_some()
+    limit.as_mut()
 }

@@ -57,12 +57,12 @@ pub(super) fn killer(
 
 /// What may be asked in the place of what a case asks: the same with other values.
 fn varied(case: &Case, constants: &[Value]) -> Vec<Asked> {
-    let written = |key: &str| case.written.get(key).map(Node::to_json);
-    if let Some(steps) = written("steps").or_else(|| written("story")) {
-        return varied_steps(steps.as_array().map_or(&[], |steps| steps), constants);
+    if let Some(steps) = steps_of(case) {
+        return varied_steps(steps, constants);
     }
     let key = case.operation.varied_key().filter(|_| case.resume.is_empty());
-    let (Some(key), Some(Value::Object(call))) = (key, written("call")) else { return Vec::new() };
+    let call = case.written.get("call").map(Node::to_json);
+    let (Some(key), Some(Value::Object(call))) = (key, call) else { return Vec::new() };
     let given = call.get(key).cloned().unwrap_or_else(|| json!({}));
     let with = |value: Value| {
         let mut call = call.clone();
@@ -72,20 +72,31 @@ fn varied(case: &Case, constants: &[Value]) -> Vec<Asked> {
     variations(&given, constants).into_iter().map(with).collect()
 }
 
-/// The steps up to one of them, which has another value, without what is expected of each.
-fn varied_steps(steps: &[Value], constants: &[Value]) -> Vec<Asked> {
+/// The steps of a case as they are written, if it has several.
+fn steps_of(case: &Case) -> Option<Vec<Value>> {
+    let written = case.written.get("steps").or_else(|| case.written.get("story"))?;
+    match written.to_json() {
+        Value::Array(steps) => Some(steps),
+        _ => None,
+    }
+}
+
+/// The steps up to one of them, which has another value, without what is expected of each; no more than are tried.
+fn varied_steps(steps: Vec<Value>, constants: &[Value]) -> Vec<Asked> {
     let mut before: Vec<Value> = Vec::new();
     let mut found = Vec::new();
-    for step in steps {
-        let mut step = step.clone();
+    for mut step in steps {
         if let Some(members) = step.as_object_mut() {
             members.remove("expect");
         }
         for place in places(&step) {
             let given = step.pointer(&place).cloned().unwrap_or_default();
             for value in variations(&given, constants) {
+                if found.len() > MAX_TRIES {
+                    return found;
+                }
                 let mut changed = step.clone();
-                changed.pointer_mut(&place).into_iter().for_each(|place| *place = value.clone());
+                changed.pointer_mut(&place).into_iter().for_each(|place| place.clone_from(&value));
                 found.push(Asked::Steps(before.iter().cloned().chain([changed]).collect()));
             }
         }
@@ -141,13 +152,12 @@ fn repeat(count: u64, step: impl Fn(u64) -> Value) -> Option<Asked> {
 
 /// A call that a case makes: its function and arguments.
 fn first_call(case: &Case) -> Option<(Value, Value)> {
-    let written = |key: &str| case.written.get(key).map(Node::to_json);
-    let call = match written("steps").or_else(|| written("story")) {
-        Some(steps) => steps.as_array()?.iter().find_map(|step| {
-            let made = step.pointer("/call").or_else(|| step.pointer("/llm/calls/0"));
-            made.cloned()
-        })?,
-        None => written("call").filter(|_| matches!(case.operation, TestedOperation::Before(_)))?,
+    let call = match (steps_of(case), &case.operation) {
+        (Some(steps), _) => steps
+            .iter()
+            .find_map(|step| step.pointer("/call").or_else(|| step.pointer("/llm/calls/0")).cloned())?,
+        (None, TestedOperation::Before(_)) => case.written.get("call")?.to_json(),
+        (None, _) => return None,
     };
     Some((call.get("fn")?.clone(), call.get("args").cloned().unwrap_or_else(|| json!({}))))
 }

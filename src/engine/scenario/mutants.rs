@@ -12,7 +12,6 @@ use crate::manifest::capability_key::sanitise;
 use crate::manifest::edit::{Edit, Endings, StepsOf};
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::{Embedded, Place, Span};
-use std::cell::Cell;
 use std::collections::HashSet;
 
 /// One change.
@@ -56,12 +55,7 @@ impl Mutant {
     /// The limit that it is about, and its number today.
     pub(super) fn limit(&self, catalog: &Catalog) -> Option<(&'static str, u64)> {
         let Change::Limit(name, _) = self.change else { return None };
-        let number = Cell::new(0);
-        catalog.with_limit(name, |limit| {
-            number.set(limit);
-            limit
-        })?;
-        Some((name, number.get()))
+        Some((name, catalog.limit(name)?))
     }
 
     /// The step that it is about, and the one behind that if their order is changed.
@@ -116,7 +110,7 @@ pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
         }
     }
     found.retain(|mutant| match mutant.change {
-        Change::Limit(name, _) => catalog.with_limit(name, |limit| limit).is_some(),
+        Change::Limit(name, _) => catalog.limit(name).is_some(),
         Change::Step(..) => true,
     });
     found
