@@ -91,6 +91,10 @@ class Conversation:
         self._obligations = obligations
         self._let_through: set[str] = set()
         self._asked: set[str] = set()
+        self._in_question: set[str] = set()
+        """Calls of which the task is being asked, whose answers are on their way."""
+        self._ended = 0
+        """How often a call has ended, or a person has answered."""
         # Each waits on the loop that it was started on: runs of one conversation may have loops of their own, one after the other.
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
 
@@ -180,27 +184,38 @@ class Conversation:
 
     async def call_when_free(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
         """As `call`, for frameworks that start all calls of a turn at once: a call that others are ahead of waits as long as one of these runs, or
-        somebody is being asked about one."""
+        somebody is being asked about one. An answer may be out of date when it is heard, so a call is held only if nothing has ended since it was asked."""
         woken = (asyncio.get_running_loop(), asyncio.Event())
         self._waiters.add(woken)
         try:
             while True:
                 woken[1].clear()
-                step = await self.off_loop(self.call, id, function, arguments)
-                if not isinstance(step, Hold) or not (self._let_through | self._asked) - {id}:
+                ended = self._ended
+                self._in_question.add(id)
+                try:
+                    step = await self.off_loop(self.call, id, function, arguments)
+                finally:
+                    self._in_question.discard(id)
+                if not isinstance(step, Hold):
                     return step
+                if not (self._let_through | self._asked | self._in_question) - {id}:
+                    if self._ended == ended:
+                        return step
+                    continue
                 try:
                     await asyncio.wait_for(woken[1].wait(), timeout=1.0)
                 except asyncio.TimeoutError:
                     continue  # the task refuses a call that has waited for too long, when it is asked
         finally:
             self._waiters.discard(woken)
+            # those that have waited for this answer alone
+            self._wake()
 
     def result(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell | Ask:
         """Reports what a call came to. `Ask` is for frameworks that can ask about a result."""
         reported = as_json(output)
         decision = self.task.after(id, reported, status="errored" if failed else "successful")
-        self._let_through.discard(id)
+        self._end(id)
         if decision.allowed:
             return Given(decision.value, decision.value != reported)
         step = self._standing(id, decision)
@@ -219,7 +234,7 @@ class Conversation:
         try:
             return await self.off_loop(self.last_result, id, output, failed=failed)
         finally:
-            self._let_through.discard(id)
+            self._end(id)
             self._wake()
 
     def asking(self, id: str) -> None:
@@ -232,7 +247,13 @@ class Conversation:
             await self.off_loop(self.answer, review, answer)
         finally:
             self._asked.discard(review.call or "")
+            self._ended += 1
             self._wake()
+
+    def _end(self, id: str) -> None:
+        # counted first: who sees that the call is gone sees that one has ended
+        self._ended += 1
+        self._let_through.discard(id)
 
     def _wake(self) -> None:
         for loop, event in tuple(self._waiters):
@@ -252,7 +273,7 @@ class Conversation:
 
     def cancelled(self, id: str) -> None:
         """The call was let through and broke off: nobody knows whether it ran."""
-        self._let_through.discard(id)
+        self._end(id)
         self.task.withdraw(id, ran="unknown")
 
     def open_reviews(self, calls: Iterable[str]) -> dict[str, Review]:
