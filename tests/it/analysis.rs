@@ -168,6 +168,7 @@ fn clause() -> impl Strategy<Value = String> {
         1 => one(&["input.address.city", "input.note"]).prop_map(|path| format!("{path} == input.order")),
         2 => bounded(),
         2 => ranged(),
+        2 => filled(),
     ]
 }
 
@@ -203,6 +204,31 @@ fn figure() -> impl Strategy<Value = String> {
 /// A question about two numbers, of which each may be computed.
 fn ranged() -> impl Strategy<Value = String> {
     (figure(), one(ORDERS), figure()).prop_map(|(one, order, two)| format!("{one} {order} {two}"))
+}
+
+/// A question whether a list has elements, or some of a kind.
+fn filled() -> impl Strategy<Value = String> {
+    let list = || one(&["input.items", "input.tags", "input.address.lines"]);
+    let is_so = || one(&["i == 'a'", "'a' == i", "i != 'a'", "i.contains('a')", "size(i) > 1"]);
+    let size = || one(&["0", "1", "2"]);
+    prop_oneof![
+        (list(), one(&["==", "!="])).prop_map(|(list, order)| format!("{list} {order} []")),
+        (list(), one(ORDERS), size()).prop_map(|(list, order, size)| format!("{list}.size() {order} {size}")),
+        (one(&["a", "b"]), list()).prop_map(|(text, list)| format!("'{text}' in {list}")),
+        (list(), one(&["==", "!="])).prop_map(|(list, order)| format!("{list}[0] {order} 'a'")),
+        (one(&["exists", "all", "exists_one"]), is_so())
+            .prop_map(|(of, is_so)| format!("input.items.{of}(i, {is_so})")),
+        (is_so(), one(ORDERS), size())
+            .prop_map(|(is_so, order, size)| format!("input.items.filter(i, {is_so}).size() {order} {size}")),
+        (is_so(), one(ORDERS)).prop_map(|(is_so, order)| format!(
+            "input.items.filter(i, {is_so}).size() {order} input.items.size()"
+        )),
+        (is_so(), one(&["==", "!="]))
+            .prop_map(|(is_so, order)| format!("input.items.filter(i, {is_so}) {order} []")),
+        one(ORDERS).prop_map(|order| format!(
+            "input.items.distinct().size() {order} input.items.map(i, i + 'a').size()"
+        )),
+    ]
 }
 
 /// A question about a number that is divided, turned or converted.

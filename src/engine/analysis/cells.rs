@@ -5,6 +5,7 @@
 //! answered as the automata say, and a list or a map is asked no more than whether it is empty. Where that is not so, the
 //! answer is left free.
 
+use super::emptiness::{Emptiness, Filling};
 use super::facts::Facts;
 use super::formula::{Clause, Form, SECOND, VARIABLE};
 use super::number::{doubles, ints, is_exact, moments};
@@ -15,7 +16,8 @@ use super::text::{Automata, Question};
 use crate::cel::{Activation, Constant, Env, EnvBuilder, ExprKind, LANGUAGE, Numbers, Program, Type, Value};
 use crate::limits::EvalLimits;
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 
 /// The most cells of one subject.
 const MAX_CELLS: usize = 4_096;
@@ -55,6 +57,15 @@ impl Cell {
             Self::Other => true,
         }
     }
+
+    /// What a list may be of which its subject says something.
+    pub(super) fn filling(&self, said: &Emptiness) -> Filling {
+        match self {
+            Self::Value(sample) => said.with(sample),
+            Self::Absent | Self::Failed => said.without_value(),
+            Self::Two(_) | Self::Other => Filling::ANY,
+        }
+    }
 }
 
 /// Two numbers that stand so to each other.
@@ -72,6 +83,8 @@ pub(super) fn two(order: Ordering) -> [Value<'static>; 2] {
 pub(super) struct Cells {
     pub(super) cells: Vec<Cell>,
     pub(super) answers: Vec<Vec<Answer>>,
+    /// For each list that the subject says something of, what it may be, cell by cell.
+    pub(super) fillings: Vec<Vec<Filling>>,
 }
 
 /// What runs clauses on samples.
@@ -96,7 +109,11 @@ impl Trial {
         let mut cells = kinds(subject, clauses, texts, (self.facts(subject), self.allowed(subject)));
         cells.extend(missing(subject));
         if cells.len() > MAX_CELLS {
-            return Cells { answers: vec![vec![Answer::Free]; clauses.len()], cells: vec![Cell::Other] };
+            return Cells {
+                answers: vec![vec![Answer::Free]; clauses.len()],
+                cells: vec![Cell::Other],
+                fillings: Vec::new(),
+            };
         }
         let mut answers = Vec::new();
         for clause in clauses {
@@ -107,7 +124,12 @@ impl Trial {
             let answer = |cell: &Cell| self.answer(clause, program.as_ref(), cell, (&answered, subject.pair));
             answers.push(cells.iter().map(answer).collect::<Vec<_>>());
         }
-        once(Cells { cells, answers })
+        let fillings = subject
+            .emptiness
+            .iter()
+            .map(|said| cells.iter().map(|cell| cell.filling(said)).collect())
+            .collect();
+        once(Cells { cells, answers, fillings })
     }
 
     /// Texts for each combination of answers to the questions about them, and which questions these were.
@@ -378,15 +400,30 @@ fn missing(subject: &Subject) -> Vec<Cell> {
     }
 }
 
-/// One cell for each way in which all clauses are answered, and from which fields can be read.
+/// One cell for each way in which all clauses are answered, and from which fields can be read. Of lists is known what its values say together.
 fn once(all: Cells) -> Cells {
-    let mut known = HashSet::new();
-    let mut kept = Cells { cells: Vec::new(), answers: vec![Vec::new(); all.answers.len()] };
-    for (at, cell) in all.cells.into_iter().enumerate() {
-        let row: Vec<Answer> = all.answers.iter().filter_map(|answers| answers.get(at).copied()).collect();
-        if known.insert((row.clone(), cell.has_fields(), matches!(cell, Cell::Failed))) {
-            kept.cells.push(cell);
-            kept.answers.iter_mut().zip(row).for_each(|(answers, answer)| answers.push(answer));
+    let mut known = HashMap::new();
+    let Cells { cells, answers, fillings } = all;
+    let mut kept = Cells {
+        cells: Vec::new(),
+        answers: vec![Vec::new(); answers.len()],
+        fillings: vec![Vec::new(); fillings.len()],
+    };
+    for (at, cell) in cells.into_iter().enumerate() {
+        let row: Vec<Answer> = answers.iter().filter_map(|answers| answers.get(at).copied()).collect();
+        let said = fillings.iter().filter_map(|said| said.get(at).copied());
+        match known.entry((row.clone(), cell.has_fields(), matches!(cell, Cell::Failed))) {
+            Entry::Vacant(entry) => {
+                entry.insert(kept.cells.len());
+                kept.cells.push(cell);
+                kept.answers.iter_mut().zip(row).for_each(|(answers, answer)| answers.push(answer));
+                kept.fillings.iter_mut().zip(said).for_each(|(fillings, said)| fillings.push(said));
+            }
+            Entry::Occupied(entry) => {
+                for (fillings, said) in kept.fillings.iter_mut().zip(said) {
+                    fillings.get_mut(*entry.get()).into_iter().for_each(|known| *known = known.or(said));
+                }
+            }
         }
     }
     kept

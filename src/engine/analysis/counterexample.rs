@@ -4,6 +4,7 @@
 //! its own there, so the part runs without a task. Bounded by [`MAX_RUNS`].
 
 use super::cells::{Cell, two};
+use super::emptiness::Fillings;
 use super::formula::{Form, Node, Questions, SECOND, VARIABLE};
 use super::problem::Problem;
 use crate::cel::{Activation, Env, EnvBuilder, Expr, ExprKind, LANGUAGE, Name, Program, Type, Value};
@@ -82,7 +83,7 @@ impl<'t> Counterexamples<'t> {
         let mut choice = vec![0_usize; subjects.len()];
         for _ in 0..MAX_RUNS {
             let mut activation = Activation::new(env);
-            let mut is_an_input = true;
+            let mut is_an_input = self.goes_together(&choice);
             for (subject, cell) in subjects.iter().zip(&choice) {
                 match problem.cells.get(*subject).and_then(|cells| cells.cells.get(*cell)) {
                     Some(Cell::Value(sample)) => {
@@ -116,6 +117,17 @@ impl<'t> Counterexamples<'t> {
             }
         }
         false
+    }
+
+    /// Whether what the values say of lists goes together.
+    fn goes_together(&self, choice: &[usize]) -> bool {
+        let Self { questions, problem, subjects, .. } = self;
+        let mut known = Fillings::default();
+        subjects.iter().zip(choice).all(|(subject, cell)| {
+            let cell = problem.cells.get(*subject).and_then(|cells| cells.cells.get(*cell));
+            let (Some(cell), Some(subject)) = (cell, questions.subjects.get(*subject)) else { return true };
+            subject.emptiness.iter().all(|said| known.take(said, cell.filling(said)))
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! expressions meet at the same subjects. What is no known form of a question is a clause about itself, whose answer may be
 //! anything. Linear in the expression.
 
+use super::emptiness::Emptiness;
 use super::listed::{Listed, With, listed};
 use super::monotone::monotone;
 use super::path::{asks_host, function, is_path, key, sized};
@@ -184,6 +185,9 @@ impl Questions {
         for key in [&mut subject.key].into_iter().chain(&mut subject.beginnings) {
             *key = self.named(key, &subject.reach, lasts);
         }
+        for list in subject.emptiness.iter_mut().flat_map(|said| &mut said.lists) {
+            list.key = self.named(&list.key, &list.reach, self.lasts(&list.reach));
+        }
         match self.subjects.iter().position(|known| known.key == subject.key) {
             Some(known) => known,
             None => {
@@ -241,7 +245,7 @@ impl Reader<'_, '_> {
                     _ => self.truth(expr, at_root),
                 }
             }
-            ExprKind::Comprehension(_) => match self.of_listed(expr) {
+            ExprKind::Comprehension(_) => match self.of_listed(expr).or_else(|| self.of_member(expr)) {
                 Some(kind) => kind,
                 None => self.truth(expr, at_root),
             },
@@ -262,6 +266,31 @@ impl Reader<'_, '_> {
         };
         let path = path.id;
         Some(self.clause(expr, subject, form, |asked| path_becomes_variable(asked, path)))
+    }
+
+    /// Whether a path has an element, asked by a macro: `p.exists(x, x == 'a')` is `'a' in p`.
+    fn of_member(&mut self, expr: &Expr) -> Option<NodeKind> {
+        let (exists, is_negated) = as_exists(expr)?;
+        let ExprKind::Comprehension(comprehension) = exists.kind else { return None };
+        let Comprehension { range, variable, second: None, body, .. } = *comprehension else { return None };
+        let ExprKind::Call { function, target: None, args } = &body.kind else { return None };
+        let is_element =
+            |expr: &Expr| matches!(&expr.kind, ExprKind::Ident { name, .. } if *name == variable.text);
+        let item = match (function.text.as_str(), args.as_slice()) {
+            ("_==_", [element, item] | [item, element]) if is_element(element) => item,
+            _ => return None,
+        };
+        let (true, Some(Sample::Text(_))) = (is_path(self.checked, &range), constant(item)) else {
+            return None;
+        };
+        let subject = Subject::of(self.checked, &range)?;
+        let member = call(expr, "@in", vec![item.clone(), range]);
+        let kind =
+            self.clause(&member, subject, Form::Holds, |asked| operand_becomes_variable(asked, 1, VARIABLE));
+        Some(match is_negated {
+            true => NodeKind::Not(Box::new(Node { span: expr.span, id: expr.id, kind })),
+            false => kind,
+        })
     }
 
     /// A question whose answer may be anything.
@@ -285,6 +314,7 @@ impl Reader<'_, '_> {
                 let exists = as_exists(expr);
                 if let Some((exists, _)) = &exists {
                     subject.key = key(self.checked, exists);
+                    subject.emptiness = Emptiness::of(self.checked, exists);
                 }
                 let kind = self.clause(expr, subject, form, |asked| {
                     become_variable(asked, VARIABLE);

@@ -12,6 +12,7 @@
 //! | `subject` | what a clause asks about, and the values that are left to it |
 //! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
 //! | `range` | where numbers lie that are computed |
+//! | `emptiness` | whether lists are empty, as their sizes, elements and macros say |
 //! | `formula` | an expression as clauses, put together |
 //! | `listed` | macros that ask about one path with each constant of a list |
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
@@ -42,6 +43,7 @@ mod bounds;
 mod calls;
 mod cells;
 mod counterexample;
+mod emptiness;
 mod entailed;
 mod equivalence;
 mod facts;

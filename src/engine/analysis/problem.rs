@@ -6,6 +6,7 @@
 //! answers.
 
 use super::cells::{Answer, Cell, Cells, Trial};
+use super::emptiness::Filling;
 use super::formula::{Clause, Form, Node, NodeKind, Questions};
 use super::sat::{Literal, Sat};
 use std::collections::HashMap;
@@ -15,6 +16,13 @@ use std::collections::HashMap;
 pub(super) struct Truth {
     pub(super) yes: Literal,
     pub(super) no: Literal,
+}
+
+/// Whether a list is there, and has an element or none.
+#[derive(Clone, Copy)]
+struct Filled {
+    is_empty: Literal,
+    is_filled: Literal,
 }
 
 /// Questions, ready to be put.
@@ -29,6 +37,9 @@ pub(super) struct Problem {
     /// By clause: whether every answer is known.
     pub(super) is_decided: Vec<bool>,
     always: Literal,
+    /// Whether what is said of lists goes together; it does where it counts.
+    pub(super) counts_lists: bool,
+    goes_together: Literal,
     /// By the address of the part.
     truths: HashMap<*const Node, Truth>,
 }
@@ -45,8 +56,18 @@ impl Problem {
             sat.clause([!*yes, !*no]);
         }
         let is_decided = questions.clauses.iter().map(|clause| !clause.is_open).collect();
-        let (cells, truths) = (Vec::new(), HashMap::new());
-        let mut problem = Self { sat, clauses, counts, cells, is_decided, always, truths };
+        let goes_together = sat.fresh();
+        let mut problem = Self {
+            sat,
+            clauses,
+            counts,
+            cells: Vec::new(),
+            is_decided,
+            always,
+            counts_lists: true,
+            goes_together,
+            truths: HashMap::new(),
+        };
         let mut places: Vec<Vec<Literal>> = Vec::new();
         for (at, subject) in questions.subjects.iter().enumerate() {
             let own = |(_, clause): &(usize, &Clause)| clause.subject == at;
@@ -58,6 +79,7 @@ impl Problem {
             problem.cells.push(cells);
         }
         problem.beginnings(questions, &places);
+        problem.lists(questions, &places);
         // the name of a subject says when it is read; what has none may be another thing in each step
         problem.answer_once(questions, |clause| clause.subject != usize::MAX);
         problem
@@ -129,6 +151,50 @@ impl Problem {
         }
     }
 
+    /// What is said of one list goes together, and a list has no element that is not in the one that it is taken from.
+    fn lists(&mut self, questions: &Questions, places: &[Vec<Literal>]) {
+        let alone = !self.goes_together;
+        let mut known: HashMap<&str, Filled> = HashMap::new();
+        for (at, subject) in questions.subjects.iter().enumerate() {
+            for (of, said) in subject.emptiness.iter().enumerate() {
+                let named = said.lists.iter().map(|list| list.key.as_str());
+                let lists: Vec<Filled> =
+                    named.map(|list| *known.entry(list).or_insert_with(|| self.list())).collect();
+                for pair in lists.windows(2) {
+                    if let [own, whole] = pair {
+                        self.sat.clause([alone, !whole.is_empty, own.is_empty]);
+                        self.sat.clause([alone, !own.is_filled, whole.is_filled]);
+                        self.sat.clause([alone, !own.is_empty, whole.is_empty, whole.is_filled]);
+                    }
+                }
+                let (Some(list), Some(cells), Some(places)) =
+                    (lists.first(), self.cells.get(at), places.get(at))
+                else {
+                    continue;
+                };
+                for (place, said) in places.iter().zip(cells.fillings.get(of).into_iter().flatten()) {
+                    let Filling { empty, filled, no_list } = said;
+                    if !empty {
+                        self.sat.clause([alone, !*place, !list.is_empty]);
+                    }
+                    if !filled {
+                        self.sat.clause([alone, !*place, !list.is_filled]);
+                    }
+                    if !no_list {
+                        self.sat.clause([alone, !*place, list.is_empty, list.is_filled]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// A list of which nothing is known.
+    fn list(&mut self) -> Filled {
+        let list = Filled { is_empty: self.sat.fresh(), is_filled: self.sat.fresh() };
+        self.sat.clause([!list.is_empty, !list.is_filled]);
+        list
+    }
+
     /// The truth of a part, which lives as long as this does. Each is put together once.
     pub(super) fn truth(&mut self, node: &Node) -> Truth {
         let at = std::ptr::from_ref(node);
@@ -197,7 +263,8 @@ impl Problem {
     /// Whether a proposition can hold, if the answers of these clauses count and all others may be any.
     pub(super) fn can_hold(&mut self, proposition: &[Literal], clauses: &[usize]) -> Option<bool> {
         let counts = clauses.iter().filter_map(|clause| self.counts.get(*clause)).copied();
-        let assumed: Vec<Literal> = proposition.iter().copied().chain(counts).collect();
+        let lists = self.counts_lists.then_some(self.goes_together);
+        let assumed: Vec<Literal> = proposition.iter().copied().chain(counts).chain(lists).collect();
         self.sat.can_hold(&assumed)
     }
 

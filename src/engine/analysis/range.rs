@@ -348,6 +348,12 @@ fn size(checked: &Checked, of: &Expr, with_schemas: bool) -> Range {
 
 /// How much more one expression is than another one, if both are sums of ints: where the same numbers are in both, more is known of that than of each.
 pub(super) fn difference(checked: &Checked, one: &Expr, other: &Expr, with_schemas: bool) -> Option<Range> {
+    if let (Some(one), Some(other)) = (sized(checked, one), sized(checked, other)) {
+        let found = longer(checked, one, other);
+        if let Some(range) = found.or_else(|| longer(checked, other, one).map(Range::negated)) {
+            return Some(range);
+        }
+    }
     let sides = [one, other];
     let is_whole = |side: &&Expr| is_int(checked, side);
     // a number that is taken as it is may be a double: it is compared as exactly as an int
@@ -368,6 +374,35 @@ pub(super) fn difference(checked: &Checked, one: &Expr, other: &Expr, with_schem
         range = range.plus(of_term.times(Range::of_constant(&Sample::Int(factor))?)).exact();
     }
     Some(Range { may_overflow: false, may_be_nan: false, ..range })
+}
+
+/// How much longer a list is than the one that it is taken from, element by element; nothing if it is taken from another one.
+fn longer(checked: &Checked, list: &Expr, from: &Expr) -> Option<Range> {
+    let from = key(checked, from);
+    let (mut at, mut may_lack) = (list, false);
+    while key(checked, at) != from {
+        at = match &at.kind {
+            ExprKind::Comprehension(comprehension) => {
+                may_lack |= comprehension.filter.is_some();
+                match comprehension.kind {
+                    ComprehensionKind::Filter => may_lack = true,
+                    ComprehensionKind::Map | ComprehensionKind::SortBy => {}
+                    _ => return None,
+                }
+                &comprehension.range
+            }
+            ExprKind::Call { target: Some(of), args, .. } if args.is_empty() => {
+                match function(checked, at).map_or("", |(name, _)| name) {
+                    "sort" | "reverse" => {}
+                    "distinct" => may_lack = true,
+                    _ => return None,
+                }
+                of
+            }
+            _ => return None,
+        };
+    }
+    Some(Range::of_json((!may_lack).then_some(0.0), Some(0.0)))
 }
 
 /// A sum of ints: how often each term counts.

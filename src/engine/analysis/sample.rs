@@ -99,10 +99,11 @@ pub(super) fn whole(value: f64) -> Option<i64> {
     (value.fract() == 0.0 && value.abs() < EXACT).then_some(value as i64)
 }
 
-/// The constant that an expression is: a literal, a number with a sign, a time or a span of time.
+/// The constant that an expression is: a literal, a number with a sign, a list without elements, a time or a span of time.
 pub(super) fn constant(expr: &Expr) -> Option<Sample> {
     match &expr.kind {
         ExprKind::Literal(literal) => Sample::of_literal(literal),
+        ExprKind::List(elements) if elements.is_empty() => Some(Sample::EmptyList),
         ExprKind::Call { function, target: None, args } if function.text == "-_" => match args.as_slice() {
             [Expr { kind: ExprKind::Literal(Literal::Int(value)), .. }] => {
                 value.checked_neg().map(Sample::Int)

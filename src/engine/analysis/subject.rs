@@ -4,6 +4,7 @@
 //! kinds of values that the checker, the schemas that the runtime enforces and the context leave it. What is not known is left
 //! open: a set of values that is too large makes an accusation less, one that is too small would make a wrong one.
 
+use super::emptiness::Emptiness;
 use super::facts::{Facts, answers};
 use super::number::Ints;
 use super::path::{asks_host, is_argument, is_of_result, is_path, key, sized};
@@ -35,6 +36,8 @@ pub(super) struct Subject {
     pub(super) facts: Facts,
     /// Of a text that a function gives: questions that have one answer, with that.
     pub(super) answers: Vec<(Question, bool)>,
+    /// What its values say of lists.
+    pub(super) emptiness: Vec<Emptiness>,
     pub(super) presence: Presence,
     /// Whether it is an argument of the call at hand, or a part of one.
     pub(super) is_argument: bool,
@@ -91,7 +94,7 @@ impl Subject {
         // a call that failed gives what it likes, whatever the schema of its result says
         let of_result = is_path && is_of_result(checked, expr);
         let ty = if of_result { Type::Dyn } else { checked.type_of(expr.id).clone() };
-        let presence = if is_path { presence(checked, expr) } else { Presence::Computed };
+        let presence = presence(checked, expr);
         let mut ints = ints(checked, expr);
         let domain = checked.domain_of(expr.id).filter(|_| !of_result).cloned().map(Arc::new);
         if domain.as_ref().is_some_and(|domain| domain.numbers == Some(Numbers::Counts)) {
@@ -110,6 +113,7 @@ impl Subject {
             range: Range::of(checked, expr, false),
             facts,
             answers: answers(checked, expr),
+            emptiness: Emptiness::of(checked, expr),
             presence,
             is_argument: is_argument(checked, expr),
             is_computed: !is_path,
@@ -166,6 +170,7 @@ impl Subject {
             range,
             facts: Facts::of_numbers(facts.unwrap_or(Range::ALL)),
             answers: Vec::new(),
+            emptiness: Vec::new(),
             presence,
             is_argument: false,
             is_computed: false,
@@ -206,6 +211,7 @@ impl Subject {
                 .filter(|_| is_argument(checked, operand))
                 .map_or(Facts::NOTHING, Facts::of_argument),
             answers: Vec::new(),
+            emptiness: Emptiness::of_path(checked, &select),
             presence: presence_of_field(checked, operand, &field.text),
             is_argument: is_argument(checked, operand),
             is_computed: !is_path(checked, operand),
@@ -280,8 +286,19 @@ fn presence(checked: &Checked, expr: &Expr) -> Presence {
             ExprKind::Literal(Literal::String(field)) => presence_of_field(checked, operand, field),
             _ => Presence::MayFail,
         },
-        _ => Presence::Computed,
+        _ => match sized(checked, expr) {
+            Some(of) if has_size(checked, of) && presence(checked, of) == Presence::Sure => Presence::Sure,
+            _ => Presence::Computed,
+        },
     }
+}
+
+/// Whether a path leads to nothing that has no size.
+fn has_size(checked: &Checked, path: &Expr) -> bool {
+    is_path(checked, path)
+        && !is_of_result(checked, path)
+        && matches!(checked.type_of(path.id), Type::List(_) | Type::Map(_) | Type::String)
+        && checked.domain_of(path.id).is_none_or(|domain| !domain.or_null)
 }
 
 fn presence_of_field(checked: &Checked, operand: &Expr, field: &str) -> Presence {

@@ -233,8 +233,11 @@ fn look<'n>(node: &'n Node, around: Option<&'n Node>, problem: &mut Problem, fou
             node.parts().iter().for_each(|part| look(part, Some(node), problem, found));
             let goes_on = around.is_some_and(|around| around.is_chained(node));
             if found.len() == before && !goes_on {
+                // to ask ahead of a macro whether there is an element is careful
+                problem.counts_lists = false;
                 found.extend(moot(node, &clauses, problem));
                 found.extend(moot_condition(node, &clauses, problem));
+                problem.counts_lists = true;
             }
             return;
         }
