@@ -6,6 +6,7 @@
 use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
+use crate::amount::Amount;
 use crate::source::{Embedded, Place};
 use std::sync::Arc;
 
@@ -119,37 +120,69 @@ impl Catalog {
         edited
     }
 
-    /// The same documents with another limit of this name, wherever one is set; nothing if none is.
+    /// The same documents with each limit of this name greater by so many units (one; of an age a second); nothing if none is set, or none can be so.
     #[must_use]
-    pub fn with_limit(&self, name: &str, moved: impl Fn(u64) -> u64) -> Option<Self> {
+    pub fn with_limit(&self, name: &str, by: i64) -> Option<Self> {
         let mut edited = self.clone();
-        let mut is_set = false;
+        let mut is_changed = false;
+        let mut change = |limits: &mut TaskLimits| {
+            let changed =
+                limit(limits, name).and_then(|limit| limit.moved(by)).map(|to| set_limit(limits, name, to));
+            is_changed |= changed.is_some();
+            changed.is_some()
+        };
         for resolved in &mut edited.agents {
             let mut limits = resolved.agent.limits;
-            if let Some(limit) = counted(&mut limits, name) {
-                *limit = moved(*limit);
-                is_set = true;
+            if change(&mut limits) {
                 Arc::make_mut(&mut resolved.agent).limits = limits;
             }
             for applied in &mut resolved.policies {
                 let mut limits = applied.policy.limits;
-                if let Some(limit) = counted(&mut limits, name) {
-                    *limit = moved(*limit);
-                    is_set = true;
+                if change(&mut limits) {
                     Arc::make_mut(&mut applied.policy).limits = limits;
                 }
             }
         }
-        is_set.then_some(edited)
+        is_changed.then_some(edited)
     }
 
-    /// The number of a limit that counts: that of the first document in which it is set.
+    /// What a limit lets by: that of the first document in which it is set.
     #[must_use]
-    pub(crate) fn limit(&self, name: &str) -> Option<u64> {
+    pub(crate) fn limit(&self, name: &str) -> Option<LimitValue> {
         self.agents.iter().find_map(|resolved| {
-            let of_policies = resolved.policies.iter().map(|applied| applied.policy.limits);
-            let mut all = std::iter::once(resolved.agent.limits).chain(of_policies);
-            all.find_map(|mut limits| counted(&mut limits, name).copied())
+            let of_policies = resolved.policies.iter().map(|applied| &applied.policy.limits);
+            let mut all = std::iter::once(&resolved.agent.limits).chain(of_policies);
+            all.find_map(|limits| limit(limits, name))
+        })
+    }
+}
+
+/// What a limit lets by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LimitValue {
+    /// Turns, tokens or calls. The unit is one.
+    Count(u64),
+    /// Nanoseconds; the unit is a second.
+    Age(i64),
+    /// What turns cost. The unit is one.
+    Spend(Amount),
+}
+
+/// Nanoseconds of one second.
+const SECOND: i64 = 1_000_000_000;
+
+impl LimitValue {
+    /// A limit that is greater by so many units; nothing if there is none.
+    pub(crate) fn moved(self, by: i64) -> Option<Self> {
+        Some(match self {
+            Self::Count(count) => Self::Count(count.checked_add_signed(by)?),
+            Self::Age(nanos) => {
+                Self::Age(nanos.checked_add(by.checked_mul(SECOND)?).filter(|nanos| *nanos > 0)?)
+            }
+            Self::Spend(amount) => {
+                let units = Amount::from_uint(by.unsigned_abs()).ok()?;
+                Self::Spend(if by < 0 { amount.minus(units)? } else { amount.plus(units) })
+            }
         })
     }
 }
@@ -195,13 +228,41 @@ fn rewrite(step: &mut DeclaredStep, place: &Place, text: &Arc<str>) {
     }
 }
 
-/// A limit that counts, if it is set.
-fn counted<'l>(limits: &'l mut TaskLimits, name: &str) -> Option<&'l mut u64> {
+/// What a limit lets by, if it is set.
+fn limit(limits: &TaskLimits, name: &str) -> Option<LimitValue> {
+    match name {
+        "max_age" => limits.max_age.map(LimitValue::Age),
+        "max_spend" => limits.max_spend.map(LimitValue::Spend),
+        "max_spend_per_message" => limits.stretches.max_spend_per_message.map(LimitValue::Spend),
+        _ => {
+            let mut limits = *limits;
+            counted(&mut limits, name).and_then(|count| count.map(LimitValue::Count))
+        }
+    }
+}
+
+/// Sets a limit to what it lets by; one that lets something else by stays as it is.
+fn set_limit(limits: &mut TaskLimits, name: &str, to: LimitValue) {
+    match (name, to) {
+        ("max_age", LimitValue::Age(nanos)) => limits.max_age = Some(nanos),
+        ("max_spend", LimitValue::Spend(amount)) => limits.max_spend = Some(amount),
+        ("max_spend_per_message", LimitValue::Spend(amount)) => {
+            limits.stretches.max_spend_per_message = Some(amount);
+        }
+        (_, LimitValue::Count(count)) => {
+            counted(limits, name).into_iter().for_each(|limit| *limit = Some(count));
+        }
+        _ => {}
+    }
+}
+
+/// The limit of this name, if it counts.
+fn counted<'l>(limits: &'l mut TaskLimits, name: &str) -> Option<&'l mut Option<u64>> {
     let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls, stretches, .. } =
         limits;
     let StretchLimits { max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn, .. } =
         stretches;
-    let limit = match name {
+    Some(match name {
         "max_turns" => max_turns,
         "max_prompt_tokens" => max_prompt_tokens,
         "max_completion_tokens" => max_completion_tokens,
@@ -210,6 +271,5 @@ fn counted<'l>(limits: &'l mut TaskLimits, name: &str) -> Option<&'l mut u64> {
         "max_tool_calls_per_message" => max_tool_calls_per_message,
         "max_tool_calls_per_turn" => max_tool_calls_per_turn,
         _ => return None,
-    };
-    limit.as_mut()
+    })
 }

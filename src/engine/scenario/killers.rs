@@ -11,7 +11,9 @@ use super::mutants::Mutant;
 use super::report::CaseOutcome;
 use super::run::{Compiled, Telling};
 use super::variations::{constants, variations};
+use crate::cel::Timestamp;
 use crate::limits::EngineLimits;
+use crate::manifest::edit::LimitValue;
 use crate::manifest::node::Node;
 use serde_json::{Value, json};
 
@@ -117,32 +119,48 @@ fn places(step: &Value) -> Vec<String> {
     found
 }
 
-/// Steps that reach a limit, and those that go beyond it by one.
-fn reaching(case: &Case, name: &str, value: u64) -> Vec<Asked> {
-    let counts = [value, value.saturating_add(1)];
-    let turn = |usage: Value| json!({ "llm": usage });
-    match name {
-        "max_turns" | "max_turns_per_message" => {
-            let repeated = |count| repeat(count, |_| turn(json!({})));
-            counts.into_iter().filter_map(repeated).collect()
+/// Steps that reach a limit, and those that go beyond it by one unit.
+fn reaching(case: &Case, name: &str, limit: LimitValue) -> Vec<Asked> {
+    let counts = |count: u64| [count, count.saturating_add(1)].into_iter();
+    match (name, limit) {
+        ("max_turns" | "max_turns_per_message", LimitValue::Count(turns)) => {
+            counts(turns).filter_map(|turns| repeat(turns, |_| json!({ "llm": {} }))).collect()
         }
-        "max_prompt_tokens" | "max_completion_tokens" => {
-            let tokens = [value.saturating_sub(1), value, value.saturating_add(1)];
-            let key = name.trim_start_matches("max_");
-            let spent = |tokens| Asked::Steps(vec![turn(json!({ key: tokens })), turn(json!({}))]);
-            tokens.map(spent).into()
-        }
-        "max_tool_calls" | "max_tool_calls_per_message" | "max_tool_calls_per_turn" => {
+        (
+            "max_tool_calls" | "max_tool_calls_per_message" | "max_tool_calls_per_turn",
+            LimitValue::Count(calls),
+        ) => {
             let Some((function, arguments)) = first_call(case) else { return Vec::new() };
             let call = |count: u64, at: u64| {
                 let call = json!({ "id": format!("c{at}"), "fn": function, "args": arguments });
                 // the last one is what is looked at
                 if at == count { json!({ "call": call }) } else { json!({ "call": call, "result": {} }) }
             };
-            counts.into_iter().filter_map(|count| repeat(count, |at| call(count, at))).collect()
+            counts(calls).filter_map(|count| repeat(count, |at| call(count, at))).collect()
         }
-        _ => Vec::new(),
+        _ => {
+            let around = [limit.moved(-1), Some(limit), limit.moved(1)];
+            around.into_iter().flatten().filter_map(|used| used_up(case, name, used)).collect()
+        }
     }
+}
+
+/// A turn of the model that comes when so much of what a limit bounds has been used.
+fn used_up(case: &Case, name: &str, used: LimitValue) -> Option<Asked> {
+    let turns = match used {
+        LimitValue::Count(tokens) => {
+            vec![json!({ "llm": { name.trim_start_matches("max_"): tokens } }), json!({ "llm": {} })]
+        }
+        LimitValue::Spend(cost) => {
+            vec![json!({ "llm": { "cost": cost.to_string() } }), json!({ "llm": {} })]
+        }
+        LimitValue::Age(age) => {
+            let begin = case.background.environment.started_at.nanos();
+            let at = Timestamp::from_nanos(begin.saturating_add(age.into())).ok()?;
+            vec![json!({ "llm": {}, "at": at.to_string() })]
+        }
+    };
+    Some(Asked::Steps(turns))
 }
 
 /// So many steps, which are counted from 1; nothing if they are too many for a case.

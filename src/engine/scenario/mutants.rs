@@ -9,7 +9,7 @@ use crate::cel::{ComprehensionKind, Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
-use crate::manifest::edit::{Edit, Endings, StepsOf};
+use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::{Embedded, Place, Span};
 use std::collections::HashSet;
@@ -33,7 +33,7 @@ pub struct Mutant {
 pub(super) enum Change {
     /// The step at a place. Only cases that come to it, or to the step behind it, can notice.
     Step(Place, Edit, Option<Place>),
-    /// A limit, by so many.
+    /// A limit, by so many units.
     Limit(&'static str, i64),
 }
 
@@ -48,12 +48,12 @@ impl Mutant {
     pub(super) fn apply(&self, catalog: &Catalog) -> Option<Catalog> {
         match &self.change {
             Change::Step(place, edit, _) => Some(catalog.with_edit(place, edit)),
-            Change::Limit(name, by) => catalog.with_limit(name, |limit| limit.saturating_add_signed(*by)),
+            Change::Limit(name, by) => catalog.with_limit(name, *by),
         }
     }
 
-    /// The limit that it is about, and its number today.
-    pub(super) fn limit(&self, catalog: &Catalog) -> Option<(&'static str, u64)> {
+    /// The limit that it is about, and what it lets by today.
+    pub(super) fn limit(&self, catalog: &Catalog) -> Option<(&'static str, LimitValue)> {
         let Change::Limit(name, _) = self.change else { return None };
         Some((name, catalog.limit(name)?))
     }
@@ -97,12 +97,13 @@ pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
                 if !seen.insert((format!("{} {name}", place.source.name()), place.span)) {
                     continue;
                 }
+                let unit = if name == "max_age" { "a second" } else { "one" };
                 for (by, word) in [(1, "greater"), (-1, "smaller")] {
                     found.push(Mutant {
                         path: format!("limits.{name}"),
                         place: limit_place(place, name),
                         kind: "limit",
-                        about: format!("`{name}` is {word} by one"),
+                        about: format!("`{name}` is {word} by {unit}"),
                         change: Change::Limit(name, by),
                     });
                 }
@@ -110,7 +111,7 @@ pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
         }
     }
     found.retain(|mutant| match mutant.change {
-        Change::Limit(name, _) => catalog.limit(name).is_some(),
+        Change::Limit(name, by) => catalog.limit(name).and_then(|limit| limit.moved(by)).is_some(),
         Change::Step(..) => true,
     });
     found
