@@ -195,7 +195,7 @@ impl Manifests {
         Some(ManifestSet::of(&files).digest().to_owned())
     }
 
-    /// Reads the manifests again and serves them if they have no error.
+    /// Reads the manifests again and serves them if they have no error. Where they say what is served already, that is served on, as it is.
     ///
     /// # Errors
     /// What is wrong with them; what was served before is served on.
@@ -204,8 +204,10 @@ impl Manifests {
         let mut state = self.state();
         state.stamps = self.stamps();
         match self.replace(now) {
-            Ok(serving) => {
-                state.serving = serving;
+            Ok(replaced) => {
+                if let Some(serving) = replaced {
+                    state.serving = serving;
+                }
                 state.problem = None;
                 Ok(state.serving.digest.clone())
             }
@@ -221,7 +223,8 @@ impl Manifests {
         }
     }
 
-    fn replace(&self, now: Timestamp) -> Result<Serving, Setback> {
+    /// Serves what the files hold, unless they hold what is served.
+    fn replace(&self, now: Timestamp) -> Result<Option<Serving>, Setback> {
         let setback = |message, findings: &[Diagnostic]| {
             let refused = findings.iter().filter(|finding| finding.is_refused());
             Setback { since: now.to_string(), message, findings: refused.cloned().collect() }
@@ -232,6 +235,10 @@ impl Manifests {
             let checked = digest_list::check(path, &files);
             checked.map_err(|what| setback(Some(format!("`{}`: {what}", path.display())), &[]))?;
         }
+        let set = Arc::new(ManifestSet::of(&files));
+        if set.digest() == self.served().set.digest() {
+            return Ok(None);
+        }
         // made beside what is served: an error that stops no agent by itself must not be served either
         let (engine, compiled) = self.served().engine.successor(&catalog);
         findings.extend(compiled);
@@ -239,10 +246,9 @@ impl Manifests {
         if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
             return Err(setback(None, &findings));
         }
-        let set = Arc::new(ManifestSet::of(&files));
         let serving = Serving::of(&files, &set, &catalog, self.mode, &findings, now);
         *self.served.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(Served { engine, set });
-        Ok(serving)
+        Ok(Some(serving))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -308,6 +314,7 @@ mod tests {
     use super::{Manifests, Settings};
     use celador::cel::Timestamp;
     use std::fs;
+    use std::sync::Arc;
 
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
     #[test]
@@ -334,6 +341,31 @@ mod tests {
         assert!(manifests.poll(now).is_some_and(|served| served.is_ok()));
         assert_ne!(digest(), first);
         assert!(manifests.poll(now).is_none());
+        Ok(())
+    }
+
+    /// Files that are read anew and say the same leave what is served as it is, and end the problem that others have made.
+    #[test]
+    fn what_is_served_stays_where_the_files_say_the_same() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("a.yaml");
+        let text =
+            "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: p\n";
+        fs::write(&file, text)?;
+        let manifests = Manifests::open(
+            &Settings::new(vec![folder.path().to_owned()]),
+            |_| false,
+            Timestamp::from_nanos(0)?,
+        )?;
+        let first = manifests.served();
+        let later = Timestamp::from_nanos(1_000_000_000)?;
+        fs::write(&file, "kind: nothing\n")?;
+        assert!(manifests.reload(later).is_err() && manifests.status().problem.is_some());
+        fs::write(&file, text)?;
+        assert!(manifests.reload(later).is_ok() && manifests.status().problem.is_none());
+        assert!(Arc::ptr_eq(&first, &manifests.served()));
+        fs::write(&file, text.replace("prompt: p", "prompt: q"))?;
+        assert!(manifests.reload(later).is_ok() && !Arc::ptr_eq(&first, &manifests.served()));
         Ok(())
     }
 
