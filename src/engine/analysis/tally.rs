@@ -9,6 +9,7 @@ use super::path::key;
 use super::written::{call, equals, ident, name, select, with};
 use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind};
 use crate::policy::Policy;
+use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A count of calls, or a sum over them.
@@ -50,7 +51,7 @@ impl Tally {
     /// One name for all ways to write it.
     pub(super) fn name(&self) -> String {
         let cases = self.cases.iter().filter(|(_, own)| own.iter().any(Option::is_some));
-        format!("tally {:?} {:?}", cases.collect::<Vec<_>>(), self.adds)
+        format!("tally {}", json!([cases.collect::<Vec<_>>(), self.adds]))
     }
 
     /// Whether it counts, and sums up nothing.

@@ -99,8 +99,10 @@ fn kind(node: &Node) -> String {
         .iter()
         .map(|made| {
             let shape = made.arguments.as_object().map(outline).unwrap_or_default();
-            let reviewed: Vec<bool> = made.reviews.iter().map(|(_, approved)| *approved).collect();
-            format!("{}({shape}) {} {reviewed:?} {:?}", made.function, made.verdict, made.result)
+            let reviewed: Vec<String> =
+                made.reviews.iter().map(|(_, approved)| approved.to_string()).collect();
+            let result = made.result.as_ref().map(Value::to_string).unwrap_or_default();
+            format!("{}({shape}) {} [{}] {result}", made.function, made.verdict, reviewed.join(" "))
         })
         .collect();
     calls.sort();
