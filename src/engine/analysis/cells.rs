@@ -8,7 +8,7 @@
 use super::emptiness::{Emptiness, Filling};
 use super::facts::Facts;
 use super::formula::{Clause, Form, SECOND, VARIABLE};
-use super::number::{doubles, ints, is_exact, moments};
+use super::number::{Ints, doubles, ints, is_exact, moments};
 use super::range::Range;
 use super::sample::Sample;
 use super::subject::{Pair, Presence, Subject};
@@ -334,6 +334,7 @@ fn kinds(
     }
     let of_range = subject.range.is_some().then_some(Numbers::All);
     let numbers = domain.and_then(|domain| domain.numbers).or(of_range);
+    let whole = subject.range.map_or(Ints::ALL, Range::ints);
     let or_null = domain.is_some_and(|domain| domain.or_null);
     let bools = || [true, false].map(Sample::Bool);
     let texts = || texts.iter().map(|text| Sample::Text(text.as_str().into()));
@@ -342,7 +343,7 @@ fn kinds(
     match &subject.ty {
         Type::Null => samples.push(Sample::Null),
         Type::Bool => samples.extend(bools()),
-        Type::Int => samples.extend(ints(&constants, subject.ints)),
+        Type::Int => samples.extend(ints(&constants, whole)),
         Type::Double => samples.extend(doubles(&constants, Numbers::All, true)),
         Type::String => samples.extend(texts()),
         Type::List(_) | Type::Singleton(_) => {
@@ -358,13 +359,13 @@ fn kinds(
         }
         Type::Dyn => match numbers {
             Some(numbers) => {
-                samples.extend(ints(&constants, subject.ints));
+                samples.extend(ints(&constants, whole));
                 samples.extend(doubles(&constants, numbers, computed));
             }
             None => {
                 samples.push(Sample::Null);
                 samples.extend(bools());
-                samples.extend(ints(&constants, subject.ints));
+                samples.extend(ints(&constants, whole));
                 samples.extend(doubles(&constants, Numbers::All, computed));
                 samples.extend(texts());
                 samples.extend([Sample::EmptyList, Sample::List, Sample::EmptyMap, Sample::Map]);

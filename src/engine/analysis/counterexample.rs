@@ -123,11 +123,12 @@ impl<'t> Counterexamples<'t> {
     fn goes_together(&self, choice: &[usize]) -> bool {
         let Self { questions, problem, subjects, .. } = self;
         let mut known = Fillings::default();
-        subjects.iter().zip(choice).all(|(subject, cell)| {
+        let goes_together = subjects.iter().zip(choice).all(|(subject, cell)| {
             let cell = problem.cells.get(*subject).and_then(|cells| cells.cells.get(*cell));
             let (Some(cell), Some(subject)) = (cell, questions.subjects.get(*subject)) else { return true };
             subject.emptiness.iter().all(|said| known.take(said, cell.filling(said)))
-        })
+        });
+        goes_together && known.go_with(&problem.apart)
     }
 }
 

@@ -4,9 +4,10 @@
 //! sizes, and maps are walked by macros, so both are lists here. Linear in the expression, times the macros that stand within each other.
 
 use super::path::{is_path, key, sized};
+use super::predicate::Predicate;
 use super::reach::Reach;
 use super::sample::Sample;
-use super::written::with;
+use super::written::{as_exists, with};
 use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
 use std::collections::HashMap;
 
@@ -23,6 +24,14 @@ pub(super) struct Emptiness {
 pub(super) struct List {
     pub(super) key: String,
     pub(super) reach: Reach,
+    /// What is so of its elements, of a list that a macro takes from another one.
+    pub(super) predicate: Option<Predicate>,
+}
+
+/// Lists of which one is not filled where the others are empty, because of what is so of their elements.
+pub(super) struct Apart {
+    pub(super) filled: String,
+    pub(super) empty: Vec<String>,
 }
 
 /// What the subject is to the list.
@@ -34,7 +43,7 @@ enum Saying {
     /// The list, which is computed.
     Computed,
     SizeOfComputed,
-    /// Whether it has an element.
+    /// Whether it has an element, as the `exists` says that a macro is.
     Exists,
     /// Whether it has one element.
     ExistsOne,
@@ -101,7 +110,9 @@ impl Emptiness {
         let about = |of: &Expr, saying| Self { lists: lists(checked, of), saying };
         let said = match &expr.kind {
             ExprKind::Comprehension(comprehension) => match comprehension.kind {
-                ComprehensionKind::Exists => about(&found(expr, comprehension), Saying::Exists),
+                ComprehensionKind::Exists | ComprehensionKind::All => {
+                    Self { lists: searched(checked, expr, comprehension), saying: Saying::Exists }
+                }
                 ComprehensionKind::ExistsOne => about(&found(expr, comprehension), Saying::ExistsOne),
                 _ => about(expr, Saying::Computed),
             },
@@ -175,6 +186,14 @@ impl<'e> Fillings<'e> {
         }
         true
     }
+
+    /// Whether lists that are apart are known to be so.
+    pub(super) fn go_with(&self, apart: &[Apart]) -> bool {
+        let is = |list: &str, filling| self.known.get(list) == Some(&filling);
+        !apart.iter().any(|Apart { filled, empty }| {
+            is(filled, Filling::FILLED) && empty.iter().all(|list| is(list, Filling::EMPTY))
+        })
+    }
 }
 
 /// The list that an expression gives, and those that this is taken from; none if it is neither taken nor there.
@@ -188,7 +207,8 @@ fn lists(checked: &Checked, expr: &Expr) -> Vec<List> {
                     ComprehensionKind::Map if comprehension.filter.is_none() => {}
                     ComprehensionKind::SortBy => {}
                     ComprehensionKind::Filter | ComprehensionKind::Map => {
-                        lists.push(list(checked, &found(at, comprehension)));
+                        let predicate = Predicate::of(comprehension, true);
+                        lists.push(List { predicate, ..list(checked, &found(at, comprehension)) });
                     }
                     _ => return lists,
                 }
@@ -206,8 +226,20 @@ fn lists(checked: &Checked, expr: &Expr) -> Vec<List> {
     lists
 }
 
+/// The elements that `exists` finds, and that `all` finds none of, with the lists that they are taken from.
+fn searched(checked: &Checked, expr: &Expr, comprehension: &Comprehension) -> Vec<List> {
+    let Some((exists, is_negated)) = as_exists(expr) else { return Vec::new() };
+    let ExprKind::Comprehension(of) = &exists.kind else { return Vec::new() };
+    let mut lists = lists(checked, &found(&exists, of));
+    // what is put together has no function of its own in the tree: the predicate is read as it is written
+    if let Some(own) = lists.first_mut() {
+        own.predicate = Predicate::of(comprehension, !is_negated);
+    }
+    lists
+}
+
 fn list(checked: &Checked, expr: &Expr) -> List {
-    List { key: key(checked, expr), reach: Reach::of(checked, expr) }
+    List { key: key(checked, expr), reach: Reach::of(checked, expr), predicate: None }
 }
 
 /// The elements that a macro finds, as the `filter` that keeps them.

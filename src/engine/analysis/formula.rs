@@ -4,16 +4,17 @@
 //! expressions meet at the same subjects. What is no known form of a question is a clause about itself, whose answer may be
 //! anything. Linear in the expression.
 
-use super::emptiness::Emptiness;
+use super::emptiness::List;
 use super::listed::{Listed, With, listed};
 use super::monotone::monotone;
 use super::path::{asks_host, function, is_path, key, sized};
+use super::predicate::Predicate;
 use super::reach::{Lasting, Reach};
 use super::sample::{Sample, constant};
 use super::subject::{Presence, Subject};
 use super::text::{MAX_COUNTED, Question};
-use super::written::{call, with};
-use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprId, ExprKind, Literal, Name, Type};
+use super::written::{as_exists, call, not};
+use crate::cel::{Checked, Comprehension, Expr, ExprId, ExprKind, Literal, Type};
 use crate::source::Span;
 use std::collections::HashSet;
 
@@ -85,6 +86,23 @@ pub(super) struct Clause {
     pub(super) is_open: bool,
 }
 
+/// What is so of the elements of a list that a macro takes from another one, as questions of its own.
+#[derive(Clone, Debug)]
+pub(super) struct Elements {
+    /// The list.
+    pub(super) key: String,
+    /// The one that it is taken from.
+    pub(super) whole: String,
+    /// When they are read: how often steps have changed what later ones read.
+    pub(super) time: [usize; 3],
+    pub(super) node: Node,
+    pub(super) subjects: Vec<Subject>,
+    pub(super) clauses: Vec<Clause>,
+}
+
+/// The most questions about one element.
+const MAX_ASKED: usize = 16;
+
 /// The clauses that are looked at together. What has more is left undecided.
 pub(super) const MAX_CLAUSES: usize = 512;
 
@@ -101,6 +119,8 @@ pub(super) const SECOND: &str = "that";
 pub(super) struct Questions {
     pub(super) subjects: Vec<Subject>,
     pub(super) clauses: Vec<Clause>,
+    /// Of each list that a macro takes from another one.
+    pub(super) elements: Vec<Elements>,
     /// How often a step has changed what later ones read: what may have changed has another name.
     state: usize,
     /// The same of the arguments of the call.
@@ -177,7 +197,7 @@ impl Questions {
         }
     }
 
-    fn subject(&mut self, mut subject: Subject) -> usize {
+    fn subject(&mut self, checked: &Checked, mut subject: Subject) -> usize {
         if self.given.contains(&subject.key) && subject.presence == Presence::MayLack {
             subject.presence = Presence::Sure;
         }
@@ -188,6 +208,32 @@ impl Questions {
         for list in subject.emptiness.iter_mut().flat_map(|said| &mut said.lists) {
             list.key = self.named(&list.key, &list.reach, self.lasts(&list.reach));
         }
+        for pair in subject.emptiness.iter().flat_map(|said| said.lists.windows(2)) {
+            if let [own, whole] = pair
+                && self.elements.iter().all(|known| known.key != own.key)
+            {
+                self.elements.extend(self.elements_of(checked, own, whole));
+            }
+        }
+        self.known(subject)
+    }
+
+    /// What is so of the elements of a list, if that is not too much.
+    fn elements_of(&self, checked: &Checked, own: &List, whole: &List) -> Option<Elements> {
+        let Predicate { expr, answer } = own.predicate.as_ref()?;
+        let mut questions = Self::default();
+        let mut node = questions.read_part(checked, expr);
+        if !answer {
+            node = Node { span: node.span, id: node.id, kind: NodeKind::Not(Box::new(node)) };
+        }
+        let Self { subjects, clauses, .. } = questions;
+        let time = [self.state, self.input_state, self.lasting_state];
+        let (key, whole) = (own.key.clone(), whole.key.clone());
+        (clauses.len() <= MAX_ASKED).then_some(Elements { key, whole, time, node, subjects, clauses })
+    }
+
+    /// The position of a subject, of which each is known once.
+    fn known(&mut self, subject: Subject) -> usize {
         match self.subjects.iter().position(|known| known.key == subject.key) {
             Some(known) => known,
             None => {
@@ -195,6 +241,17 @@ impl Questions {
                 self.subjects.len().saturating_sub(1)
             }
         }
+    }
+
+    /// Takes over what is so of the elements of a list; the part as it is here.
+    pub(super) fn take_over(&mut self, Elements { node, subjects, clauses, .. }: &Elements) -> Node {
+        let first = self.clauses.len();
+        for clause in clauses {
+            let subject = subjects.get(clause.subject);
+            let subject = subject.map_or(usize::MAX, |subject| self.known(subject.clone()));
+            self.clauses.push(Clause { subject, ..clause.clone() });
+        }
+        node.behind(first)
     }
 }
 
@@ -314,7 +371,6 @@ impl Reader<'_, '_> {
                 let exists = as_exists(expr);
                 if let Some((exists, _)) = &exists {
                     subject.key = key(self.checked, exists);
-                    subject.emptiness = Emptiness::of(self.checked, exists);
                 }
                 let kind = self.clause(expr, subject, form, |asked| {
                     become_variable(asked, VARIABLE);
@@ -339,7 +395,7 @@ impl Reader<'_, '_> {
         form: Form,
         substitute: impl FnOnce(&mut Expr),
     ) -> NodeKind {
-        let subject = self.questions.subject(subject);
+        let subject = self.questions.subject(self.checked, subject);
         let mut asked = expr.clone();
         substitute(&mut asked);
         self.questions.clauses.push(Clause {
@@ -538,41 +594,6 @@ fn become_variable(expr: &mut Expr, name: &str) {
     expr.in_place_of = None;
 }
 
-/// The `exists` that asks the same as `exists` or `all`, and whether its answer is the opposite one: `all(x, p)` is true where `exists(x, !p)` is false, and fails where that
-/// fails.
-fn as_exists(expr: &Expr) -> Option<(Expr, bool)> {
-    let ExprKind::Comprehension(comprehension) = &expr.kind else { return None };
-    let (body, is_negated) = match comprehension.kind {
-        ComprehensionKind::Exists => (plain(comprehension.body.clone()), false),
-        ComprehensionKind::All => (not(plain(comprehension.body.clone())), true),
-        _ => return None,
-    };
-    let kind = ComprehensionKind::Exists;
-    let name = Name { text: "exists".to_owned(), span: comprehension.name.span };
-    let exists = Comprehension { kind, body, name, ..(**comprehension).clone() };
-    Some((with(expr, ExprKind::Comprehension(Box::new(exists))), is_negated))
-}
-
-/// An expression with `!(a == b)` in the place of `a != b`.
-fn plain(expr: Expr) -> Expr {
-    match &expr.kind {
-        ExprKind::Call { function, target: None, args } if function.text == "_!=_" => {
-            not(call(&expr, "_==_", args.clone()))
-        }
-        _ => expr,
-    }
-}
-
-/// The opposite of an expression; of an opposite, what that is the opposite of.
-fn not(expr: Expr) -> Expr {
-    match expr.kind {
-        ExprKind::Call { function, target: None, mut args } if function.text == "!_" && args.len() == 1 => {
-            args.remove(0)
-        }
-        _ => call(&expr.clone(), "!_", vec![expr]),
-    }
-}
-
 /// Puts the variable in the place of the part of this number.
 fn path_becomes_variable(asked: &mut Expr, path: ExprId) {
     if asked.id == path {
@@ -636,6 +657,21 @@ impl Node {
             NodeKind::And(operands) | NodeKind::Or(operands) => &**operands,
             NodeKind::If(parts) => &**parts,
         }
+    }
+
+    /// The same part, with so many clauses ahead of its own.
+    fn behind(&self, clauses: usize) -> Self {
+        let behind = |part: &Self| part.behind(clauses);
+        let kind = match &self.kind {
+            NodeKind::Constant(value) => NodeKind::Constant(*value),
+            NodeKind::Clause(clause) => NodeKind::Clause(clause.saturating_add(clauses)),
+            NodeKind::Not(operand) => NodeKind::Not(Box::new(behind(operand))),
+            NodeKind::Same(operand) => NodeKind::Same(Box::new(behind(operand))),
+            NodeKind::And(operands) => NodeKind::And(Box::new(operands.each_ref().map(behind))),
+            NodeKind::Or(operands) => NodeKind::Or(Box::new(operands.each_ref().map(behind))),
+            NodeKind::If(parts) => NodeKind::If(Box::new(parts.each_ref().map(behind))),
+        };
+        Self { kind, ..*self }
     }
 
     /// How many parts it is made of.

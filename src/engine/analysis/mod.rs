@@ -13,6 +13,7 @@
 //! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
 //! | `range` | where numbers lie that are computed |
 //! | `emptiness` | whether lists are empty, as their sizes, elements and macros say |
+//! | `predicate` | what macros over one list ask of its elements |
 //! | `formula` | an expression as clauses, put together |
 //! | `listed` | macros that ask about one path with each constant of a list |
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
@@ -56,6 +57,7 @@ mod monotone;
 mod number;
 mod path;
 mod pattern;
+mod predicate;
 mod problem;
 mod range;
 mod reach;

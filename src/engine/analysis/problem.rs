@@ -6,8 +6,8 @@
 //! answers.
 
 use super::cells::{Answer, Cell, Cells, Trial};
-use super::emptiness::Filling;
-use super::formula::{Clause, Form, Node, NodeKind, Questions};
+use super::emptiness::{Apart, Filling};
+use super::formula::{Clause, Elements, Form, Node, NodeKind, Questions};
 use super::sat::{Literal, Sat};
 use std::collections::HashMap;
 
@@ -40,6 +40,8 @@ pub(super) struct Problem {
     /// Whether what is said of lists goes together; it does where it counts.
     pub(super) counts_lists: bool,
     goes_together: Literal,
+    /// Lists that are apart because of what is so of their elements.
+    pub(super) apart: Vec<Apart>,
     /// By the address of the part.
     truths: HashMap<*const Node, Truth>,
 }
@@ -66,6 +68,7 @@ impl Problem {
             always,
             counts_lists: true,
             goes_together,
+            apart: apart(questions, trial),
             truths: HashMap::new(),
         };
         let mut places: Vec<Vec<Literal>> = Vec::new();
@@ -186,6 +189,11 @@ impl Problem {
                 }
             }
         }
+        for Apart { filled, empty } in &self.apart {
+            let filled = known.get(filled.as_str()).map(|list| !list.is_filled);
+            let empty = empty.iter().filter_map(|list| known.get(list.as_str())).map(|list| !list.is_empty);
+            self.sat.clause([alone].into_iter().chain(filled).chain(empty));
+        }
     }
 
     /// A list of which nothing is known.
@@ -287,4 +295,51 @@ impl Problem {
         }
         kept
     }
+}
+
+/// The most lists that are held against each other by twos.
+const MAX_PAIRS: usize = 64;
+
+/// Which of the lists that macros take from one list are apart, because of what is so of their elements.
+fn apart(questions: &Questions, trial: &mut Trial) -> Vec<Apart> {
+    let mut found = Vec::new();
+    let mut left = MAX_PAIRS;
+    for (at, one) in questions.elements.iter().enumerate() {
+        for two in questions.elements.iter().skip(at.saturating_add(1)) {
+            if one.whole != two.whole || one.time != two.time || !asks_of_the_same(one, two) {
+                continue;
+            }
+            let Some(rest) = left.checked_sub(1) else { return found };
+            left = rest;
+            for (filled, empty, answers) in [
+                (&one.key, vec![&two.key], [true, false]),
+                (&two.key, vec![&one.key], [false, true]),
+                (&one.whole, vec![&one.key, &two.key], [false, false]),
+            ] {
+                if !may_be([one, two], answers, trial) {
+                    let empty = empty.into_iter().cloned().collect();
+                    found.push(Apart { filled: filled.clone(), empty });
+                }
+            }
+        }
+    }
+    found
+}
+
+fn asks_of_the_same(one: &Elements, two: &Elements) -> bool {
+    one.subjects.iter().any(|own| two.subjects.iter().any(|its| own.key == its.key))
+}
+
+/// Whether one element may be so and so, for each of two lists.
+fn may_be(lists: [&Elements; 2], answers: [bool; 2], trial: &mut Trial) -> bool {
+    let mut questions = Questions::default();
+    let nodes = lists.map(|list| questions.take_over(list));
+    let mut problem = Problem::new(&questions, trial);
+    let proposition = answers.into_iter().zip(&nodes).map(|(answer, node)| {
+        let Truth { yes, no } = problem.truth(node);
+        if answer { yes } else { no }
+    });
+    let proposition: Vec<Literal> = proposition.collect();
+    let all: Vec<usize> = (0..questions.clauses.len()).collect();
+    problem.can_hold(&proposition, &all) != Some(false)
 }

@@ -6,7 +6,7 @@
 
 use super::number::Ints;
 use super::path::{function, is_argument, is_of_result, is_path, key, sized};
-use super::sample::{EXACT, Sample, constant};
+use super::sample::{EXACT, Sample, constant, whole};
 use crate::cel::{Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Numbers, Type};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -239,6 +239,14 @@ impl Range {
         }
     }
 
+    /// The ints that lie in it.
+    pub(super) fn ints(self) -> Ints {
+        Ints {
+            least: whole(self.least.ceil()).unwrap_or(i64::MIN),
+            most: whole(self.most.floor()).unwrap_or(i64::MAX),
+        }
+    }
+
     /// Whether every one is a number, and none NaN.
     pub(super) fn is_ordered(self) -> bool {
         !self.may_be_nan
@@ -284,7 +292,7 @@ fn all(
 }
 
 /// The ints that an expression may be, as far as it is one.
-pub(super) fn ints(checked: &Checked, expr: &Expr) -> Ints {
+fn ints(checked: &Checked, expr: &Expr) -> Ints {
     let Some((name, overloads)) = function(checked, expr) else { return Ints::ALL };
     match name {
         // there is a part ahead of the first separator, and behind the last one

@@ -6,15 +6,13 @@
 
 use super::emptiness::Emptiness;
 use super::facts::{Facts, answers};
-use super::number::Ints;
 use super::path::{asks_host, is_argument, is_of_result, is_path, key, sized};
-use super::range::{Range, difference, ints};
+use super::range::{Range, difference};
 use super::reach::Reach;
 use super::sample::Sample;
 use super::text::Question;
 use crate::cel::{
-    Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Name, Numbers, RecordType, Reference,
-    Storage, Type,
+    Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Name, RecordType, Reference, Storage, Type,
 };
 use crate::context::Root;
 use std::sync::Arc;
@@ -28,8 +26,6 @@ pub(super) struct Subject {
     pub(super) beginnings: Vec<String>,
     pub(super) ty: Type,
     pub(super) domain: Option<Arc<Domain>>,
-    /// The range of an int.
-    pub(super) ints: Ints,
     /// Where it lies whatever schemas say, if it is a number; of two numbers, where the difference of the first and the second one does.
     pub(super) range: Option<Range>,
     /// What the schemas of arguments say.
@@ -95,11 +91,7 @@ impl Subject {
         let of_result = is_path && is_of_result(checked, expr);
         let ty = if of_result { Type::Dyn } else { checked.type_of(expr.id).clone() };
         let presence = presence(checked, expr);
-        let mut ints = ints(checked, expr);
         let domain = checked.domain_of(expr.id).filter(|_| !of_result).cloned().map(Arc::new);
-        if domain.as_ref().is_some_and(|domain| domain.numbers == Some(Numbers::Counts)) {
-            ints = Ints::COUNTS;
-        }
         let facts = match &domain {
             Some(domain) if is_argument(checked, expr) => Facts::of_argument(domain),
             _ => Facts::of_numbers(Range::of(checked, expr, true).unwrap_or(Range::ALL)),
@@ -109,7 +101,6 @@ impl Subject {
             beginnings: beginnings(checked, expr),
             ty,
             domain,
-            ints,
             range: Range::of(checked, expr, false),
             facts,
             answers: answers(checked, expr),
@@ -166,7 +157,6 @@ impl Subject {
             beginnings: Vec::new(),
             ty: Type::Dyn,
             domain: None,
-            ints: Ints::ALL,
             range,
             facts: Facts::of_numbers(facts.unwrap_or(Range::ALL)),
             answers: Vec::new(),
@@ -204,7 +194,6 @@ impl Subject {
             beginnings: beginnings(checked, &select),
             ty: declared.map_or(Type::Dyn, |declared| declared.ty.clone()),
             domain: declared.and_then(|declared| declared.domain.clone()),
-            ints: Ints::ALL,
             range: None,
             facts: declared
                 .and_then(|declared| declared.domain.as_deref())

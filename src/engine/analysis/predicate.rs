@@ -1,0 +1,59 @@
+//! What a macro asks of each element of its list, written about an element that has one name, whatever the macro calls it.
+//!
+//! In: a macro. Out: its [`Predicate`], so that two macros over one list ask about the same element. Linear in the macro.
+
+use crate::cel::{Comprehension, Expr, ExprKind};
+
+/// The name that an element has in all predicates.
+const ELEMENT: &str = "element";
+
+/// What is so of an element that a macro finds.
+#[derive(Clone, Debug)]
+pub(super) struct Predicate {
+    pub(super) expr: Expr,
+    /// What the expression says of such an element.
+    pub(super) answer: bool,
+}
+
+impl Predicate {
+    /// The predicate of a macro with one variable, if nothing in it has the name of that variable, or the name of all elements.
+    pub(super) fn of(comprehension: &Comprehension, answer: bool) -> Option<Self> {
+        let Comprehension { variable, second: None, filter, body, .. } = comprehension else { return None };
+        let mut expr = filter.as_ref().unwrap_or(body).clone();
+        if is_named(&expr, ELEMENT) || binds(&expr, &variable.text) {
+            return None;
+        }
+        rename(&mut expr, &variable.text);
+        Some(Self { expr, answer })
+    }
+}
+
+fn is_named(expr: &Expr, name: &str) -> bool {
+    let mut found =
+        matches!(&expr.kind, ExprKind::Ident { name: own, .. } if own == name) || binds(expr, name);
+    expr.for_each_part(&mut |part| found = found || is_named(part, name));
+    found
+}
+
+/// Whether something in it gives the name to something else.
+fn binds(expr: &Expr, name: &str) -> bool {
+    let mut found = match &expr.kind {
+        ExprKind::Comprehension(comprehension) => {
+            let Comprehension { variable, second, .. } = &**comprehension;
+            variable.text == name || second.as_ref().is_some_and(|second| second.text == name)
+        }
+        ExprKind::Bind { .. } | ExprKind::Block { .. } | ExprKind::OptMap { .. } => true,
+        _ => false,
+    };
+    expr.for_each_part(&mut |part| found = found || binds(part, name));
+    found
+}
+
+fn rename(expr: &mut Expr, variable: &str) {
+    if let ExprKind::Ident { name, .. } = &mut expr.kind
+        && name == variable
+    {
+        ELEMENT.clone_into(name);
+    }
+    expr.for_each_part_mut(&mut |part| rename(part, variable));
+}
