@@ -10,7 +10,7 @@ from typing import Any
 import celador
 from celador._turns import Conversation, Hold, Run
 
-REFUND = {"order_id": "o1", "amount": 5}
+REFUND: dict[str, Any] = {"order_id": "o1", "amount": 5}
 OBLIGATIONS: dict[str, Any] = {"tell-risk": lambda values: None}
 
 
@@ -95,8 +95,8 @@ def test_a_call_waits_while_the_one_ahead_is_being_asked_about(agent: celador.Ag
 
 def test_a_call_is_held_where_nothing_that_it_waits_for_is_under_way_here(agent: celador.Agent) -> None:
     async def run() -> None:
-        turn, task = conversation(agent, slow="none")
-        calls = [("c1", "get_order", {"order_id": "o1"}), ("c2", "refund", REFUND), ("c3", "refund", REFUND)]
+        turn, _ = conversation(agent, slow="none")
+        calls: list[tuple[str, str, dict[str, Any]]] = [("c1", "get_order", {"order_id": "o1"}), ("c2", "refund", REFUND), ("c3", "refund", REFUND)]
         turn.turn(calls, 0, 0)
         # c1 was let through elsewhere, and nobody tells of it here: two that wait for it do not wait for each other
         turn = Conversation(turn.task, OBLIGATIONS)
