@@ -96,7 +96,7 @@ impl Filling {
     }
 
     /// Whether there is nothing left that it may be.
-    pub(super) const fn is_impossible(self) -> bool {
+    const fn is_impossible(self) -> bool {
         !(self.empty || self.filled || self.no_list)
     }
 }

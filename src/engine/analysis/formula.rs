@@ -87,7 +87,6 @@ pub(super) struct Clause {
 }
 
 /// What is so of the elements of a list that a macro takes from another one, as questions of its own.
-#[derive(Clone, Debug)]
 pub(super) struct Elements {
     /// The list.
     pub(super) key: String,

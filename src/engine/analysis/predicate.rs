@@ -2,6 +2,7 @@
 //!
 //! In: a macro. Out: its [`Predicate`], so that two macros over one list ask about the same element. Linear in the macro.
 
+use super::path::mentions;
 use crate::cel::{Comprehension, Expr, ExprKind};
 
 /// The name that an element has in all predicates.
@@ -20,19 +21,12 @@ impl Predicate {
     pub(super) fn of(comprehension: &Comprehension, answer: bool) -> Option<Self> {
         let Comprehension { variable, second: None, filter, body, .. } = comprehension else { return None };
         let mut expr = filter.as_ref().unwrap_or(body).clone();
-        if is_named(&expr, ELEMENT) || binds(&expr, &variable.text) {
+        if mentions(&expr, ELEMENT) || [ELEMENT, &variable.text].iter().any(|name| binds(&expr, name)) {
             return None;
         }
         rename(&mut expr, &variable.text);
         Some(Self { expr, answer })
     }
-}
-
-fn is_named(expr: &Expr, name: &str) -> bool {
-    let mut found =
-        matches!(&expr.kind, ExprKind::Ident { name: own, .. } if own == name) || binds(expr, name);
-    expr.for_each_part(&mut |part| found = found || is_named(part, name));
-    found
 }
 
 /// Whether something in it gives the name to something else.

@@ -246,8 +246,9 @@ class Conversation:
         try:
             await self.off_loop(self.answer, review, answer)
         finally:
-            self._asked.discard(review.call or "")
+            # counted first, as in `_end`
             self._ended += 1
+            self._asked.discard(review.call or "")
             self._wake()
 
     def _end(self, id: str) -> None:
