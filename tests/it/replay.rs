@@ -1,6 +1,7 @@
 //! Recorded tasks judged anew: lines, a decision log and a store of a real server, recorded tasks; differences, bounds, parts.
 
 use crate::serving::{SCOPES, Serving};
+use crate::shop_fixture::{shop_agent, shop_tool};
 use celador::replay::{NotJudged, Recorded, RecordedStep, Replayer, Tally};
 use celador::task::Ran;
 use celador::{Engine, EngineLimits, Verdict};
@@ -10,6 +11,23 @@ use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
+
+/// An agent whose refunds come to 100 in all its tasks.
+const COUNTED: &str = concat!(
+    shop_tool!("payments", "refund" takes "{amount: {type: number}}"),
+    shop_agent!("clerk", "payments: {include: [refund]}"),
+    r#"---
+kind: celador/v1/policy
+namespace: shop
+name: money
+counters:
+  spend: {on: payments, window: ever, add: input.amount}
+capabilities:
+  payments:
+    before:
+      - assert: counters.spend + input.amount <= 100
+"#
+);
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -85,6 +103,31 @@ fn each_step_is_judged_on_what_was_recorded() {
     assert_eq!(rows(&judged(first(), &answered)), [""; 0]);
     let denied = [said, call("c1", 250, "suspend"), review("denied", "block"), call("c2", 40, "allow")];
     assert_eq!(rows(&judged(first(), &denied)), [""; 0]);
+}
+
+/// Two tasks under way have calls of one name, and each call holds an amount of its own.
+#[test]
+fn what_a_call_holds_is_that_of_its_task() {
+    let engine = Arc::new(Engine::parse("shop.yaml", COUNTED).unwrap());
+    let said = |task| line(task, json!({ "input": { "message": "Pay." }, "verdict": "allow" }));
+    let pays = |task, id, amount: i64, verdict| {
+        let call = json!({ "id": id, "fn": "payments", "args": { "amount": amount } });
+        line(task, json!({ "call": call, "verdict": verdict }))
+    };
+    let paid = |task, id| line(task, json!({ "result": { "id": id, "output": {} }, "verdict": "allow" }));
+    let lines = [
+        said("t-1"),
+        said("t-2"),
+        pays("t-1", "c1", 40, "allow"),
+        pays("t-2", "c1", 50, "allow"),
+        paid("t-1", "c1"),
+        // it has not run, so its 50 are given back
+        line("t-2", json!({ "withdraw": { "id": "c1", "ran": false } })),
+        pays("t-1", "c2", 60, "allow"),
+        pays("t-2", "c2", 1, "block"),
+    ];
+    let tally = judged(Replayer::new(engine), &lines);
+    assert_eq!((tally.decisions, rows(&tally)), (7, Vec::new()), "{:?}", tally.not_judged);
 }
 
 #[test]

@@ -50,11 +50,21 @@ pub struct Dropped {
 pub(super) struct RunningDigest {
     values: u64,
     last: Option<Digest>,
+    /// Whether nobody asks for it.
+    is_off: bool,
 }
 
 impl RunningDigest {
+    /// That of a task whose values somebody has anyway.
+    pub(super) fn off() -> Self {
+        Self { is_off: true, ..Self::default() }
+    }
+
     /// Takes note of a value that is dropped. Linear in the value.
     pub(super) fn add(&mut self, call: u32, part: KeptPart, value: &Json) {
+        if self.is_off {
+            return;
+        }
         let (digest, _) = digest_of(value);
         let number = u64::from(call).saturating_add(1);
         let mut line = SmallVec::<[u8; 256]>::new();
@@ -73,6 +83,6 @@ impl RunningDigest {
 
     /// Goes on from where it was; nothing if that is no digest.
     pub(super) fn resume(dropped: &Dropped) -> Option<Self> {
-        Some(Self { values: dropped.values, last: Some(dropped.sha256.parse().ok()?) })
+        Some(Self { values: dropped.values, last: Some(dropped.sha256.parse().ok()?), is_off: false })
     }
 }

@@ -195,6 +195,11 @@ impl History {
         self.dropped.told()
     }
 
+    /// From now on takes no digest of what is dropped.
+    pub(super) fn take_no_digests(&mut self) {
+        self.dropped = RunningDigest::off();
+    }
+
     /// Goes on from what was dropped before; whether that is what it says.
     pub(super) fn resume_dropped(&mut self, dropped: &Dropped) -> bool {
         RunningDigest::resume(dropped).map(|dropped| self.dropped = dropped).is_some()

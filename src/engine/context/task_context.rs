@@ -231,6 +231,11 @@ impl TaskContext {
         self.history.dropped()
     }
 
+    /// From now on takes no digest of what is dropped: for who has the values anyway.
+    pub(crate) fn take_no_digests(&mut self) {
+        self.history.take_no_digests();
+    }
+
     /// Of how many calls of a function a value was dropped. Constant time.
     #[must_use]
     pub fn dropped_of(&self, function: FunctionId, part: KeptPart) -> u32 {

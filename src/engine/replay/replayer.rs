@@ -118,10 +118,13 @@ impl Replayer {
     /// That of the operation, under one set of policies or two.
     pub fn step(&mut self, recorded: &Recorded) {
         self.clock = self.clock.saturating_add(1);
-        if !self.tasks.contains_key(&recorded.task) {
-            self.begin(recorded);
-        }
-        let Some(under_way) = self.tasks.get_mut(&recorded.task) else { return };
+        let under_way = match self.tasks.get_mut(&recorded.task) {
+            Some(known) => known,
+            None => {
+                let begun = self.begin(recorded);
+                self.tasks.entry(recorded.task.clone()).or_insert(begun)
+            }
+        };
         under_way.steps = under_way.steps.saturating_add(1);
         under_way.last = self.clock;
         under_way.at = recorded.at.unwrap_or(under_way.at).max(under_way.at);
@@ -156,7 +159,7 @@ impl Replayer {
         }
     }
 
-    fn begin(&mut self, first: &Recorded) {
+    fn begin(&mut self, first: &Recorded) -> UnderWay {
         if self.tasks.len() >= self.max_tasks {
             self.put_aside();
         }
@@ -165,7 +168,7 @@ impl Replayer {
         if sides.is_ok() {
             self.tally.tasks = self.tally.tasks.saturating_add(1);
         }
-        self.tasks.insert(first.task.clone(), UnderWay { sides, at, steps: 0, last: self.clock });
+        UnderWay { sides, at, steps: 0, last: self.clock }
     }
 
     /// Forgets the quarter of the tasks that rested longest, so that not every new task looks at all of them.

@@ -8,6 +8,7 @@
 use super::recorded::{Recorded, RecordedStep};
 use crate::cel::{Json, Timestamp};
 use crate::counter::CounterBook;
+use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::policy::Execute;
 use crate::task::{
@@ -138,13 +139,17 @@ impl Side {
         at: Timestamp,
     ) -> Result<Self, TaskError> {
         let user = first.user.clone().unwrap_or_else(|| User { id: "-".to_owned(), ..User::default() });
+        // counters tell the calls of tasks apart by it; a recording may have ids that no task has
+        let id = Digest::of(first.task.as_bytes()).to_string();
         let start = StartTask {
             retain: Retain::Needed,
             model: Some("recorded/model".to_owned()),
-            ..StartTask::new("recorded", namespace, agent, user, first.started_at.unwrap_or(at))
+            ..StartTask::new(&id, namespace, agent, user, first.started_at.unwrap_or(at))
         };
         let gave = Gave { results: first.gave.clone(), plays_others: first.plays_others, ..Gave::default() };
-        Ok(Self { task: engine.start(start)?, strayed: HashMap::new(), is_lost: false, gave })
+        let mut task = engine.start(start)?;
+        task.take_no_digests();
+        Ok(Self { task, strayed: HashMap::new(), is_lost: false, gave })
     }
 
     /// Whether nothing more can be judged.
@@ -248,6 +253,9 @@ impl Side {
 
     fn keep_counters(&mut self, counters: &mut CounterBook, at: Timestamp) {
         let changes = self.task.take_counter_changes();
+        if changes.is_empty() {
+            return;
+        }
         // whoever was ahead has been recorded ahead, so a counter that moved is what it was then, too
         let _ = counters.apply(self.task.id(), &changes, at);
     }

@@ -9,13 +9,14 @@ use super::journal::Journal;
 use super::known_calls::KnownCalls;
 use super::lifecycle::End;
 use super::model::ModelCalls;
+use super::open_call::OpenCall;
+use super::pending::Pending;
 use super::queue::Queue;
 use super::retain::Retain;
 use super::review::Review;
 use super::start::{Offer, Parent};
 use super::stretches::Stretches;
 use super::switch::Switches;
-use super::under_way::{OpenCall, Pending};
 use crate::cel::{Cache, Fault, Json};
 use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::diagnostic::Diagnostic;
@@ -182,6 +183,11 @@ impl Task {
     #[must_use]
     pub fn context(&self) -> &TaskContext {
         &self.context
+    }
+
+    /// From now on takes no digest of the values that it does not keep: for who has them anyway.
+    pub(crate) fn take_no_digests(&mut self) {
+        self.context.take_no_digests();
     }
 
     /// The context as JSON: exactly what expressions see. Linear.
