@@ -125,6 +125,26 @@ fn a_file_beyond_the_bound_is_not_read_whole_when_it_is_opened() {
     assert!(refused_only_when_read);
 }
 
+/// What a process reads that opens the store after one that ended without closing it.
+#[test]
+fn a_log_is_emptied_where_it_is_longer_than_it_may_be() {
+    let (folder, location) = file(1);
+    let limits = StoreLimits::default();
+    let database = Database::open(&location, &limits).unwrap();
+    let store = StoredTasks::new(database.clone(), &limits);
+    let mut kept = Kept::load(&store, &Owner::caller("kim"), "t-000").unwrap();
+    (0..20).for_each(|_| drop(kept.post("m", None).unwrap()));
+    let log = || fs::metadata(folder.path().join("celador.db-wal")).unwrap().len();
+    let before = log();
+    assert!(before > 0);
+    database.shorten_log(before).unwrap();
+    assert_eq!(log(), before);
+    database.shorten_log(before - 1).unwrap();
+    assert_eq!(log(), 0);
+    drop(kept.post("m", None).unwrap());
+    assert_eq!(store.events(&Owner::caller("kim"), "t-000", 0, usize::MAX).unwrap().len(), 22);
+}
+
 #[cfg(unix)]
 #[test]
 fn only_its_owner_may_read_what_is_stored() {

@@ -100,6 +100,9 @@ impl How {
     }
 }
 
+/// The longest write-ahead log that is left to the next event, which reads all of it: that of some ten events.
+const LOG_BYTES: u64 = 131_072;
+
 /// Why there is no answer, in words.
 type Why = String;
 
@@ -144,8 +147,11 @@ impl Arguments {
                 client.send("POST", &path, Some(event)).map_err(|error| error.to_string())?
             }
             None => {
-                let desk = self.desk(limits)?;
-                desk.send("POST", &path, &[], Some(event)).map_err(|error| error.to_string())?
+                let (desk, database) = self.desk(limits)?;
+                let reply = desk.send("POST", &path, &[], Some(event)).map_err(|error| error.to_string())?;
+                // what is decided is in the store either way
+                let _ = database.shorten_log(LOG_BYTES);
+                reply
             }
         };
         let ClientReply { status, body } = reply;
@@ -168,8 +174,8 @@ impl Arguments {
         }
     }
 
-    /// The server of this process, over the store that the hooks of a session share.
-    fn desk(&self, mut limits: ServerLimits) -> Result<InProcess, Why> {
+    /// The server of this process, over the store that the hooks of a session share, and that store.
+    fn desk(&self, mut limits: ServerLimits) -> Result<(InProcess, Database), Why> {
         // a review is waited for within one request, of which a fifth is for all else
         let waits_ms = self.how.review_wait.saturating_mul(1_250);
         limits.max_request_ms = limits.max_request_ms.max(waits_ms);
@@ -189,7 +195,9 @@ impl Arguments {
         let clock = system_clock().map_err(|error| error.to_string())?;
         let database =
             Database::open(&location, &settings.limits.store).map_err(|error| error.to_string())?;
-        InProcess::open(settings, Parts { clock, database, log: None }).map_err(|error| error.to_string())
+        let parts = Parts { clock, database: database.clone(), log: None };
+        let desk = InProcess::open(settings, parts).map_err(|error| error.to_string())?;
+        Ok((desk, database))
     }
 }
 

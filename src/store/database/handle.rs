@@ -250,6 +250,21 @@ impl Database {
         }
     }
 
+    /// The same if the log is longer than so many bytes: for processes that end after one request and leave the log to the next one, which reads all
+    /// of it when it opens the store.
+    ///
+    /// # Errors
+    /// Those of the database.
+    pub fn shorten_log(&self, bytes: u64) -> Result<(), StoreError> {
+        let Location::File(path) = &self.0.location else { return Ok(()) };
+        let mut log = path.clone().into_os_string();
+        log.push("-wal");
+        match std::fs::metadata(log) {
+            Ok(log) if log.len() > bytes => self.empty_log(),
+            _ => Ok(()),
+        }
+    }
+
     fn run<T>(
         &self,
         access: Access,
