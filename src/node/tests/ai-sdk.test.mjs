@@ -2,11 +2,9 @@
 import { guard } from "@celador/ai-sdk";
 import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
 import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { Shop, agentOf, compare, drive, outcome, scenarios } from "./desk.mjs";
+import { newStore } from "./folders.mjs";
 
 const USAGE = {
   inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
@@ -134,7 +132,7 @@ for (const way of Object.keys(WAYS)) {
 
 test("a new process takes up what another one has asked", async () => {
   const scenario = scenarios("ai_sdk").find(({ name }) => name === "two reviews in one turn, both approved");
-  const store = join(mkdtempSync(join(tmpdir(), "celador-")), "tasks.db");
+  const store = newStore();
   const [shop, came] = [new Shop(), outcome()];
   const opened = async () => await (await agentOf(scenario, { store })).task("thread-1", { user: "u-1" });
   const run = new Run(scenario, shop, came, "generateText").fresh(await opened());

@@ -1,11 +1,10 @@
 // What authors ask, in each runtime: the same questions as of the command, with the same answers.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newStore } from "./folders.mjs";
 import { AUTHORING, ROOT, RUNTIMES, hasModule, texts } from "./runtimes.mjs";
 
 const HERE = fileURLToPath(new URL("../", import.meta.url));
@@ -117,7 +116,7 @@ test("wasm: the module that decides says that it has not what authors ask", { sk
 
 test("decisions of a task in a store are explained", async () => {
   const { load } = RUNTIMES.node;
-  const store = join(mkdtempSync(join(tmpdir(), "celador-")), "tasks.db");
+  const store = newStore();
   const policies = await load("examples/first-policy", { store });
   const task = await (await policies.agent()).task("thread-1", { user: "u-7" });
   assert.equal((await task.before("payout", { amount: 2000 })).verdict, "block");

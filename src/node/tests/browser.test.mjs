@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newFolder } from "./folders.mjs";
 import { hasModule, texts } from "./runtimes.mjs";
 
 const PACKAGES = fileURLToPath(new URL("../", import.meta.url));
@@ -52,7 +53,7 @@ class Browser {
     const binary = ["chromium", "chromium-browser", "google-chrome"].find((name) => spawnSync("which", [name]).status === 0);
     const hasDriver = spawnSync("which", ["chromedriver"]).status === 0;
     if (binary === undefined || !hasDriver) return undefined;
-    const driver = spawn("chromedriver", ["--port=0"], { stdio: ["ignore", "pipe", "ignore"] });
+    const driver = spawn("chromedriver", ["--port=0"], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, TMPDIR: newFolder() } });
     for await (const line of createInterface({ input: driver.stdout })) {
       const port = /started successfully on port (\d+)/.exec(line)?.[1];
       if (port !== undefined) {

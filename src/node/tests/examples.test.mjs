@@ -2,10 +2,11 @@
 import { build } from "esbuild";
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { newFolder } from "./folders.mjs";
 import { ROOT, hasModule } from "./runtimes.mjs";
 
 const HERE = fileURLToPath(new URL("../", import.meta.url));
@@ -70,7 +71,7 @@ const SAID = { core: "false 2000 is outside what a clerk may pay.", wasm: "allow
 for (const [name, given] of Object.entries(GIVEN)) {
   test(`the first lines of ${name}/README.md`, { skip: name === "wasm" && !hasModule }, () => {
     const [, lines] = /```js\n([^]*?)```/.exec(readFileSync(`${HERE}/${name}/README.md`, "utf8"));
-    const folder = mkdtempSync(join(HERE, "dist/readme-"));
+    const folder = newFolder(join(HERE, "dist"));
     // a folder `policies` as the reader has it
     cpSync(`${ROOT}/examples/first-policy`, `${folder}/policies`, { recursive: true });
     writeFileSync(`${folder}/lines.mjs`, `${given}\n${lines}`);

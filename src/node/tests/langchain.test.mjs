@@ -6,12 +6,10 @@ import { ChatGenerationChunk } from "@langchain/core/outputs";
 import { tool } from "@langchain/core/tools";
 import { Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
 import { z } from "zod";
 import { Shop, agentOf, compare, drive, outcome, scenarios } from "./desk.mjs";
+import { newStore } from "./folders.mjs";
 
 /** A model that answers with one turn of the script after the other; the turn follows from the messages, so a new process goes on. */
 class Scripted extends BaseChatModel {
@@ -125,7 +123,7 @@ for (const way of ["invoke", "stream"]) {
 
 test("a new process takes up what another one has asked", async () => {
   const scenario = scenarios("langchain").find(({ name }) => name === "two reviews in one turn, both approved");
-  const store = join(mkdtempSync(join(tmpdir(), "celador-")), "tasks.db");
+  const store = newStore();
   const [shop, came, saver] = [new Shop(), outcome(), new MemorySaver()];
   const run = new Run(scenario, shop, came, "invoke", saver).fresh(await agentOf(scenario, { store }));
   await drive(scenario, shop, came, () => run.begin(), async (asked, answers) => run.fresh(await agentOf(scenario, { store })).goOn(asked, answers));

@@ -1,17 +1,14 @@
 // Tasks that are kept elsewhere: a SQLite file. Each operation is a promise of what a task in memory answers.
 import { load } from "@celador/core";
 import assert from "node:assert/strict";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
+import { newStore } from "./folders.mjs";
 import { ROOT } from "./runtimes.mjs";
 
 const POLICIES = `${ROOT}/examples/first-policy`;
-const store = () => join(mkdtempSync(join(tmpdir(), "celador-")), "tasks.db");
 
 test("a task in a store outlives what opened it", async () => {
-  const file = store();
+  const file = newStore();
   const opened = async () => (await (await load(POLICIES, { store: file })).agent("clerk")).task("thread-7", { user: "u-7" });
   const task = await opened();
   assert.equal(task.place, "store");
@@ -29,7 +26,7 @@ test("a task in a store outlives what opened it", async () => {
 
 test("an agent in memory has single tasks in a store", async () => {
   const agent = load(POLICIES).agent();
-  const kept = await agent.task("thread-8", { user: "u-7", store: store() });
+  const kept = await agent.task("thread-8", { user: "u-7", store: newStore() });
   assert.equal((await kept.before("payout", { amount: 2000 })).message, "2000 is outside what a clerk may pay.");
   assert.equal(agent.task("thread-8", { user: "u-7" }).place, "memory");
 });
