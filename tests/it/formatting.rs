@@ -51,12 +51,28 @@ fn comments(path: &Path) -> Vec<String> {
 }
 
 #[test]
-fn the_policies_say_the_same_when_they_are_formatted() {
+fn what_ships_is_in_this_layout() {
+    for folder in ["policies", "examples"] {
+        let checked = celador(&["fmt", "--check", root().join(folder).to_str().unwrap()]);
+        assert_eq!(checked.status.code(), Some(0), "{}", String::from_utf8_lossy(&checked.stdout));
+    }
+}
+
+#[test]
+fn cases_say_the_same_when_they_are_formatted() {
     let folder = tempfile::tempdir().unwrap();
-    let copied = folder.path().join("policies");
-    copy(&root().join("policies"), &copied);
+    let copied = folder.path().join("cases");
+    copy(&root().join("tests/data/cases"), &copied);
     let path = copied.to_str().unwrap();
-    let tested = |path: &str| String::from_utf8(celador(&["test", path]).stdout).unwrap();
+    // a case that stands elsewhere does not find the manifests of the examples, and an error shows its line
+    let tested = |path: &str| {
+        let printed = String::from_utf8(celador(&["test", path]).stdout).unwrap();
+        printed
+            .lines()
+            .filter(|line| !line.contains(" --> ") && !line.contains(" |"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     let before: Vec<_> = yaml_files(&copied).iter().map(|file| comments(file)).collect();
     let as_before = tested(path);
     let written = celador(&["fmt", path]);
@@ -70,6 +86,97 @@ fn the_policies_say_the_same_when_they_are_formatted() {
     let after: Vec<_> = yaml_files(&copied).iter().map(|file| comments(file)).collect();
     assert_eq!(before, after);
     assert_eq!(tested(path), as_before);
+}
+
+/// Keys in an order by chance, and as they stand afterwards: a kind, and an operation, say which keys there are.
+#[test]
+fn keys_stand_as_people_write_them() {
+    for (text, expected) in [
+        (
+            "\
+description: Caps.
+name: cap
+namespace: shop
+kind: celador/v1/policy
+capabilities:
+  pay:
+    before:
+      - error_message: Too much.
+        severity: high
+        assert: input.amount <= 100
+        on_fail: lock_task
+        id: cap
+        condition: input.amount > 0
+",
+            "\
+kind: celador/v1/policy
+namespace: shop
+name: cap
+description: Caps.
+capabilities:
+  pay:
+    before:
+      - id: cap
+        severity: high
+        condition: input.amount > 0
+        assert: input.amount <= 100
+        on_fail: lock_task
+        error_message: Too much.
+",
+        ),
+        (
+            "\
+expect:
+  message: Too much.
+  decision: block
+resume:
+  - {lead: approved}
+call:
+  status: successful
+  output: {paid: true}
+  args: {amount: 5}
+  fn: pay_order
+  op: after
+",
+            "\
+call:
+  op: after
+  fn: pay_order
+  args: {amount: 5}
+  status: successful
+  output: {paid: true}
+resume:
+  - {lead: approved}
+expect:
+  decision: block
+  message: Too much.
+",
+        ),
+        (
+            "\
+name: pay
+kind: commonagents.info/v1beta2/tool
+parameters:
+  properties:
+    order:
+      require_binding: true
+      description: The order.
+      type: string
+",
+            "\
+kind: commonagents.info/v1beta2/tool
+name: pay
+parameters:
+  properties:
+    order:
+      type: string
+      description: The order.
+      require_binding: true
+",
+        ),
+    ] {
+        assert_eq!(formatted(text), expected);
+    }
 }
 
 #[test]

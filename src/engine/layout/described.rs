@@ -20,8 +20,8 @@ pub(super) struct Parts<'n> {
     pub(super) mappings: Vec<(&'n Node, Vec<usize>)>,
 }
 
-/// What a reader looks for first, ahead of the other keys: what a thing is, and when a step is for a call at all.
-const FIRST: [&str; 8] = ["kind", "namespace", "name", "requirements", "about", "id", "match", "condition"];
+/// What a reader looks for first, ahead of the other keys: what a thing is.
+const FIRST: [&str; 7] = ["kind", "namespace", "name", "requirements", "about", "type", "op"];
 
 /// How deep schemas refer to each other at one place.
 const MAX_REFERENCES: usize = 32;
@@ -48,8 +48,9 @@ impl<'d> Description<'d> {
                     form.get("properties").is_some_and(|keys| keys.get(key).is_some())
                 };
                 let known = |form: &&Value| entries.iter().filter(|entry| has(form, &entry.key.text)).count();
-                // of several forms the one that knows most of what is written
-                let Some(form) = forms.iter().copied().rev().max_by_key(|form| known(form)) else { return };
+                // of several forms the one that knows most of what is written, among those that it may be
+                let fitting = forms.iter().copied().rev().filter(|form| may_be(node, form));
+                let Some(form) = fitting.max_by_key(|form| known(form)) else { return };
                 let keys = form.get("properties").and_then(Value::as_object);
                 let order = |key: &str| {
                     let first = FIRST.iter().position(|name| *name == key);
@@ -96,6 +97,20 @@ impl<'d> Description<'d> {
             }
         }
     }
+}
+
+/// Whether a mapping may be of a form by what it says that it is: it has no other `kind`, and no other `op`.
+fn may_be(node: &Node, form: &Value) -> bool {
+    ["kind", "op"].into_iter().all(|key| {
+        let schema = form.get("properties").and_then(|keys| keys.get(key));
+        let words = schema.map(|schema| [schema.get("const"), schema.get("enum")]);
+        let Some([word, words]) = words.filter(|words| words.iter().any(Option::is_some)) else {
+            return true;
+        };
+        let written = node.get(key).and_then(Node::as_string);
+        let mut wanted = words.and_then(Value::as_array).into_iter().flatten().chain(word);
+        written.is_none_or(|written| wanted.any(|word| word.as_str() == Some(&*written.text)))
+    })
 }
 
 /// Whether a text under this schema is an expression: the schema of expressions is referred to by its name.

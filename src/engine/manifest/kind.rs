@@ -153,8 +153,6 @@ impl<const FAMILY: usize> Shape for KindOf<FAMILY> {
             return json!({ "const": DocumentKind::current(*own) });
         }
         let family = family.map_or("", |(_, name)| name);
-        let versions = VERSIONS.map(|(_, name)| name).join("|");
-        let prefix = PREFIX.replace('.', r"\.");
-        json!({ "type": "string", "pattern": format!("^{prefix}({versions})/{family}$") })
+        json!({ "enum": VERSIONS.map(|(_, version)| format!("{PREFIX}{version}/{family}")) })
     }
 }

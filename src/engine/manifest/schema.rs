@@ -100,14 +100,14 @@ mapping! {
 
     /// What the engine looks at in a parameter or a setting; the other words are those of [`WORDS`].
     PropertyKeys = "a parameter" {
-        /// Every agent must bind it.
-        require_binding: Boolean,
-        /// Of v1: `false` hides it from the model.
-        allow_from_llm: Boolean,
         /// A label for people.
         title: Text,
         /// What the model is told.
         description: Text,
+        /// Every agent must bind it.
+        require_binding: Boolean,
+        /// Of v1: `false` hides it from the model.
+        allow_from_llm: Boolean,
         /// A format, such as `uri`.
         format: Text,
         /// Names of fields that are there; of the parameter itself its `default` says whether it is.

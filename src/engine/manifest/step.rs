@@ -226,6 +226,10 @@ impl Hook {
 mapping! {
     /// A step of a list.
     StepKeys = "a step" {
+        /// The step is for this action or event only.
+        match_name = "match": Text,
+        /// The step is skipped where this is falsy.
+        condition: Expression,
         /// The step fails where this is falsy.
         assert: Expression,
         /// A capability to carry out, as `tool:action`.
@@ -234,10 +238,6 @@ mapping! {
         transform: Expression,
         /// Arguments of the capability.
         bindings: Bindings,
-        /// The step is skipped where this is falsy.
-        condition: Expression,
-        /// The step is for this action or event only.
-        match_name = "match": Text,
         /// What a failing step does.
         on_fail: AfterFailure,
         /// The message on failure; `{input.x}` and the like are filled in.
@@ -246,10 +246,10 @@ mapping! {
 
     /// A step of a list of a policy document.
     PolicyStepKeys = "a step" {
+        name: Part<NameKeys>,
         step: Part<StepKeys>,
         /// What the user is told when the step stops something; expressions in braces are filled in.
         user_message: Text,
-        name: Part<NameKeys>,
         effect: Part<EffectKeys>,
         /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens. Without it the `mode` of the
         /// policy counts.

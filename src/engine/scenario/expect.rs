@@ -137,6 +137,8 @@ macro_rules! expectations {
 expectations! {
     /// What was decided.
     (Aspect::Decision.key()): Nullable<Text> => |node, path, reader| text(Aspect::Decision, node, path, reader);
+    /// Where the operation was decided.
+    (Aspect::Stage.key()): Nullable<Text> => |node, path, reader| text(Aspect::Stage, node, path, reader);
     /// The value to go on with.
     ("value"): Anything => |node, _, _| one(Some(Want::Value(node.to_json().into())));
     /// The message of the decision.
@@ -151,8 +153,6 @@ expectations! {
     ("message_excludes"): TextOrTexts => |node, path, reader| {
         one(read_texts(node, path, reader).map(Want::MessageExcludes))
     };
-    /// Where the operation was decided.
-    (Aspect::Stage.key()): Nullable<Text> => |node, path, reader| text(Aspect::Stage, node, path, reader);
     /// The limit that was reached.
     (Aspect::Limit.key()): Nullable<Text> => |node, path, reader| text(Aspect::Limit, node, path, reader);
     /// The reason.

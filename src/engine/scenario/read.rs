@@ -47,10 +47,10 @@ mapping! {
         /// One sentence about the case.
         about: Text,
         shared: Part<SharedKeys>,
-        /// Verdicts that are given, one each time the operation waits.
-        resume: List<NamedVerdict>,
         /// The operation under test.
         call: Operation,
+        /// Verdicts that are given, one each time the operation waits.
+        resume: List<NamedVerdict>,
         /// What happens, step by step, in the place of one operation.
         steps: TestedSteps,
         /// What happens from the beginning, step by step, each with what must come of it: nothing of it is claimed by `state`.
@@ -334,8 +334,8 @@ mapping! {
     }
 
     AfterKeys = "an operation of `call`" {
-        result: Part<ResultKeys>,
         call: Part<CallKeys>,
+        result: Part<ResultKeys>,
     }
 
     InputKeys = "an operation of `call`" {
