@@ -1,7 +1,7 @@
 //! Whether a task takes steps: active, waiting for a review, or at one of its two ends.
 
+use super::pending::Pending;
 use super::termination::Termination;
-use super::under_way::Pending;
 use serde::{Deserialize, Serialize};
 
 /// Whether a task takes steps.

@@ -2,7 +2,7 @@
 
 use super::effect::CallResult;
 use super::start::Call;
-use super::under_way::Extent;
+use super::subject::Extent;
 use crate::cel::{Json, JsonRef, Kind};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};

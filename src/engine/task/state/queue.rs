@@ -2,7 +2,8 @@
 
 use super::decision::{CallId, DecidedCall, DecidedKind, Decision};
 use super::start::Call;
-use super::under_way::{Extent, UnderWay};
+use super::subject::Extent;
+use super::under_way::UnderWay;
 use crate::cel::Json;
 use serde::{Deserialize, Serialize};
 

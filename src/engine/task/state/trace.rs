@@ -5,7 +5,7 @@
 use crate::context::LabelSet;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::Hook;
-use crate::policy::Origin;
+use crate::policy::{Effect, LabelStep, Origin, Step, StepAction};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
@@ -123,6 +123,27 @@ pub enum StepKind {
     Obligations,
     /// It asks for a credential.
     Credential,
+}
+
+impl StepKind {
+    /// The kind of a step.
+    #[must_use]
+    pub fn of(step: &Step) -> Self {
+        match &step.action {
+            StepAction::Assert(_) => Self::Assert,
+            StepAction::Invoke(_) => Self::Invoke,
+            StepAction::Transform(_) => Self::Transform,
+            StepAction::Label(LabelStep { takes: false, .. }) => Self::Label,
+            StepAction::Label(LabelStep { takes: true, .. }) => Self::Declassify,
+            StepAction::Effect(effect) => match effect {
+                Effect::Set(_) => Self::Set,
+                Effect::Respond(_) => Self::Respond,
+                Effect::Delay(_) => Self::Delay,
+                Effect::Oblige(_) => Self::Obligations,
+                Effect::Credential(_) => Self::Credential,
+            },
+        }
+    }
 }
 
 /// How a step ended.

@@ -1,0 +1,26 @@
+//! A call that runs.
+
+use super::decision::CallId;
+use super::effect::QuestionId;
+use super::terms::Terms;
+use crate::cel::Json;
+use crate::policy::Fingerprint;
+
+/// A call that was let through and whose result is awaited.
+#[derive(Clone, Debug, PartialEq)]
+pub(in crate::task) struct OpenCall {
+    pub(in crate::task) id: CallId,
+    /// The position of the function in the policy.
+    pub(in crate::task) function: usize,
+    pub(in crate::task) arguments: Json,
+    /// The fingerprint of the policy that let it through.
+    pub(in crate::task) admitted: Fingerprint,
+    /// The message that it was let through for.
+    pub(in crate::task) message: u32,
+    /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.
+    pub(in crate::task) is_invoked: bool,
+    /// What the host has to do for it.
+    pub(in crate::task) terms: Option<Box<Terms>>,
+    /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
+    pub(in crate::task) asked: Option<QuestionId>,
+}
