@@ -4,9 +4,9 @@
 //! of sums of doubles is proved but for their rounding, of which whoever asks is told.
 
 use super::facts::is_number;
-use super::formula::{Clause, Questions};
 use super::inequality::{Inequality, Linear};
 use super::path::{asks_host, function, is_path, key};
+use super::questions::{Clause, Questions};
 use super::reach::Reach;
 use super::sample::{Sample, constant};
 use super::tally::Tally;

@@ -7,8 +7,8 @@
 
 use super::emptiness::{Emptiness, Filling};
 use super::facts::Facts;
-use super::formula::{Clause, Form, SECOND, VARIABLE};
 use super::number::{Ints, doubles, ints, is_exact, moments};
+use super::questions::{Clause, Form, SECOND, VARIABLE};
 use super::range::Range;
 use super::sample::Sample;
 use super::subject::{Pair, Presence, Subject};
@@ -321,7 +321,7 @@ fn kinds(
     for clause in clauses {
         match &clause.form {
             Form::Constants(those) => constants.extend(those.iter().filter(|constant| is_exact(constant))),
-            Form::Arithmetic(points) => constants.extend(points),
+            Form::Arithmetic(points) | Form::Exact(points) => constants.extend(points),
             _ => {}
         }
     }

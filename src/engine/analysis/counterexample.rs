@@ -5,8 +5,9 @@
 
 use super::cells::{Cell, two};
 use super::emptiness::Fillings;
-use super::formula::{Form, Node, Questions, SECOND, VARIABLE};
+use super::node::Node;
 use super::problem::Problem;
+use super::questions::{Form, Member, Questions, SECOND, VARIABLE};
 use crate::cel::{Activation, Env, EnvBuilder, Expr, ExprKind, LANGUAGE, Name, Program, Type, Value};
 use crate::limits::EvalLimits;
 
@@ -126,8 +127,17 @@ impl<'t> Counterexamples<'t> {
         let goes_together = subjects.iter().zip(choice).all(|(subject, cell)| {
             let cell = problem.cells.get(*subject).and_then(|cells| cells.cells.get(*cell));
             let (Some(cell), Some(subject)) = (cell, questions.subjects.get(*subject)) else { return true };
-            subject.emptiness.iter().all(|said| known.take(said, cell.filling(said)))
+            subject
+                .emptiness
+                .iter()
+                .all(|said| known.take(said.lists.iter().map(|list| list.key.as_str()), cell.filling(said)))
         });
+        // no value that stands for others has such an element
+        for Member { key, whole, clause, .. } in &questions.members {
+            if self.clauses.contains(clause) {
+                known.take_lack(key, whole);
+            }
+        }
         goes_together && known.go_with(&problem.apart)
     }
 }

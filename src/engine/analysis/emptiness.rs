@@ -3,6 +3,7 @@
 //! In: an expression of a checked tree. Out: an [`Emptiness`] for each list that it says something of, and what each of its values says. Texts and maps have
 //! sizes, and maps are walked by macros, so both are lists here. Linear in the expression, times the macros that stand within each other.
 
+use super::derived::{Derived, Keeps, derived};
 use super::path::{is_path, key, sized};
 use super::predicate::Predicate;
 use super::reach::Reach;
@@ -174,10 +175,10 @@ pub(super) struct Fillings<'e> {
 }
 
 impl<'e> Fillings<'e> {
-    /// Takes what is said of a list; says whether that goes together with what is known.
-    pub(super) fn take(&mut self, said: &'e Emptiness, mut filling: Filling) -> bool {
-        for list in &said.lists {
-            let known = self.known.entry(&list.key).or_insert(Filling::ANY);
+    /// Takes what is said of a list, ahead of those that it is taken from; says whether that goes together with what is known.
+    pub(super) fn take(&mut self, lists: impl Iterator<Item = &'e str>, mut filling: Filling) -> bool {
+        for list in lists {
+            let known = self.known.entry(list).or_insert(Filling::ANY);
             *known = known.and(filling);
             if known.is_impossible() {
                 return false;
@@ -185,6 +186,13 @@ impl<'e> Fillings<'e> {
             filling = filling.of_whole();
         }
         true
+    }
+
+    /// Takes that a list has no such element, of which the list `own` is, where it is a list at all.
+    pub(super) fn take_lack(&mut self, own: &'e str, whole: &'e str) {
+        if self.known.get(whole).is_some_and(|whole| !whole.no_list) {
+            self.known.insert(own, Filling::EMPTY);
+        }
     }
 
     /// Whether lists that are apart are known to be so.
@@ -201,26 +209,12 @@ fn lists(checked: &Checked, expr: &Expr) -> Vec<List> {
     let mut lists = Vec::new();
     let mut at = expr;
     while !is_path(checked, at) {
-        at = match &at.kind {
-            ExprKind::Comprehension(comprehension) => {
-                match comprehension.kind {
-                    ComprehensionKind::Map if comprehension.filter.is_none() => {}
-                    ComprehensionKind::SortBy => {}
-                    ComprehensionKind::Filter | ComprehensionKind::Map => {
-                        let predicate = Predicate::of(comprehension, true);
-                        lists.push(List { predicate, ..list(checked, &found(at, comprehension)) });
-                    }
-                    _ => return lists,
-                }
-                &comprehension.range
-            }
-            ExprKind::Call { function, target: Some(target), args }
-                if args.is_empty() && matches!(function.text.as_str(), "sort" | "reverse" | "distinct") =>
-            {
-                target
-            }
-            _ => return lists,
-        };
+        let Some(Derived { of, keeps }) = derived(checked, at) else { return lists };
+        if let (Keeps::Chosen, ExprKind::Comprehension(comprehension)) = (keeps, &at.kind) {
+            let predicate = Predicate::of(comprehension, true);
+            lists.push(List { predicate, ..list(checked, &found(at, comprehension)) });
+        }
+        at = of;
     }
     lists.push(list(checked, at));
     lists

@@ -7,9 +7,10 @@
 
 use super::amounts::Amounts;
 use super::cells::Trial;
-use super::formula::{Changes, Clause, MAX_CLAUSES, Node, Questions};
+use super::node::Node;
 use super::path::asks_host;
 use super::problem::{Problem, Truth};
+use super::questions::{Changes, Clause, MAX_CLAUSES, Questions};
 use super::reach::Lasting;
 use super::sat::Literal;
 use super::tried;

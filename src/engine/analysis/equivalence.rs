@@ -5,9 +5,10 @@
 //! on both sides. The budgets of evaluations are not looked at: the same clauses in another order may cost more.
 
 use super::cells::Trial;
-use super::formula::{MAX_CLAUSES, Node, Questions};
+use super::node::Node;
 use super::path::asks_host;
 use super::problem::Problem;
+use super::questions::{MAX_CLAUSES, Questions};
 use super::tried;
 use crate::cel::{Checked, Expr, ExprKind};
 use crate::policy::Expression;

@@ -1,136 +1,28 @@
 //! An expression as what it asks: clauses about subjects, put together by `&&`, `||`, `!` and `? :`.
 //!
-//! In: a checked expression. Out: a tree of [`Node`]s over the [`Clause`]s that a [`Questions`] collects, so that clauses of several
+//! In: a checked expression. Out: a tree of [`Node`]s over the clauses that a [`Questions`] collects, so that clauses of several
 //! expressions meet at the same subjects. What is no known form of a question is a clause about itself, whose answer may be
 //! anything. Linear in the expression.
 
 use super::emptiness::List;
 use super::listed::{Listed, With, listed};
 use super::monotone::monotone;
+use super::node::{Node, NodeKind};
 use super::path::{asks_host, function, is_path, key, sized};
 use super::predicate::Predicate;
-use super::reach::{Lasting, Reach};
+use super::questions::{Clause, Elements, Form, Member, Questions, SECOND, VARIABLE};
 use super::sample::{Sample, constant};
 use super::subject::{Presence, Subject};
 use super::text::{MAX_COUNTED, Question};
-use super::written::{as_exists, call, not};
-use crate::cel::{Checked, Comprehension, Expr, ExprId, ExprKind, Literal, Type};
-use crate::source::Span;
-use std::collections::HashSet;
-
-/// A part of an expression that says yes or no.
-#[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) span: Span,
-    pub(super) id: ExprId,
-    pub(super) kind: NodeKind,
-}
-
-#[derive(Clone, Debug)]
-pub(super) enum NodeKind {
-    Constant(bool),
-    /// A clause, by its position.
-    Clause(usize),
-    Not(Box<Node>),
-    /// What says the same as its part.
-    Same(Box<Node>),
-    And(Box<[Node; 2]>),
-    Or(Box<[Node; 2]>),
-    If(Box<[Node; 3]>),
-}
-
-/// What a clause asks of its subject.
-#[derive(Clone, Debug)]
-pub(super) enum Form {
-    /// Whether it is true. At the root of an expression anything has a truth (`CEL-14`), inside only a bool has.
-    Truth { at_root: bool },
-    /// `has`
-    Has,
-    /// A comparison with a constant, or membership in a list of constants.
-    Constants(Vec<Sample>),
-    /// A question about a text.
-    Text(Question),
-    /// A comparison of what arithmetic with constants makes of it: the numbers at which the answer may change.
-    Arithmetic(Vec<Sample>),
-    /// Anything about a subject that has these values alone: each of them is tried.
-    Exact(Vec<Sample>),
-    /// A comparison with itself.
-    Itself,
-    /// A comparison of two paths: whether it asks for order, which only numbers are sure to have.
-    Two { of_order: bool },
-    /// `'a' in p`: whether something is an element or key of it.
-    Holds,
-}
-
-/// What a step changes of what later steps read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Changes {
-    Nothing,
-    /// All that is neither an argument nor kept as it was for as long as the call waits ([`Lasting`]).
-    WhatPasses,
-    AllButInput,
-    All,
-}
-
-/// One question about one subject.
-#[derive(Clone, Debug)]
-pub(super) struct Clause {
-    pub(super) subject: usize,
-    pub(super) form: Form,
-    pub(super) span: Span,
-    /// Its number in the tree of its expression.
-    pub(super) id: ExprId,
-    /// The clause with [`VARIABLE`] in the place of the subject.
-    pub(super) asked: Expr,
-    /// Whether its answer may be anything, as nothing is known of what it asks.
-    pub(super) is_open: bool,
-}
-
-/// What is so of the elements of a list that a macro takes from another one, as questions of its own.
-pub(super) struct Elements {
-    /// The list.
-    pub(super) key: String,
-    /// The one that it is taken from.
-    pub(super) whole: String,
-    /// When they are read: how often steps have changed what later ones read.
-    pub(super) time: [usize; 3],
-    pub(super) node: Node,
-    pub(super) subjects: Vec<Subject>,
-    pub(super) clauses: Vec<Clause>,
-}
+use super::written::{as_exists, call, ident, not};
+use crate::cel::{Checked, Comprehension, Expr, ExprId, ExprKind, Literal, Reference, Type};
+use std::mem::discriminant;
 
 /// The most questions about one element.
 const MAX_ASKED: usize = 16;
 
-/// The clauses that are looked at together. What has more is left undecided.
-pub(super) const MAX_CLAUSES: usize = 512;
-
 /// The most parts of a question that stands twice.
 const MAX_REPEATED: usize = 64;
-
-/// The name of the subject in what is run.
-pub(super) const VARIABLE: &str = "it";
-/// The name of the second of two paths that are compared.
-pub(super) const SECOND: &str = "that";
-
-/// All questions about all subjects, of the expressions that are looked at together.
-#[derive(Default)]
-pub(super) struct Questions {
-    pub(super) subjects: Vec<Subject>,
-    pub(super) clauses: Vec<Clause>,
-    /// Of each list that a macro takes from another one.
-    pub(super) elements: Vec<Elements>,
-    /// How often a step has changed what later ones read: what may have changed has another name.
-    state: usize,
-    /// The same of the arguments of the call.
-    input_state: usize,
-    /// The same of calls on record that are kept as they were while the call waits.
-    lasting_state: usize,
-    /// What is kept so; without it nothing is.
-    pub(super) lasting: Option<Lasting>,
-    /// The arguments that every call has: without one of them no call is let by.
-    pub(super) given: HashSet<String>,
-}
 
 impl Questions {
     /// What an expression asks.
@@ -141,116 +33,6 @@ impl Questions {
     /// The same of a part of one, which is no root of an assert.
     pub(super) fn read_part(&mut self, checked: &Checked, part: &Expr) -> Node {
         Reader { checked, questions: self }.node(part, false)
-    }
-
-    /// A step that changes something has been passed.
-    pub(super) fn pass(&mut self, changes: Changes) {
-        let (other, lasting, input) = match changes {
-            Changes::Nothing => (0, 0, 0),
-            Changes::WhatPasses => (1, 0, 0),
-            Changes::AllButInput => (1, 1, 0),
-            Changes::All => (1, 1, 1),
-        };
-        self.state = self.state.saturating_add(other);
-        self.lasting_state = self.lasting_state.saturating_add(lasting);
-        self.input_state = self.input_state.saturating_add(input);
-    }
-
-    /// How often calls on record may have changed that are kept as they were while a call waits.
-    pub(super) fn lasting_state(&self) -> usize {
-        self.lasting_state
-    }
-
-    /// Whether calls on record that are read so are kept as they are while the call waits.
-    pub(super) fn lasts(&self, reach: &Reach) -> bool {
-        self.lasting.as_ref().is_some_and(|lasting| lasting.covers(reach))
-    }
-
-    /// The same of the calls of these functions that succeed.
-    pub(super) fn lasts_for(&self, mut functions: impl Iterator<Item = usize>) -> bool {
-        self.lasting.as_ref().is_some_and(|lasting| functions.all(|function| lasting.closes(function)))
-    }
-
-    /// Whether no call of these functions is let through as long as the call waits.
-    pub(super) fn keeps(&self, mut functions: impl Iterator<Item = usize>) -> bool {
-        self.lasting.as_ref().is_some_and(|lasting| functions.all(|function| lasting.holds(function)))
-    }
-
-    /// How often what is read so may have changed by now; `lasts` says whether the calls are kept as they are.
-    pub(super) fn state_of(&self, reach: &Reach, lasts: bool) -> usize {
-        let calls = match (reach.calls.is_empty(), lasts) {
-            (true, _) => 0,
-            (false, true) => self.lasting_state,
-            (false, false) => self.state,
-        };
-        let input = if reach.input { self.input_state } else { 0 };
-        let other = if reach.other { self.state } else { 0 };
-        calls.saturating_add(input).saturating_add(other)
-    }
-
-    /// The name of what is read so, at this time.
-    pub(super) fn named(&self, key: &str, reach: &Reach, lasts: bool) -> String {
-        match self.state_of(reach, lasts) {
-            0 => key.to_owned(),
-            state => format!("{key}@{state}"),
-        }
-    }
-
-    fn subject(&mut self, checked: &Checked, mut subject: Subject) -> usize {
-        if self.given.contains(&subject.key) && subject.presence == Presence::MayLack {
-            subject.presence = Presence::Sure;
-        }
-        let lasts = self.lasts(&subject.reach);
-        for key in [&mut subject.key].into_iter().chain(&mut subject.beginnings) {
-            *key = self.named(key, &subject.reach, lasts);
-        }
-        for list in subject.emptiness.iter_mut().flat_map(|said| &mut said.lists) {
-            list.key = self.named(&list.key, &list.reach, self.lasts(&list.reach));
-        }
-        for pair in subject.emptiness.iter().flat_map(|said| said.lists.windows(2)) {
-            if let [own, whole] = pair
-                && self.elements.iter().all(|known| known.key != own.key)
-            {
-                self.elements.extend(self.elements_of(checked, own, whole));
-            }
-        }
-        self.known(subject)
-    }
-
-    /// What is so of the elements of a list, if that is not too much.
-    fn elements_of(&self, checked: &Checked, own: &List, whole: &List) -> Option<Elements> {
-        let Predicate { expr, answer } = own.predicate.as_ref()?;
-        let mut questions = Self::default();
-        let mut node = questions.read_part(checked, expr);
-        if !answer {
-            node = Node { span: node.span, id: node.id, kind: NodeKind::Not(Box::new(node)) };
-        }
-        let Self { subjects, clauses, .. } = questions;
-        let time = [self.state, self.input_state, self.lasting_state];
-        let (key, whole) = (own.key.clone(), whole.key.clone());
-        (clauses.len() <= MAX_ASKED).then_some(Elements { key, whole, time, node, subjects, clauses })
-    }
-
-    /// The position of a subject, of which each is known once.
-    fn known(&mut self, subject: Subject) -> usize {
-        match self.subjects.iter().position(|known| known.key == subject.key) {
-            Some(known) => known,
-            None => {
-                self.subjects.push(subject);
-                self.subjects.len().saturating_sub(1)
-            }
-        }
-    }
-
-    /// Takes over what is so of the elements of a list; the part as it is here.
-    pub(super) fn take_over(&mut self, Elements { node, subjects, clauses, .. }: &Elements) -> Node {
-        let first = self.clauses.len();
-        for clause in clauses {
-            let subject = subjects.get(clause.subject);
-            let subject = subject.map_or(usize::MAX, |subject| self.known(subject.clone()));
-            self.clauses.push(Clause { subject, ..clause.clone() });
-        }
-        node.behind(first)
     }
 }
 
@@ -339,10 +121,8 @@ impl Reader<'_, '_> {
         let (true, Some(Sample::Text(_))) = (is_path(self.checked, &range), constant(item)) else {
             return None;
         };
-        let subject = Subject::of(self.checked, &range)?;
-        let member = call(expr, "@in", vec![item.clone(), range]);
-        let kind =
-            self.clause(&member, subject, Form::Holds, |asked| operand_becomes_variable(asked, 1, VARIABLE));
+        let member = call(expr, "@in", vec![item.clone(), range.clone()]);
+        let kind = self.holds(&member, item, &range)?;
         Some(match is_negated {
             true => NodeKind::Not(Box::new(Node { span: expr.span, id: expr.id, kind })),
             false => kind,
@@ -386,6 +166,30 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// The position of a subject, under the name that it has now.
+    fn subject(&mut self, mut subject: Subject) -> usize {
+        let questions = &mut *self.questions;
+        if questions.given.contains(&subject.key) && subject.presence == Presence::MayLack {
+            subject.presence = Presence::Sure;
+        }
+        let lasts = questions.lasts(&subject.reach);
+        for key in [&mut subject.key].into_iter().chain(&mut subject.beginnings) {
+            *key = questions.named(key, &subject.reach, lasts);
+        }
+        for list in subject.emptiness.iter_mut().flat_map(|said| &mut said.lists) {
+            list.key = questions.named(&list.key, &list.reach, questions.lasts(&list.reach));
+        }
+        for pair in subject.emptiness.iter().flat_map(|said| said.lists.windows(2)) {
+            if let [own, whole] = pair
+                && questions.elements.iter().all(|known| known.key != own.key)
+            {
+                let elements = elements_of(self.checked, own, whole, questions.time());
+                questions.elements.extend(elements);
+            }
+        }
+        questions.known(subject)
+    }
+
     /// A clause in which `substitute` puts the variable in the place of the subject.
     fn clause(
         &mut self,
@@ -394,7 +198,7 @@ impl Reader<'_, '_> {
         form: Form,
         substitute: impl FnOnce(&mut Expr),
     ) -> NodeKind {
-        let subject = self.questions.subject(self.checked, subject);
+        let subject = self.subject(subject);
         let mut asked = expr.clone();
         substitute(&mut asked);
         self.questions.clauses.push(Clause {
@@ -414,7 +218,8 @@ impl Reader<'_, '_> {
             (Some(constant), None) => (right, constant, 1),
             (None, None) => {
                 return self
-                    .of_truths(name, left, right)
+                    .of_type(expr, left, right)
+                    .or_else(|| self.of_truths(name, left, right))
                     .unwrap_or_else(|| self.of_two(expr, name, left, right));
             }
             (Some(_), Some(_)) => return self.open(expr),
@@ -443,6 +248,30 @@ impl Reader<'_, '_> {
             _ => Form::Constants(vec![constant]),
         };
         self.clause(expr, subject, form, |asked| operand_becomes_variable(asked, at, VARIABLE))
+    }
+
+    /// The type of a path compared with a type, which all values of one kind answer alike.
+    fn of_type(&mut self, expr: &Expr, left: &Expr, right: &Expr) -> Option<NodeKind> {
+        let named = |expr: &Expr| match self.checked.reference(expr.id) {
+            Some(Reference::Type(ty)) => Some(discriminant(ty)),
+            _ => None,
+        };
+        let (asked, ty) = match [named(left), named(right)] {
+            [None, Some(ty)] => (left, ty),
+            [Some(ty), None] => (right, ty),
+            _ => return None,
+        };
+        let ExprKind::Call { target: None, args, .. } = &asked.kind else { return None };
+        let ("type", [path]) = (function(self.checked, asked)?.0, args.as_slice()) else { return None };
+        let subject = Subject::of(self.checked, path).filter(|_| is_path(self.checked, path))?;
+        // to make sure of a type that is known is careful
+        if discriminant(&subject.ty) == ty {
+            return None;
+        }
+        let of = path.id;
+        Some(
+            self.clause(expr, subject, Form::Constants(Vec::new()), |asked| path_becomes_variable(asked, of)),
+        )
     }
 
     /// What a question is if its answer is compared with a truth: `(a < b) == true` is `a < b`.
@@ -564,14 +393,26 @@ impl Reader<'_, '_> {
                 operand_becomes_variable(asked, 0, VARIABLE);
             });
         }
-        if constant(item).is_some()
-            && is_path(self.checked, of)
-            && let Some(subject) = Subject::of(self.checked, of)
-        {
-            return self
-                .clause(expr, subject, Form::Holds, |asked| operand_becomes_variable(asked, 1, VARIABLE));
+        let holds = if is_path(self.checked, of) { self.holds(expr, item, of) } else { None };
+        holds.unwrap_or_else(|| self.truth(expr, false))
+    }
+
+    /// Whether a path has a constant among its elements or keys.
+    fn holds(&mut self, member: &Expr, item: &Expr, of: &Expr) -> Option<NodeKind> {
+        let constant = constant(item)?;
+        let is_text = matches!(constant, Sample::Text(_));
+        let subject = Subject::of(self.checked, of)?;
+        let whole = self.questions.named(&subject.key, &subject.reach, self.questions.lasts(&subject.reach));
+        let clause = self.questions.clauses.len();
+        let kind =
+            self.clause(member, subject, Form::Holds, |asked| operand_becomes_variable(asked, 1, VARIABLE));
+        let asked = call(member, "_==_", vec![ident(member, VARIABLE), item.clone()]);
+        let (key, time) = (format!("{item} in {whole}"), self.questions.time());
+        // others are equal to what is written in another way
+        if is_text {
+            self.questions.members.push(Member { key, whole, time, clause, constant, asked });
         }
-        self.truth(expr, false)
+        Some(kind)
     }
 
     fn of_text(&mut self, expr: &Expr, name: &str, text: &Expr, part: &Expr) -> NodeKind {
@@ -586,6 +427,19 @@ impl Reader<'_, '_> {
         };
         self.clause(expr, subject, Form::Text(question), |asked| operand_becomes_variable(asked, 0, VARIABLE))
     }
+}
+
+/// What is so of the elements of a list, if that is not too much.
+fn elements_of(checked: &Checked, own: &List, whole: &List, time: [usize; 3]) -> Option<Elements> {
+    let Predicate { expr, answer } = own.predicate.as_ref()?;
+    let mut questions = Questions::default();
+    let mut node = questions.read_part(checked, expr);
+    if !answer {
+        node = Node { span: node.span, id: node.id, kind: NodeKind::Not(Box::new(node)) };
+    }
+    let Questions { subjects, clauses, .. } = questions;
+    let (key, whole) = (own.key.clone(), whole.key.clone());
+    (clauses.len() <= MAX_ASKED).then_some(Elements { key, whole, time, node, subjects, clauses })
 }
 
 fn become_variable(expr: &mut Expr, name: &str) {
@@ -627,7 +481,10 @@ fn all_paths<'e>(checked: &Checked, expr: &'e Expr, found: &mut Vec<&'e Expr>) -
     }
     match &expr.kind {
         ExprKind::Literal(_) => true,
-        ExprKind::Call { .. } | ExprKind::List(_) => {
+        ExprKind::Call { .. }
+        | ExprKind::List(_)
+        | ExprKind::Map(_)
+        | ExprKind::Index { optional: false, .. } => {
             let is_lazy =
                 matches!(function(checked, expr).map_or("", |(name, _)| name), "_&&_" | "_||_" | "_?_:_");
             let mut plain = !is_lazy;
@@ -644,68 +501,5 @@ fn operand_becomes_variable(call: &mut Expr, at: usize, name: &str) {
     let mut operands = target.as_deref_mut().into_iter().chain(args);
     if let Some(operand) = operands.nth(at) {
         become_variable(operand, name);
-    }
-}
-
-impl Node {
-    /// Its parts.
-    pub(super) fn parts(&self) -> &[Node] {
-        match &self.kind {
-            NodeKind::Constant(_) | NodeKind::Clause(_) => &[],
-            NodeKind::Not(operand) | NodeKind::Same(operand) => std::slice::from_ref(operand),
-            NodeKind::And(operands) | NodeKind::Or(operands) => &**operands,
-            NodeKind::If(parts) => &**parts,
-        }
-    }
-
-    /// The same part, with so many clauses ahead of its own.
-    fn behind(&self, clauses: usize) -> Self {
-        let behind = |part: &Self| part.behind(clauses);
-        let kind = match &self.kind {
-            NodeKind::Constant(value) => NodeKind::Constant(*value),
-            NodeKind::Clause(clause) => NodeKind::Clause(clause.saturating_add(clauses)),
-            NodeKind::Not(operand) => NodeKind::Not(Box::new(behind(operand))),
-            NodeKind::Same(operand) => NodeKind::Same(Box::new(behind(operand))),
-            NodeKind::And(operands) => NodeKind::And(Box::new(operands.each_ref().map(behind))),
-            NodeKind::Or(operands) => NodeKind::Or(Box::new(operands.each_ref().map(behind))),
-            NodeKind::If(parts) => NodeKind::If(Box::new(parts.each_ref().map(behind))),
-        };
-        Self { kind, ..*self }
-    }
-
-    /// How many parts it is made of.
-    fn size(&self) -> usize {
-        self.parts().iter().fold(1, |size: usize, part| size.saturating_add(part.size()))
-    }
-
-    /// Whether this and an operand of it are one chain of `&&`, or of `||`.
-    pub(super) fn is_chained(&self, operand: &Self) -> bool {
-        matches!(
-            (&self.kind, &operand.kind),
-            (NodeKind::And(_), NodeKind::And(_)) | (NodeKind::Or(_), NodeKind::Or(_))
-        )
-    }
-
-    /// The operands of a chain of `&&` or `||`; of anything else, itself.
-    pub(super) fn operands<'n>(&'n self, found: &mut Vec<&'n Self>) {
-        let (NodeKind::And(operands) | NodeKind::Or(operands)) = &self.kind else {
-            found.push(self);
-            return;
-        };
-        for operand in &**operands {
-            if self.is_chained(operand) {
-                operand.operands(found);
-            } else {
-                found.push(operand);
-            }
-        }
-    }
-
-    /// The clauses in it.
-    pub(super) fn clauses(&self, found: &mut Vec<usize>) {
-        if let NodeKind::Clause(clause) = self.kind {
-            found.push(clause);
-        }
-        self.parts().iter().for_each(|part| part.clauses(found));
     }
 }

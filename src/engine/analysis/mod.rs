@@ -12,9 +12,12 @@
 //! | `subject` | what a clause asks about, and the values that are left to it |
 //! | `facts` | what schemas say of the values of arguments, and functions of the texts that they give |
 //! | `range` | where numbers lie that are computed |
+//! | `derived` | lists that are made of the elements of another list |
 //! | `emptiness` | whether lists are empty, as their sizes, elements and macros say |
 //! | `predicate` | what macros over one list ask of its elements |
-//! | `formula` | an expression as clauses, put together |
+//! | `node` | the parts of an expression, down to its clauses |
+//! | `questions` | the clauses of several expressions, and the subjects at which they meet |
+//! | `formula` | what an expression asks, as clauses |
 //! | `listed` | macros that ask about one path with each constant of a list |
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
 //! | `cells` | the values of a subject, divided by the answers of its clauses |
@@ -44,6 +47,7 @@ mod bounds;
 mod calls;
 mod cells;
 mod counterexample;
+mod derived;
 mod emptiness;
 mod entailed;
 mod equivalence;
@@ -54,11 +58,13 @@ mod listed;
 mod messages;
 mod misuse;
 mod monotone;
+mod node;
 mod number;
 mod path;
 mod pattern;
 mod predicate;
 mod problem;
+mod questions;
 mod range;
 mod reach;
 mod reached;

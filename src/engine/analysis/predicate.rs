@@ -8,6 +8,9 @@ use crate::cel::{Comprehension, Expr, ExprKind};
 /// The name that an element has in all predicates.
 const ELEMENT: &str = "element";
 
+/// The subject that an element is, where it is asked about as a whole.
+pub(super) const ELEMENT_KEY: &str = "element_of_macro";
+
 /// What is so of an element that a macro finds.
 #[derive(Clone, Debug)]
 pub(super) struct Predicate {

@@ -7,7 +7,9 @@
 
 use super::cells::{Answer, Cell, Cells, Trial};
 use super::emptiness::{Apart, Filling};
-use super::formula::{Clause, Elements, Form, Node, NodeKind, Questions};
+use super::node::{Node, NodeKind};
+use super::predicate::ELEMENT_KEY;
+use super::questions::{Clause, Elements, Form, Member, Questions};
 use super::sat::{Literal, Sat};
 use std::collections::HashMap;
 
@@ -154,7 +156,7 @@ impl Problem {
         }
     }
 
-    /// What is said of one list goes together, and a list has no element that is not in the one that it is taken from.
+    /// What is said of one list goes together.
     fn lists(&mut self, questions: &Questions, places: &[Vec<Literal>]) {
         let alone = !self.goes_together;
         let mut known: HashMap<&str, Filled> = HashMap::new();
@@ -165,9 +167,7 @@ impl Problem {
                     named.map(|list| *known.entry(list).or_insert_with(|| self.list())).collect();
                 for pair in lists.windows(2) {
                     if let [own, whole] = pair {
-                        self.sat.clause([alone, !whole.is_empty, own.is_empty]);
-                        self.sat.clause([alone, !own.is_filled, whole.is_filled]);
-                        self.sat.clause([alone, !own.is_empty, whole.is_empty, whole.is_filled]);
+                        self.within(*own, *whole);
                     }
                 }
                 let (Some(list), Some(cells), Some(places)) =
@@ -189,11 +189,31 @@ impl Problem {
                 }
             }
         }
+        for member in &questions.members {
+            let [own, whole] = [&member.key, &member.whole]
+                .map(|list| *known.entry(list.as_str()).or_insert_with(|| self.list()));
+            self.within(own, whole);
+            let (Some(Truth { yes, no }), Some(counts)) =
+                (self.clauses.get(member.clause).copied(), self.counts.get(member.clause).copied())
+            else {
+                continue;
+            };
+            self.sat.clause([alone, !counts, !yes, own.is_filled]);
+            self.sat.clause([alone, !counts, !no, own.is_empty]);
+        }
         for Apart { filled, empty } in &self.apart {
             let filled = known.get(filled.as_str()).map(|list| !list.is_filled);
             let empty = empty.iter().filter_map(|list| known.get(list.as_str())).map(|list| !list.is_empty);
             self.sat.clause([alone].into_iter().chain(filled).chain(empty));
         }
+    }
+
+    /// A list has no element that is not in the one that it is taken from.
+    fn within(&mut self, own: Filled, whole: Filled) {
+        let alone = !self.goes_together;
+        self.sat.clause([alone, !whole.is_empty, own.is_empty]);
+        self.sat.clause([alone, !own.is_filled, whole.is_filled]);
+        self.sat.clause([alone, !own.is_empty, whole.is_empty, whole.is_filled]);
     }
 
     /// A list of which nothing is known.
@@ -300,23 +320,25 @@ impl Problem {
 /// The most lists that are held against each other by twos.
 const MAX_PAIRS: usize = 64;
 
-/// Which of the lists that macros take from one list are apart, because of what is so of their elements.
+/// Which of the lists that are taken from one list are apart, because of what is so of their elements.
 fn apart(questions: &Questions, trial: &mut Trial) -> Vec<Apart> {
     let mut found = Vec::new();
     let mut left = MAX_PAIRS;
     for (at, one) in questions.elements.iter().enumerate() {
-        for two in questions.elements.iter().skip(at.saturating_add(1)) {
-            if one.whole != two.whole || one.time != two.time || !asks_of_the_same(one, two) {
+        let others = questions.elements.iter().skip(at.saturating_add(1)).map(Taken::Elements);
+        for two in others.chain(questions.members.iter().map(Taken::Member)) {
+            let (key, whole, time) = two.names();
+            if one.whole != *whole || one.time != time || !two.is_asked_with(one) {
                 continue;
             }
             let Some(rest) = left.checked_sub(1) else { return found };
             left = rest;
             for (filled, empty, answers) in [
-                (&one.key, vec![&two.key], [true, false]),
-                (&two.key, vec![&one.key], [false, true]),
-                (&one.whole, vec![&one.key, &two.key], [false, false]),
+                (&one.key, vec![key], [true, false]),
+                (key, vec![&one.key], [false, true]),
+                (whole, vec![&one.key, key], [false, false]),
             ] {
-                if !may_be([one, two], answers, trial) {
+                if !may_be(one, two, answers, trial) {
                     let empty = empty.into_iter().cloned().collect();
                     found.push(Apart { filled: filled.clone(), empty });
                 }
@@ -326,14 +348,54 @@ fn apart(questions: &Questions, trial: &mut Trial) -> Vec<Apart> {
     found
 }
 
-fn asks_of_the_same(one: &Elements, two: &Elements) -> bool {
-    one.subjects.iter().any(|own| two.subjects.iter().any(|its| own.key == its.key))
+/// A list that is taken from another one.
+#[derive(Clone, Copy)]
+enum Taken<'q> {
+    Elements(&'q Elements),
+    Member(&'q Member),
+}
+
+impl Taken<'_> {
+    fn names(&self) -> (&String, &String, [usize; 3]) {
+        match self {
+            Self::Elements(Elements { key, whole, time, .. })
+            | Self::Member(Member { key, whole, time, .. }) => (key, whole, *time),
+        }
+    }
+
+    /// Whether both ask about the same thing of an element.
+    fn is_asked_with(self, one: &Elements) -> bool {
+        let asks_about = |key: &str| one.subjects.iter().any(|own| own.key == key);
+        match self {
+            Self::Elements(two) => two.subjects.iter().any(|its| asks_about(&its.key)),
+            Self::Member(_) => asks_about(ELEMENT_KEY),
+        }
+    }
+
+    /// What is so of its elements, beside what has been taken over of the other list.
+    fn take_over(self, questions: &mut Questions) -> Node {
+        let Member { constant, asked, .. } = match self {
+            Self::Elements(elements) => return questions.take_over(elements),
+            Self::Member(member) => member,
+        };
+        let element = questions.subjects.iter().position(|subject| subject.key == ELEMENT_KEY);
+        let clause = questions.clauses.len();
+        questions.clauses.push(Clause {
+            subject: element.unwrap_or(usize::MAX),
+            form: Form::Constants(vec![constant.clone()]),
+            span: asked.span,
+            id: asked.id,
+            asked: asked.clone(),
+            is_open: false,
+        });
+        Node { span: asked.span, id: asked.id, kind: NodeKind::Clause(clause) }
+    }
 }
 
 /// Whether one element may be so and so, for each of two lists.
-fn may_be(lists: [&Elements; 2], answers: [bool; 2], trial: &mut Trial) -> bool {
+fn may_be(one: &Elements, two: Taken<'_>, answers: [bool; 2], trial: &mut Trial) -> bool {
     let mut questions = Questions::default();
-    let nodes = lists.map(|list| questions.take_over(list));
+    let nodes = [questions.take_over(one), two.take_over(&mut questions)];
     let mut problem = Problem::new(&questions, trial);
     let proposition = answers.into_iter().zip(&nodes).map(|(answer, node)| {
         let Truth { yes, no } = problem.truth(node);

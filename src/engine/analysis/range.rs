@@ -4,10 +4,11 @@
 //! the operands, with the arithmetic of doubles: rounding keeps the order of numbers, so what is rounded stays between rounded ends, and what is an int is exact as long as the
 //! ends are. An end that doubles do not hold exactly is given up. Linear in the expression.
 
+use super::derived::{Derived, Keeps, derived};
 use super::number::Ints;
 use super::path::{function, is_argument, is_of_result, is_path, key, sized};
 use super::sample::{EXACT, Sample, constant, whole};
-use crate::cel::{Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Numbers, Type};
+use crate::cel::{Checked, Domain, Expr, ExprKind, Literal, Numbers, Type};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
@@ -67,6 +68,9 @@ impl Range {
             ("_+_", [one, two]) => of(one).zip(of(two)).map(|(one, two)| one.plus(two)),
             ("_-_", [one, two]) => of(one).zip(of(two)).map(|(one, two)| one.less(two)),
             ("_*_", [one, two]) => of(one).zip(of(two)).map(|(one, two)| one.times(two)),
+            ("_%_", [one, _]) => {
+                Some(of(one).map_or(Self::ALL, Self::remainder).and(Self::of_ints(checked, expr)))
+            }
             ("_/_", [one, two]) => of(one).zip(of(two)).and_then(|(one, two)| one.divided_by(two)),
             ("_?_:_", [_, one, two]) => of(one).zip(of(two)).map(|(one, two)| one.or(two)),
             ("math.greatest", numbers) => all(numbers, &of, Self::greatest),
@@ -195,6 +199,11 @@ impl Range {
         let (least, most) = ends
             .fold((f64::INFINITY, f64::NEG_INFINITY), |(least, most), end| (least.min(end), most.max(end)));
         Some(Self { least, most, may_overflow: true, ..self })
+    }
+
+    /// What is left of these numbers when they are divided by others: it has their sign, and is no larger.
+    fn remainder(self) -> Self {
+        Self { least: self.least.min(0.0), most: self.most.max(0.0), ..self }
     }
 
     fn or(self, other: Self) -> Self {
@@ -327,29 +336,44 @@ pub(super) fn sizes(domain: &Domain) -> [Option<u64>; 2] {
 /// How many elements a list has, or characters a text: those of an argument as its schema says, those of what is made of another list as that has them.
 fn size(checked: &Checked, of: &Expr, with_schemas: bool) -> Range {
     let any = Range::of_json(Some(0.0), None);
-    let made_of = |list: &Expr| size(checked, list, with_schemas);
-    match &of.kind {
-        _ if with_schemas && is_argument(checked, of) => checked.domain_of(of.id).map_or(any, Range::of_size),
-        ExprKind::Comprehension(comprehension) => match (comprehension.kind, &comprehension.filter) {
-            (ComprehensionKind::Map, None) | (ComprehensionKind::SortBy, _) => made_of(&comprehension.range),
-            (ComprehensionKind::Map | ComprehensionKind::Filter, _) => {
-                Range { least: 0.0, ..made_of(&comprehension.range) }
-            }
-            _ => any,
-        },
-        ExprKind::Call { target: Some(list), .. } => match function(checked, of).map_or("", |(name, _)| name)
-        {
-            "sort" | "reverse" => made_of(list),
-            "distinct" => {
-                let all = made_of(list);
-                Range { least: all.least.min(1.0), ..all }
-            }
-            _ => any,
-        },
+    if with_schemas && is_argument(checked, of) {
+        return checked.domain_of(of.id).map_or(any, Range::of_size);
+    }
+    let size_of = |part: &Expr| size(checked, part, with_schemas);
+    if let Some(Derived { of, keeps }) = derived(checked, of) {
+        let whole = size_of(of);
+        return match keeps {
+            Keeps::All => whole,
+            Keeps::Different => Range { least: whole.least.min(1.0), ..whole },
+            Keeps::Chosen => Range { least: 0.0, ..whole },
+        };
+    }
+    let exactly = |size: Option<i64>| size.and_then(|size| u32::try_from(size).ok()).map(f64::from);
+    let operands = match &of.kind {
         ExprKind::List(elements) if elements.iter().all(|it| !it.optional) => {
-            let count = u32::try_from(elements.len()).ok().map(f64::from);
-            Range::of_json(count, count)
+            let size = exactly(i64::try_from(elements.len()).ok());
+            return Range::of_json(size, size);
         }
+        ExprKind::Literal(Literal::String(text)) => {
+            let size = exactly(i64::try_from(text.chars().count()).ok());
+            return Range::of_json(size, size);
+        }
+        ExprKind::Call { args, .. } => args.as_slice(),
+        _ => return any,
+    };
+    match (function(checked, of).map_or("", |(name, _)| name), operands) {
+        ("_+_", [one, two]) => {
+            let both = size_of(one).plus(size_of(two));
+            Range::of_json(Some(both.least), Some(both.most))
+        }
+        // what is shorter has no such part, and there is no text
+        ("substring", [start, end]) => match [start, end].map(constant) {
+            [Some(Sample::Int(start)), Some(Sample::Int(end))] => {
+                let size = exactly(end.checked_sub(start));
+                Range::of_json(size.or(Some(0.0)), size)
+            }
+            _ => any,
+        },
         _ => any,
     }
 }
@@ -389,26 +413,9 @@ fn longer(checked: &Checked, list: &Expr, from: &Expr) -> Option<Range> {
     let from = key(checked, from);
     let (mut at, mut may_lack) = (list, false);
     while key(checked, at) != from {
-        at = match &at.kind {
-            ExprKind::Comprehension(comprehension) => {
-                may_lack |= comprehension.filter.is_some();
-                match comprehension.kind {
-                    ComprehensionKind::Filter => may_lack = true,
-                    ComprehensionKind::Map | ComprehensionKind::SortBy => {}
-                    _ => return None,
-                }
-                &comprehension.range
-            }
-            ExprKind::Call { target: Some(of), args, .. } if args.is_empty() => {
-                match function(checked, at).map_or("", |(name, _)| name) {
-                    "sort" | "reverse" => {}
-                    "distinct" => may_lack = true,
-                    _ => return None,
-                }
-                of
-            }
-            _ => return None,
-        };
+        let Derived { of, keeps } = derived(checked, at)?;
+        may_lack |= keeps != Keeps::All;
+        at = of;
     }
     Some(Range::of_json((!may_lack).then_some(0.0), Some(0.0)))
 }

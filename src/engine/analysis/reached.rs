@@ -6,7 +6,7 @@
 //! condition ahead of it has the answer that leads to it: elsewhere the expression has the same answer, or fails, without the part. One question to the
 //! solver for each answer of a part, at most [`MAX_PARTS`] parts.
 
-use super::formula::{Node, NodeKind};
+use super::node::{Node, NodeKind};
 use super::problem::Problem;
 use super::sat::Literal;
 

@@ -7,10 +7,11 @@
 
 use super::cells::Trial;
 use super::document;
-use super::formula::{Changes, MAX_CLAUSES, Node, NodeKind, Questions};
 use super::messages;
+use super::node::{Node, NodeKind};
 use super::path::asks_host;
 use super::problem::{Problem, Truth};
+use super::questions::{Changes, MAX_CLAUSES, Questions};
 use super::sat::Literal;
 use crate::diagnostic::Diagnostic;
 use crate::manifest::mode::Mode;

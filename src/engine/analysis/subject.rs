@@ -6,13 +6,15 @@
 
 use super::emptiness::Emptiness;
 use super::facts::{Facts, answers};
+use super::number::Ints;
 use super::path::{asks_host, is_argument, is_of_result, is_path, key, sized};
 use super::range::{Range, difference};
 use super::reach::Reach;
 use super::sample::Sample;
 use super::text::Question;
 use crate::cel::{
-    Checked, ComprehensionKind, Domain, Expr, ExprKind, Literal, Name, RecordType, Reference, Storage, Type,
+    Checked, ComprehensionKind, Constant, Domain, Expr, ExprKind, Literal, Name, Numbers, RecordType,
+    Reference, Storage, Type,
 };
 use crate::context::Root;
 use std::sync::Arc;
@@ -60,6 +62,9 @@ pub(super) enum Pair {
 
 /// The most values that are tried one by one.
 const MAX_FEW: usize = 64;
+
+/// The most ints that are tried one by one.
+const MAX_INTS: i64 = 32;
 
 /// What stands between the names of two paths in the name of both.
 pub(super) const BETWEEN: &str = " <=> ";
@@ -117,14 +122,32 @@ impl Subject {
 
     /// All of its values, if there are few.
     pub(super) fn few_values(&self) -> Option<Vec<Sample>> {
-        let or_null = self.domain.as_ref().is_some_and(|domain| domain.or_null);
-        let allowed = self.domain.as_ref().and_then(|domain| domain.allowed.as_deref());
-        match allowed {
-            Some(allowed) => {
-                (allowed.len() <= MAX_FEW).then(|| allowed.iter().flat_map(Sample::of_constant).collect())
-            }
-            None => (self.ty == Type::Bool && !or_null).then(|| [true, false].map(Sample::Bool).to_vec()),
+        let domain = self.domain.as_deref();
+        if let Some(allowed) = domain.and_then(|domain| domain.allowed.as_deref()) {
+            return (allowed.len() <= MAX_FEW)
+                .then(|| allowed.iter().flat_map(Sample::of_constant).collect());
         }
+        if domain.is_some_and(|domain| domain.or_null) {
+            return None;
+        }
+        match &self.ty {
+            Type::Bool => Some([true, false].map(Sample::Bool).to_vec()),
+            _ => self.few_ints(),
+        }
+    }
+
+    /// The ints that a schema leaves to an argument, if they are few, and the doubles that JSON may write for them. `-0.0` is equal to `0.0` and not written like it,
+    /// so neither of them is known.
+    fn few_ints(&self) -> Option<Vec<Sample>> {
+        let domain = self.domain.as_deref().filter(|domain| domain.numbers == Some(Numbers::Whole))?;
+        let Ints { least, most } = Range::of_argument(domain).ints();
+        let is_few = self.is_argument && most.checked_sub(least)? < MAX_INTS;
+        let both = |value| {
+            let double = Sample::of_constant(&Constant::Number(value)).into_iter();
+            double.filter(|sample| *sample != Sample::Double(0.0))
+        };
+        #[expect(clippy::cast_precision_loss, reason = "the ends are exact doubles")]
+        is_few.then(|| (least..=most).flat_map(|value| both(value as f64)).collect())
     }
 
     /// Two paths as one thing, or two numbers that are computed, whose values are how they stand to each other; nothing if what is computed may be no number.

@@ -6,9 +6,10 @@
 
 use super::cells::Trial;
 use super::counterexample::Counterexamples;
-use super::formula::{MAX_CLAUSES, Node, NodeKind, Questions};
+use super::node::{Node, NodeKind};
 use super::path::is_predicate;
 use super::problem::{Problem, Truth};
+use super::questions::{MAX_CLAUSES, Questions};
 use super::reached::{self, Path, Settled};
 use super::sat::Literal;
 use super::written::call;
