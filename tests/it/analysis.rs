@@ -209,15 +209,29 @@ fn ranged() -> impl Strategy<Value = String> {
 /// A question whether a list has elements, or some of a kind.
 fn filled() -> impl Strategy<Value = String> {
     let list = || one(&["input.items", "input.tags", "input.address.lines"]);
-    let is_so = || one(&["i == 'a'", "'a' == i", "i != 'a'", "i.contains('a')", "size(i) > 1"]);
+    let is_so = || one(&["i == 'a'", "'a' == i", "i != 'a'", "i.contains('a')", "size(i) > 1", "i == 'aa'"]);
+    // of some of these the elements are others than those of the list
+    let from = || {
+        one(&[
+            "",
+            ".sort()",
+            ".distinct()",
+            ".filter(i, i != 'a')",
+            ".map(i, i + 'a')",
+            ".map(i, i == 'a', i + 'a')",
+        ])
+    };
     let size = || one(&["0", "1", "2"]);
     prop_oneof![
         (list(), one(&["==", "!="])).prop_map(|(list, order)| format!("{list} {order} []")),
         (list(), one(ORDERS), size()).prop_map(|(list, order, size)| format!("{list}.size() {order} {size}")),
-        (one(&["a", "b"]), list()).prop_map(|(text, list)| format!("'{text}' in {list}")),
+        (one(&["a", "b", "aa"]), list()).prop_map(|(text, list)| format!("'{text}' in {list}")),
         (list(), one(&["==", "!="])).prop_map(|(list, order)| format!("{list}[0] {order} 'a'")),
-        (one(&["exists", "all", "exists_one"]), is_so())
-            .prop_map(|(of, is_so)| format!("input.items.{of}(i, {is_so})")),
+        (from(), one(&["exists", "all", "exists_one"]), is_so())
+            .prop_map(|(from, of, is_so)| format!("input.items{from}.{of}(i, {is_so})")),
+        (from(), is_so(), one(ORDERS), size()).prop_map(|(from, is_so, order, size)| {
+            format!("input.items{from}.filter(i, {is_so}).size() {order} {size}")
+        }),
         (is_so(), one(ORDERS), size())
             .prop_map(|(is_so, order, size)| format!("input.items.filter(i, {is_so}).size() {order} {size}")),
         (is_so(), one(ORDERS)).prop_map(|(is_so, order)| format!(
@@ -241,6 +255,9 @@ fn computed() -> impl Strategy<Value = String> {
         (path(), one(&["/", "%"]), by(), order(), number())
             .prop_map(|(path, sign, by, order, number)| format!("{path} {sign} {by} {order} {number}")),
         (path(), order(), number()).prop_map(|(path, order, number)| format!("-{path} {order} {number}")),
+        (path(), one(&["==", "!="]), number())
+            .prop_map(|(path, order, number)| format!("string({path}) {order} '{number}'")),
+        (path(), one(&["int", "double", "string"])).prop_map(|(path, ty)| format!("type({path}) == {ty}")),
         (path(), one(&["int", "double"]), order(), number())
             .prop_map(|(path, made, order, number)| format!("{made}({path}) {order} {number}")),
         (path(), one(&["2", "5"]), by(), order(), number())

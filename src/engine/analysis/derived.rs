@@ -7,6 +7,8 @@ use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind};
 pub(super) struct Derived<'e> {
     pub(super) of: &'e Expr,
     pub(super) keeps: Keeps,
+    /// Whether its elements are made of those of the other list, and may be none of them.
+    pub(super) are_others: bool,
 }
 
 /// How many elements of the other list have one in it.
@@ -19,7 +21,7 @@ pub(super) enum Keeps {
     Chosen,
 }
 
-/// What a list is made of, if it has no element but for one of another list.
+/// What a list is made of, if each of its elements stands for one of another list.
 pub(super) fn derived<'e>(checked: &Checked, list: &'e Expr) -> Option<Derived<'e>> {
     match &list.kind {
         ExprKind::Comprehension(comprehension) => {
@@ -28,7 +30,8 @@ pub(super) fn derived<'e>(checked: &Checked, list: &'e Expr) -> Option<Derived<'
                 (ComprehensionKind::Map | ComprehensionKind::Filter, _) => Keeps::Chosen,
                 _ => return None,
             };
-            Some(Derived { of: &comprehension.range, keeps })
+            let are_others = comprehension.kind == ComprehensionKind::Map;
+            Some(Derived { of: &comprehension.range, keeps, are_others })
         }
         ExprKind::Call { target: Some(of), args, .. } if args.is_empty() => {
             let keeps = match function(checked, list)?.0 {
@@ -36,7 +39,7 @@ pub(super) fn derived<'e>(checked: &Checked, list: &'e Expr) -> Option<Derived<'
                 "distinct" => Keeps::Different,
                 _ => return None,
             };
-            Some(Derived { of, keeps })
+            Some(Derived { of, keeps, are_others: false })
         }
         _ => None,
     }

@@ -206,12 +206,21 @@ impl<'e> Fillings<'e> {
 
 /// The list that an expression gives, and those that this is taken from; none if it is neither taken nor there.
 fn lists(checked: &Checked, expr: &Expr) -> Vec<List> {
-    let mut lists = Vec::new();
+    taken(checked, expr, None)
+}
+
+/// The same, where another predicate is known of the first list than the one that it is written with.
+fn taken(checked: &Checked, expr: &Expr, mut first: Option<Predicate>) -> Vec<List> {
+    let mut lists: Vec<List> = Vec::new();
     let mut at = expr;
     while !is_path(checked, at) {
-        let Some(Derived { of, keeps }) = derived(checked, at) else { return lists };
+        let Some(Derived { of, keeps, are_others }) = derived(checked, at) else { return lists };
+        // what is so of elements that are made of others says nothing of those
+        if are_others && let Some(own) = lists.last_mut() {
+            own.predicate = None;
+        }
         if let (Keeps::Chosen, ExprKind::Comprehension(comprehension)) = (keeps, &at.kind) {
-            let predicate = Predicate::of(comprehension, true);
+            let predicate = first.take().or_else(|| Predicate::of(comprehension, true));
             lists.push(List { predicate, ..list(checked, &found(at, comprehension)) });
         }
         at = of;
@@ -224,12 +233,8 @@ fn lists(checked: &Checked, expr: &Expr) -> Vec<List> {
 fn searched(checked: &Checked, expr: &Expr, comprehension: &Comprehension) -> Vec<List> {
     let Some((exists, is_negated)) = as_exists(expr) else { return Vec::new() };
     let ExprKind::Comprehension(of) = &exists.kind else { return Vec::new() };
-    let mut lists = lists(checked, &found(&exists, of));
     // what is put together has no function of its own in the tree: the predicate is read as it is written
-    if let Some(own) = lists.first_mut() {
-        own.predicate = Predicate::of(comprehension, !is_negated);
-    }
-    lists
+    taken(checked, &found(&exists, of), Predicate::of(comprehension, !is_negated))
 }
 
 fn list(checked: &Checked, expr: &Expr) -> List {

@@ -340,7 +340,7 @@ fn size(checked: &Checked, of: &Expr, with_schemas: bool) -> Range {
         return checked.domain_of(of.id).map_or(any, Range::of_size);
     }
     let size_of = |part: &Expr| size(checked, part, with_schemas);
-    if let Some(Derived { of, keeps }) = derived(checked, of) {
+    if let Some(Derived { of, keeps, .. }) = derived(checked, of) {
         let whole = size_of(of);
         return match keeps {
             Keeps::All => whole,
@@ -413,7 +413,7 @@ fn longer(checked: &Checked, list: &Expr, from: &Expr) -> Option<Range> {
     let from = key(checked, from);
     let (mut at, mut may_lack) = (list, false);
     while key(checked, at) != from {
-        let Derived { of, keeps } = derived(checked, at)?;
+        let Derived { of, keeps, .. } = derived(checked, at)?;
         may_lack |= keeps != Keeps::All;
         at = of;
     }
