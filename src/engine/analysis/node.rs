@@ -1,4 +1,4 @@
-//! An expression as the parts of which it is made: clauses, put together by `&&`, `||`, `!` and `? :`.
+//! The tree of an expression that says yes or no: its leaves are clauses, which `&&`, `||`, `!` and `? :` put together.
 
 use crate::cel::ExprId;
 use crate::source::Span;

@@ -50,12 +50,12 @@ pub struct Dropped {
 pub(super) struct RunningDigest {
     values: u64,
     last: Option<Digest>,
-    /// Whether nobody asks for it.
+    /// Whether no value is added to it.
     is_off: bool,
 }
 
 impl RunningDigest {
-    /// That of a task whose values somebody has anyway.
+    /// The digest of a task whose caller has all values: it stays as it is.
     pub(super) fn off() -> Self {
         Self { is_off: true, ..Self::default() }
     }

@@ -195,7 +195,7 @@ impl History {
         self.dropped.told()
     }
 
-    /// From now on takes no digest of what is dropped.
+    /// From now on takes no digest of values that are dropped.
     pub(super) fn take_no_digests(&mut self) {
         self.dropped = RunningDigest::off();
     }

@@ -231,7 +231,7 @@ impl TaskContext {
         self.history.dropped()
     }
 
-    /// From now on takes no digest of what is dropped: for who has the values anyway.
+    /// From now on takes no digest of values that are dropped. A caller that has all values needs none.
     pub(crate) fn take_no_digests(&mut self) {
         self.history.take_no_digests();
     }

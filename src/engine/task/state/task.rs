@@ -185,7 +185,7 @@ impl Task {
         &self.context
     }
 
-    /// From now on takes no digest of the values that it does not keep: for who has them anyway.
+    /// From now on takes no digest of values that it does not keep. A caller that has all values needs none.
     pub(crate) fn take_no_digests(&mut self) {
         self.context.take_no_digests();
     }
