@@ -70,6 +70,9 @@ pub struct Env(Arc<Inner>);
 pub struct EnvBuilder {
     variables: IndexMap<Arc<str>, Variable>,
     slots: u16,
+    /// Which libraries of the language it has, by their position in [`LANGUAGE`].
+    libraries: Vec<usize>,
+    /// The functions of its own, which stand in the place of those of the language.
     functions: HashMap<Cow<'static, str>, Declared>,
     elsewhere: HashMap<&'static str, &'static str>,
     container: String,
@@ -93,7 +96,7 @@ enum Declared {
 impl Declared {
     fn get(&self) -> &Declaration {
         match self {
-            Self::Row(function, read) => read.get_or_init(|| declaration(function)),
+            Self::Row(function, read) => read.get_or_init(|| Declaration::of(function)),
             Self::Own(declaration) => declaration,
         }
     }
@@ -109,24 +112,20 @@ impl Declared {
     }
 }
 
-/// A row with its signatures parsed. Each of those of the language is read once for all scopes: an agent has a scope for each
-/// set of functions that its steps are for.
-fn declaration(function: &'static Function) -> Declaration {
-    /// By where a row's signatures lie: a host's function of the same name has others.
-    static READ: LazyLock<HashMap<usize, (&'static Function, OnceLock<Declaration>)>> = LazyLock::new(|| {
-        let rows = LANGUAGE.iter().copied().flatten();
-        rows.map(|row| (row.overloads.as_ptr().addr(), (row, OnceLock::new()))).collect()
-    });
-    let known = READ.get(&function.overloads.as_ptr().addr());
-    match known
-        .filter(|(row, _)| row.name == function.name && row.overloads.len() == function.overloads.len())
-    {
-        Some((row, read)) => {
-            Declaration { function: *function, ..read.get_or_init(|| Declaration::of(row)).clone() }
-        }
-        None => Declaration::of(function),
-    }
+/// A function of the language, and the position of its library.
+struct Shared {
+    library: usize,
+    declared: Declared,
 }
+
+/// The functions of the language, once for all scopes: there are some hundreds, and an agent has a scope for each set of functions that its
+/// steps are for.
+static SHARED: LazyLock<HashMap<&'static str, Shared>> = LazyLock::new(|| {
+    let libraries = LANGUAGE.iter().copied().enumerate();
+    let rows = libraries.flat_map(|(library, rows)| rows.iter().map(move |row| (library, row)));
+    let shared = |library, row| Shared { library, declared: Declared::Row(row, OnceLock::new()) };
+    rows.map(|(library, row)| (row.name, shared(library, row))).collect()
+});
 
 impl EnvBuilder {
     /// A variable that always has a value.
@@ -157,10 +156,18 @@ impl EnvBuilder {
         self
     }
 
-    /// The functions of a library; one declared before under the same name is replaced.
+    /// The functions of a library; one declared before under the same name is replaced. Constant time for those of the language, which all
+    /// scopes share; of others linear in their number.
     #[must_use]
-    pub fn library(self, functions: &'static [Function]) -> Self {
-        functions.iter().fold(self, Self::row)
+    pub fn library(mut self, functions: &'static [Function]) -> Self {
+        let Some(known) = LANGUAGE.iter().position(|known| std::ptr::eq(*known, functions)) else {
+            return functions.iter().fold(self, Self::row);
+        };
+        if !self.functions.is_empty() {
+            functions.iter().for_each(|function| drop(self.functions.remove(function.name)));
+        }
+        self.libraries.push(known);
+        self
     }
 
     /// One function of a library; one declared before under the same name is replaced.
@@ -172,7 +179,21 @@ impl EnvBuilder {
     /// Whether a variable or a function is declared under this name so far.
     #[must_use]
     pub fn declares(&self, name: &str) -> bool {
-        self.variables.contains_key(name) || self.functions.contains_key(name)
+        self.variables.contains_key(name) || self.function_named(name).is_some()
+    }
+
+    fn function_named(&self, name: &str) -> Option<&Declared> {
+        self.functions.get(name).or_else(|| self.shared(SHARED.get(name)?))
+    }
+
+    /// A function of the language, if the scope has its library.
+    fn shared<'s>(&self, Shared { library, declared }: &'s Shared) -> Option<&'s Declared> {
+        self.libraries.contains(library).then_some(declared)
+    }
+
+    fn all_functions(&self) -> impl Iterator<Item = &Declared> {
+        let shared = SHARED.iter().filter(|(name, _)| !self.functions.contains_key(**name));
+        self.functions.values().chain(shared.filter_map(|(_, shared)| self.shared(shared)))
     }
 
     /// Whether a variable is declared under this name so far.
@@ -286,17 +307,17 @@ impl Env {
     /// A function by its name.
     #[must_use]
     pub fn function(&self, name: &str) -> Option<&Declaration> {
-        self.0.scope.functions.get(name).map(Declared::get)
+        self.0.scope.function_named(name).map(Declared::get)
     }
 
     /// All functions, in no order.
     pub fn functions(&self) -> impl Iterator<Item = &Declaration> {
-        self.0.scope.functions.values().map(Declared::get)
+        self.0.scope.all_functions().map(Declared::get)
     }
 
     /// The type of a library that has this name: it is known by the functions that give it.
     pub(crate) fn type_given(&self, name: &str) -> Option<&Type> {
-        let functions = self.0.scope.functions.values().filter(|function| function.may_give(name));
+        let functions = self.0.scope.all_functions().filter(|function| function.may_give(name));
         let mut results = functions.flat_map(|it| it.get().overloads.iter()).map(|it| &it.result);
         results.find(|ty| matches!(ty, Type::Opaque(own) if own.name == name))
     }

@@ -61,15 +61,35 @@ impl InProcess {
     /// # Errors
     /// [`ServeError`], but for those of a network.
     pub fn open(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
-        let runtime = Builder::new_multi_thread()
+        let mut runtime = Builder::new_multi_thread();
+        runtime.worker_threads(1).event_interval(EVENT_INTERVAL);
+        let steps_at_once = *parts.database.location() == Location::Memory;
+        Self::with(runtime, steps_at_once, settings, parts)
+    }
+
+    /// The same for a process that sends one request and ends: the thread that sends it does the work as well, so no other one is begun. A
+    /// step takes as long as it takes, whatever `max_request_ms` says.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_once(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
+        // a connection to Postgres has a runtime of its own, which does not run within this one
+        let steps_at_once = !matches!(parts.database.location(), Location::Postgres(_));
+        Self::with(Builder::new_current_thread(), steps_at_once, settings, parts)
+    }
+
+    fn with(
+        mut runtime: Builder,
+        steps_at_once: bool,
+        settings: Settings,
+        parts: Parts,
+    ) -> Result<Self, ServeError> {
+        let runtime = runtime
             .enable_all()
             .thread_name("celador")
-            .worker_threads(1)
-            .event_interval(EVENT_INTERVAL)
             .max_blocking_threads(most_threads(&settings.limits))
             .build()?;
         let address = settings.address;
-        let steps_at_once = *parts.database.location() == Location::Memory;
         let service = Service { steps_at_once, ..Service::open(settings, parts, address)? };
         let service = Arc::new(service);
         let (stop, _) = watch::channel(false);

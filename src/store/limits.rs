@@ -8,7 +8,7 @@ bounds! {
     StoreLimits over
     /// Those of the engine: tasks that wait are ended under the manifests that the store keeps.
     engine: EngineLimits;
-    /// Connections of one store, those that read and those that write.
+    /// Connections of one store, those that read and those that write. A store in a file has one more, which writes; with 1 it reads and writes over a single one.
     max_connections: usize = 8, "connections";
     /// How long a request to a store waits for a connection.
     max_connection_wait: u64 = 30, "seconds";

@@ -145,6 +145,29 @@ fn a_log_is_emptied_where_it_is_longer_than_it_may_be() {
     assert_eq!(store.events(&Owner::caller("kim"), "t-000", 0, usize::MAX).unwrap().len(), 22);
 }
 
+/// Whoever has answered a request has no time to wait for those who read.
+#[test]
+fn a_log_that_somebody_reads_is_left_to_the_next_time() {
+    let (folder, location) = file(1);
+    let limits = StoreLimits::default();
+    let database = Database::open(&location, &limits).unwrap();
+    let path = folder.path().join("celador.db");
+    let reader = rusqlite::Connection::open(&path).unwrap();
+    reader.execute_batch("BEGIN; SELECT count(*) FROM write_probe").unwrap();
+    let store = StoredTasks::new(database.clone(), &limits);
+    drop(Kept::load(&store, &Owner::caller("kim"), "t-000").unwrap().post("m", None).unwrap());
+    let log = || fs::metadata(folder.path().join("celador.db-wal")).unwrap().len();
+    let before = log();
+    let began = Instant::now();
+    database.shorten_log(0).unwrap();
+    // the bound tells no wait from the ten seconds of one
+    assert!(began.elapsed() < Duration::from_secs(5));
+    assert_eq!(log(), before);
+    reader.execute_batch("COMMIT").unwrap();
+    database.shorten_log(0).unwrap();
+    assert_eq!(log(), 0);
+}
+
 #[cfg(unix)]
 #[test]
 fn only_its_owner_may_read_what_is_stored() {

@@ -6,7 +6,7 @@ use crate::function::{Code, Function};
 use crate::meter::Meter;
 use crate::value::Value;
 
-pub(super) const CONVERSIONS: &[Function] = &[
+pub(super) static CONVERSIONS: &[Function] = &[
     Function {
         name: "int",
         doc: "the whole number: of a double without its fraction, of a text, of a time its seconds since 1970",

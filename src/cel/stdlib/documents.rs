@@ -11,7 +11,7 @@ use crate::value::{Entries, Key, List, Map, Text, Value};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 
-pub(super) const DOCUMENTS: &[Function] = &[
+pub(super) static DOCUMENTS: &[Function] = &[
     Function {
         name: "json.parse",
         doc: "the value that a text says as JSON: numbers without fraction and exponent that fit in 64 bits are `int`, all \

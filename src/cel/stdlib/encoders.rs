@@ -14,7 +14,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-pub(super) const ENCODERS: &[Function] = &[
+pub(super) static ENCODERS: &[Function] = &[
     Function {
         name: "base64.encode",
         doc: "bytes as base64, padded",

@@ -8,7 +8,7 @@ use crate::function::{Code, Function};
 use crate::meter::Meter;
 use crate::value::{List, Value};
 
-pub(super) const LISTS: &[Function] = &[
+pub(super) static LISTS: &[Function] = &[
     Function {
         name: "slice",
         doc: "the elements from a position up to but not including another",

@@ -10,7 +10,7 @@ use crate::types::Kind;
 use crate::value::Value;
 use std::cmp::Ordering;
 
-pub(super) const MATH: &[Function] = &[
+pub(super) static MATH: &[Function] = &[
     Function {
         name: "math.greatest",
         doc: "the greatest of some numbers, or of a list of them; of equal ones the first",

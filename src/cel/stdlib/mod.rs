@@ -32,7 +32,7 @@ use super::meter::Meter;
 use super::value::{Timestamp, Value};
 
 /// The whole language: standard CEL and its extensions, which scopes of policies know.
-pub const LANGUAGE: &[&[Function]] = &[
+pub static LANGUAGE: &[&[Function]] = &[
     operators::OPERATORS,
     conversions::CONVERSIONS,
     strings::STRINGS,
@@ -55,16 +55,16 @@ pub const LANGUAGE: &[&[Function]] = &[
     documents::DOCUMENTS,
 ];
 
-const PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
+static PARTS: (&[&[Function]], &[&[Function]]) = LANGUAGE.split_at(4);
 
 /// The libraries of standard CEL.
-pub const STANDARD: &[&[Function]] = PARTS.0;
+pub static STANDARD: &[&[Function]] = PARTS.0;
 
 /// The libraries that extend it, as other implementations of CEL have them.
-pub const EXTENSIONS: &[&[Function]] = PARTS.1;
+pub static EXTENSIONS: &[&[Function]] = PARTS.1;
 
 /// All of them, each with a heading for people who look something up.
-pub const LIBRARIES: &[(&str, &[Function])] = &[
+pub static LIBRARIES: &[(&str, &[Function])] = &[
     ("Operators", operators::OPERATORS),
     ("Conversions", conversions::CONVERSIONS),
     ("Strings", strings::STRINGS),

@@ -11,7 +11,7 @@ use crate::function::{Code, Function};
 use crate::value::{Cidr, Opaque, Value};
 use core::net::{IpAddr, Ipv4Addr};
 
-pub(super) const NETWORK: &[Function] = &[
+pub(super) static NETWORK: &[Function] = &[
     Function {
         name: "ip",
         doc: "the address that a text says, or the address of a network as it was written; `::ffff:a00:1` is the IPv4 \

@@ -4,7 +4,7 @@ use super::no_overload;
 use crate::function::{Code, Function};
 use crate::value::Value;
 
-pub(super) const OPERATORS: &[Function] = &[
+pub(super) static OPERATORS: &[Function] = &[
     Function {
         name: "_&&_",
         doc: "true if both sides are; false if either side is, even if the other fails",

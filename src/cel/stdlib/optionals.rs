@@ -7,7 +7,7 @@ use crate::meter::Meter;
 use crate::value::{List, Value};
 use std::sync::Arc;
 
-pub(super) const OPTIONALS: &[Function] = &[
+pub(super) static OPTIONALS: &[Function] = &[
     Function {
         name: "optional.of",
         doc: "an optional with this value",

@@ -14,7 +14,7 @@ use crate::value::Value;
 /// The function whose constant pattern is compiled with the expression, as that of `matches` is.
 pub(crate) const GLOB: &str = "glob";
 
-pub(super) const PATHS: &[Function] = &[
+pub(super) static PATHS: &[Function] = &[
     Function {
         name: "path.clean",
         doc: "a path without segments `.`, empty ones and slashes at its end; `..` is an error, for behind a symbolic link it leads \

@@ -10,7 +10,7 @@ use crate::meter::Meter;
 use crate::value::{List, Text, Value};
 use ::regex::{Captures, Match};
 
-pub(super) const REGEX: &[Function] = &[
+pub(super) static REGEX: &[Function] = &[
     Function {
         name: "regex.extract",
         doc: "the first match, or what its only group matched; none if there is no match or the group is empty",

@@ -7,7 +7,7 @@ use crate::meter::Meter;
 use crate::value::{Key, List, Value};
 use std::collections::HashSet;
 
-pub(super) const SETS: &[Function] = &[
+pub(super) static SETS: &[Function] = &[
     Function {
         name: "sets.contains",
         doc: "whether the first list has every element of the second",

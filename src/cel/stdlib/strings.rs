@@ -6,7 +6,7 @@ use crate::fault::Fault;
 use crate::function::{Code, Function};
 use crate::value::Value;
 
-pub(super) const STRINGS: &[Function] = &[
+pub(super) static STRINGS: &[Function] = &[
     Function {
         name: "contains",
         doc: "whether a text occurs in another",

@@ -11,7 +11,7 @@ use crate::meter::Meter;
 use crate::value::{List, Text, Value};
 use std::ops::Range;
 
-pub(super) const STRINGS_EXT: &[Function] = &[
+pub(super) static STRINGS_EXT: &[Function] = &[
     Function {
         name: "charAt",
         doc: "the character at a position; the position after the last gives the empty text",

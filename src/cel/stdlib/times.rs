@@ -7,7 +7,7 @@ use crate::function::{Code, Function};
 use crate::meter::Meter;
 use crate::value::{CalendarField, Value};
 
-pub(super) const TIMES: &[Function] = &[
+pub(super) static TIMES: &[Function] = &[
     Function {
         name: "timestamp",
         doc: "the time that an RFC 3339 text or a number of seconds since 1970 says",

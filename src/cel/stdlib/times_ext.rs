@@ -8,7 +8,7 @@ use crate::fault::{ErrorCode, Fault};
 use crate::function::{Code, Function};
 use crate::value::{Duration, Value};
 
-pub(super) const TIMES_EXT: &[Function] = &[Function {
+pub(super) static TIMES_EXT: &[Function] = &[Function {
     name: "totalSeconds",
     doc: "the whole duration in seconds, with its fraction, as the nearest double",
     cost: "1",

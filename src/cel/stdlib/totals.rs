@@ -17,7 +17,7 @@ pub(crate) const SUM: &str = "sum";
 /// What each summand costs.
 pub(crate) const SUMMAND_UNITS: u64 = 2;
 
-pub(super) const TOTALS: &[Function] = &[
+pub(super) static TOTALS: &[Function] = &[
     Function {
         name: SUM,
         doc: "the sum of the elements, in whatever order they stand: it is exact, and rounded once if they are doubles; of an \

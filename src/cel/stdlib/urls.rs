@@ -13,7 +13,7 @@ use crate::value::{Key, List, Map, Opaque, Text, Value};
 use indexmap::IndexMap;
 use std::sync::Arc;
 
-pub(super) const URLS: &[Function] = &[
+pub(super) static URLS: &[Function] = &[
     Function {
         name: "url",
         doc: "the URL that a text says: absolute, with a host, without user information; an error where RFC 3986 and the WHATWG's \

@@ -10,7 +10,7 @@ use crate::value::{Opaque, Value};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-pub(super) const VERSIONS: &[Function] = &[
+pub(super) static VERSIONS: &[Function] = &[
     Function {
         name: "semver",
         doc: "the semantic version that a text of at most 256 bytes says; with `true`, a `v` in front, leading zeros and missing numbers \

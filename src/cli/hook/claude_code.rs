@@ -103,6 +103,9 @@ impl How {
 /// The longest write-ahead log that is left to the next event, which reads all of it: that of some ten events.
 const LOG_BYTES: u64 = 131_072;
 
+/// The most events after the last snapshot of a task, which the next event replays. A server replays them once, and has fewer snapshots.
+const EVENTS_TO_REPLAY: u64 = 32;
+
 /// Why there is no answer, in words.
 type Why = String;
 
@@ -113,20 +116,27 @@ impl Arguments {
             Ok(event) => event,
             Err(why) => return Ok(self.unanswered(&why, screen)),
         };
-        match self.answer(&event, limits) {
+        let mut store = None;
+        let code = match self.answer(&event, limits, &mut store) {
             Ok(answer) => {
                 screen.bytes(&answer)?;
                 screen.text("\n")?;
-                Ok(ExitCode::Yes)
+                ExitCode::Yes
             }
-            Err(why) if self.is_open() => Ok(self.unanswered(&why, screen)),
+            Err(why) if self.is_open() => self.unanswered(&why, screen),
             Err(why) => {
                 screen.error(&why);
                 screen.bytes(&hook_refusal(&event, &why))?;
                 screen.text("\n")?;
-                Ok(ExitCode::Yes)
+                ExitCode::Yes
             }
+        };
+        // the answer is out before the log is touched, since another process may be in the way there; what is decided is in the store either way
+        screen.flush()?;
+        if let Some(store) = store {
+            let _ = store.shorten_log(LOG_BYTES);
         }
+        Ok(code)
     }
 
     fn is_open(&self) -> bool {
@@ -138,7 +148,13 @@ impl Arguments {
         if self.is_open() { ExitCode::Unusable } else { ExitCode::No }
     }
 
-    fn answer(&self, event: &[u8], limits: ServerLimits) -> Result<Vec<u8>, Why> {
+    /// The answer, and the store that was opened for it, if one was.
+    fn answer(
+        &self,
+        event: &[u8],
+        limits: ServerLimits,
+        store: &mut Option<Database>,
+    ) -> Result<Vec<u8>, Why> {
         let path = self.how.path();
         let reply = match &self.server {
             Some(server) => {
@@ -148,10 +164,8 @@ impl Arguments {
             }
             None => {
                 let (desk, database) = self.desk(limits)?;
-                let reply = desk.send("POST", &path, &[], Some(event)).map_err(|error| error.to_string())?;
-                // what is decided is in the store either way
-                let _ = database.shorten_log(LOG_BYTES);
-                reply
+                *store = Some(database);
+                desk.send("POST", &path, &[], Some(event)).map_err(|error| error.to_string())?
             }
         };
         let ClientReply { status, body } = reply;
@@ -181,6 +195,9 @@ impl Arguments {
         limits.max_request_ms = limits.max_request_ms.max(waits_ms);
         // an event is no time to read the whole store; what is read of it is checked where it is read
         limits.store.max_checked_file_bytes = 0;
+        // one after the other reads and writes here, and each event opens the store and the task anew
+        limits.store.max_connections = 1;
+        limits.store.max_events_to_replay = EVENTS_TO_REPLAY;
         let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
             Some(store) => Location::parse(&store),
             None => Location::File(self.data.join("celador.db")),
@@ -196,7 +213,7 @@ impl Arguments {
         let database =
             Database::open(&location, &settings.limits.store).map_err(|error| error.to_string())?;
         let parts = Parts { clock, database: database.clone(), log: None };
-        let desk = InProcess::open(settings, parts).map_err(|error| error.to_string())?;
+        let desk = InProcess::open_once(settings, parts).map_err(|error| error.to_string())?;
         Ok((desk, database))
     }
 }

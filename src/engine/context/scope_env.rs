@@ -107,18 +107,24 @@ impl<'d> ScopeDecl<'d> {
         })
     }
 
-    fn functions(&self) -> impl Iterator<Item = &'static Function> {
+    /// A scope with its functions.
+    fn with_functions(&self, builder: EnvBuilder) -> EnvBuilder {
         let is_script = self.scope == Scope::Script;
+        let libraries = self.libraries.iter().copied();
+        // an operator is what no identifier can name
+        let is_operator = |it: &&Function| !it.name.starts_with(char::is_alphabetic);
+        let builder = match is_script {
+            true => libraries.flatten().filter(is_operator).fold(builder, EnvBuilder::row),
+            false => libraries.fold(builder, EnvBuilder::library),
+        };
         let own = self.scope.functions().iter().copied().flatten();
         let own = own.map(move |it| match REVIEW_OF_POLICIES.first() {
             Some(wider) if !self.of_manifest && it.name == wider.name => wider,
             _ => it,
         });
-        let own = own.filter(move |_| !is_script || self.has_mount);
-        // an operator is what no identifier can name
-        let allowed = move |it: &&Function| !is_script || !it.name.starts_with(char::is_alphabetic);
+        let own = own.filter(|_| !is_script || self.has_mount);
         let labelling = LABELLING.iter().filter(|_| self.of_policy);
-        self.libraries.iter().copied().flatten().filter(allowed).chain(own).chain(labelling)
+        own.chain(labelling).fold(builder, EnvBuilder::row)
     }
 
     fn capabilities(&self) -> impl Iterator<Item = &str> {
@@ -192,7 +198,7 @@ impl ScopeEnv {
         let roots = scope.roots().iter().filter_map(|&root| Some((root, declared.type_of(root)?)));
         let builder = Env::builder().limits(declared.limits);
         let builder = roots.fold(builder, |builder, (root, ty)| variable(builder, scope, root, ty));
-        let mut builder = declared.functions().fold(builder, EnvBuilder::row);
+        let mut builder = declared.with_functions(builder);
         if declared.scope == Scope::Script {
             let known = builder.clone().build();
             let beside = |key: &str| capability(key, known.function(key));

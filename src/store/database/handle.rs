@@ -9,7 +9,7 @@ use super::connection::Connection;
 use super::faults::Faults;
 use super::pool::Pool;
 use super::postgresql::PostgresConnection;
-use super::sqlite::SqliteConnection;
+use super::sqlite::{BUSY, SqliteConnection};
 use super::{Row, SqlValue, migrations};
 use crate::StoreLimits;
 use crate::{StoreError, messages};
@@ -155,7 +155,8 @@ impl Database {
                     move || SqliteConnection::open(&path, &file, read_only).map(Connection::Sqlite)
                 };
                 let [read, write] = [open(true), open(false)];
-                (Pool::new(most, wait, read), Some(Pool::new(1, wait, write).with(connection)))
+                let writes = Pool::new(1, wait, write).with(connection);
+                if most > 1 { (Pool::new(most, wait, read), Some(writes)) } else { (writes, None) }
             }
             Location::Postgres(address) => {
                 let address = address.clone();
@@ -242,16 +243,11 @@ impl Database {
     /// # Errors
     /// Those of the database.
     pub fn empty_log(&self) -> Result<(), StoreError> {
-        let Some(writes) = &self.0.writes else { return Ok(()) };
-        let mut lent = writes.lend().map_err(|failed| failed.error)?;
-        match lent.connection().map_err(|failed| failed.error)? {
-            Connection::Sqlite(connection) => connection.empty_log().map_err(|failed| failed.error),
-            Connection::Postgres(_) => Ok(()),
-        }
+        self.empty_log_within(BUSY)
     }
 
-    /// The same if the log is longer than so many bytes: for processes that end after one request and leave the log to the next one, which reads all
-    /// of it when it opens the store.
+    /// The same if the log is longer than so many bytes and nobody reads it: for processes that end after one request and leave the log to the next
+    /// one, which reads all of it when it opens the store. It waits for nobody.
     ///
     /// # Errors
     /// Those of the database.
@@ -260,8 +256,20 @@ impl Database {
         let mut log = path.clone().into_os_string();
         log.push("-wal");
         match std::fs::metadata(log) {
-            Ok(log) if log.len() > bytes => self.empty_log(),
+            Ok(log) if log.len() > bytes => self.empty_log_within(Duration::ZERO),
             _ => Ok(()),
+        }
+    }
+
+    fn empty_log_within(&self, wait: Duration) -> Result<(), StoreError> {
+        let Shared { location, reads, writes, .. } = &*self.0;
+        if !matches!(location, Location::File(_)) {
+            return Ok(());
+        }
+        let mut lent = writes.as_ref().unwrap_or(reads).lend().map_err(|failed| failed.error)?;
+        match lent.connection().map_err(|failed| failed.error)? {
+            Connection::Sqlite(connection) => connection.empty_log(wait).map_err(|failed| failed.error),
+            Connection::Postgres(_) => Ok(()),
         }
     }
 

@@ -20,7 +20,7 @@ use std::time::Duration;
 const APPLICATION: i64 = 0x4345_4C41;
 
 /// How long a connection waits for another that writes.
-const BUSY: Duration = Duration::from_secs(10);
+pub(super) const BUSY: Duration = Duration::from_secs(10);
 
 /// Prepared statements that one connection keeps, those that were used last.
 const PREPARED: usize = 64;
@@ -107,9 +107,12 @@ impl SqliteConnection {
         )
     }
 
-    /// Brings all of the write-ahead log into the file and cuts the log off, if no reader is in the way.
-    pub(super) fn empty_log(&self) -> Result<(), Failure> {
-        self.define("PRAGMA wal_checkpoint(TRUNCATE)")
+    /// Brings all of the write-ahead log into the file and cuts the log off, if no reader is in the way for so long.
+    pub(super) fn empty_log(&self, wait: Duration) -> Result<(), Failure> {
+        self.sqlite.busy_timeout(wait).map_err(failure)?;
+        let emptied = self.define("PRAGMA wal_checkpoint(TRUNCATE)");
+        self.sqlite.busy_timeout(BUSY).map_err(failure)?;
+        emptied
     }
 
     fn pragma(&self, name: &str) -> Result<i64, Failure> {

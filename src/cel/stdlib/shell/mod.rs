@@ -25,7 +25,7 @@ use crate::value::{Entries, Key, List, Map, Text, Value};
 use doubt::Doubt;
 use line::Command;
 
-pub(super) const SHELL: &[Function] = &[
+pub(super) static SHELL: &[Function] = &[
     Function {
         name: "shell.commands",
         doc: "the words of each command of a command line, as POSIX shells and bash read them, without their quotes; an \
