@@ -169,6 +169,29 @@ fn clause() -> impl Strategy<Value = String> {
         2 => bounded(),
         2 => ranged(),
         2 => filled(),
+        2 => several(),
+    ]
+}
+
+/// A question about two texts, or about the sum of two numbers.
+fn several() -> impl Strategy<Value = String> {
+    let text = || one(&["input.order", "input.note", "input.code", "c.user.id"]);
+    let number = || one(&["input.amount", "input.count", "input.parts", "input.share"]);
+    let number_of = || one(&["0", "0.0", "1.0", "5", "5.0", "10.0", "10.5", "20", "100.0"]);
+    prop_oneof![
+        (text(), one(&["==", "!=", "==", "<"]), text())
+            .prop_map(|(one, order, two)| format!("{one} {order} {two}")),
+        (number(), one(ORDERS), number()).prop_map(|(one, order, two)| format!("{one} {order} {two}")),
+        (number(), one(&["+", "-"]), number(), one(ORDERS), number_of()).prop_map(
+            |(one, sign, two, order, by)| format!("double({one}) {sign} double({two}) {order} {by}")
+        ),
+        (number(), one(&["+", "-"]), number(), one(ORDERS), number_of())
+            .prop_map(|(one, sign, two, order, by)| format!("{one} {sign} {two} {order} {by}")),
+        (number(), one(ORDERS), number(), one(ORDERS), number()).prop_map(
+            |(one, order, two, other, three)| {
+                format!("({one} {order} {two} && double({two}) {other} double({three}))")
+            }
+        ),
     ]
 }
 
@@ -314,7 +337,7 @@ fn steps() -> impl Strategy<Value = String> {
 
 /// The arguments of a call.
 pub fn arguments() -> impl Strategy<Value = Value> {
-    let text = || one(&["", "a", "ab", "b", "a.b", "ba", "abc", "zz", "aXb", "A", " o-1 "]);
+    let text = || one(&["", "a", "ab", "b", "a.b", "ba", "abc", "zz", "aXb", "A", " o-1 ", "o-1"]);
     let number = select(vec![
         json!(0),
         json!(5),

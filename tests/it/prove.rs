@@ -212,6 +212,13 @@ fn every_row_has_its_answer() {
                 wrong += &format!("{name}: expected {expected}, found {:?}\n", proof.answer);
                 continue;
             }
+            let rests_on = match &proof.answer {
+                Known::Holds(grounds) => json!(grounds.limits),
+                _ => json!([]),
+            };
+            if rests_on != *row.get("rests_on").unwrap_or(&json!([])) {
+                wrong += &format!("{name}: rests on the limits {rests_on}\n");
+            }
             if let Known::Broken(task) = &proof.answer {
                 let calls = row["calls"].as_u64().unwrap() as usize;
                 if task.made.len() != calls {

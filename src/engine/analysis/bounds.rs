@@ -3,32 +3,26 @@
 //! In: the terms of some comparisons. Out: [`Fact`]s: a count is never below 0, of two tallies the one of fewer calls is the smaller one, an argument keeps to the bounds of its schema, a call
 //! that is let by is within the limits of its task. Quadratic in the terms.
 
-use super::amounts::{Amounts, Term};
+use super::amounts::{Amounts, Fact, Term, number_schema};
 use super::inequality::{Inequality, Linear};
 use super::tally::Tally;
-use crate::policy::Missing;
-
-/// A fact, and the limit of the task that says so.
-pub(super) struct Fact {
-    pub(super) says: Inequality,
-    pub(super) limit: Option<&'static str>,
-}
+use crate::policy::{Missing, Policy};
 
 impl Amounts<'_> {
     /// What holds of the terms, whatever is asked. `is_let_by` says that a call is let by, which is within the limits of its task;
     /// `adds_nothing_negative` that no call that was let by has added anything below 0.
-    pub(super) fn facts(&self, is_let_by: bool, adds_nothing_negative: bool) -> Vec<Fact> {
+    pub(super) fn facts(&self, policy: &Policy, is_let_by: bool, adds_nothing_negative: bool) -> Vec<Fact> {
         let mut sums: Vec<(Linear, Option<&'static str>)> = Vec::new();
         let below =
             |less: usize, more: usize| Linear { terms: [(less, 1.0), (more, -1.0)].into(), constant: 0.0 };
-        let is_never_negative = |tally: &Tally| {
+        let never_negative = |tally: &Tally| {
             tally.is_count()
                 || adds_nothing_negative && tally.counts_commitments()
-                || self.is_never_negative(tally)
+                || is_never_negative(policy, tally)
         };
         for (at, term) in self.terms.iter().enumerate() {
             let Some(tally) = &term.tally else { continue };
-            if is_never_negative(tally) {
+            if never_negative(tally) {
                 sums.push((Linear { terms: [(at, -1.0)].into(), constant: 0.0 }, None));
             }
             for (other, greater) in self.terms.iter().enumerate().filter(|(other, _)| *other != at) {
@@ -39,9 +33,9 @@ impl Amounts<'_> {
                 let is_later = own.1 == theirs.1 && own.0 > theirs.0;
                 // no call is let through that would add something while this one waits, and one that is open and fails takes back what it adds
                 let only_falls =
-                    is_later && term.is_kept && tally.counts_commitments() && is_never_negative(tally);
+                    is_later && term.is_kept && tally.counts_commitments() && never_negative(tally);
                 let is_at_most =
-                    (at_one_time || only_falls) && tally.is_at_most(greater_tally, &is_never_negative);
+                    (at_one_time || only_falls) && tally.is_at_most(greater_tally, &never_negative);
                 // a list of calls only grows, whoever is asked meanwhile
                 let is_earlier = own.1 <= theirs.1 && own.0 < theirs.0;
                 let only_grows = is_earlier
@@ -53,41 +47,27 @@ impl Amounts<'_> {
                 }
             }
         }
+        // nothing takes a counter below 0
+        let counters = self.terms.iter().enumerate().filter(|(_, term)| term.name.starts_with("counters."));
+        sums.extend(counters.map(|(at, _)| (Linear { terms: [(at, -1.0)].into(), constant: 0.0 }, None)));
         if is_let_by {
-            sums.extend(self.arguments());
-            sums.extend(self.limits());
+            sums.extend(self.limits(policy));
         }
         let is_whole = |at| self.is_whole(at);
         let facts = sums.into_iter().filter_map(|(sum, limit)| {
             Some(Fact { says: Inequality::at_most_zero(&sum, false, &is_whole)?, limit })
         });
-        facts.collect()
-    }
-
-    /// The bounds of arguments, and of counters, which nothing takes below 0.
-    fn arguments(&self) -> Vec<(Linear, Option<&'static str>)> {
-        let mut facts = Vec::new();
-        for (at, term) in self.terms.iter().enumerate() {
-            if term.name.starts_with("counters.") {
-                facts.push((Linear { terms: [(at, -1.0)].into(), constant: 0.0 }, None));
-            }
-            let Some(argument) = term.name.strip_prefix("input.") else { continue };
-            let argument = argument.split('@').next().unwrap_or_default();
-            let (least, most) = self.bounds(self.function, argument);
-            facts.extend(least.map(|least| (Linear { terms: [(at, -1.0)].into(), constant: least }, None)));
-            facts.extend(most.map(|most| (Linear { terms: [(at, 1.0)].into(), constant: -most }, None)));
-        }
-        facts
+        facts.chain(self.ranges()).collect()
     }
 
     /// What the limits of the task say of a call that goes on: it and the calls of the model ahead of it are at most `max_tool_calls`, at whatever time they are
     /// counted.
-    fn limits(&self) -> Vec<(Linear, Option<&'static str>)> {
-        let limits = self.policy.task_limits();
+    fn limits(&self, policy: &Policy) -> Vec<(Linear, Option<&'static str>)> {
+        let limits = policy.task_limits();
         let mut facts = Vec::new();
         #[expect(clippy::cast_precision_loss, reason = "greater ones are left out")]
         let number = |value: u64| (value < 1 << 53).then_some(value as f64);
-        let invoked: Vec<usize> = self.policy.invoked().collect();
+        let invoked: Vec<usize> = policy.invoked().collect();
         let is_of_model = |term: &Term| {
             let tally = term.tally.as_ref().filter(|tally| tally.is_count());
             tally.is_some_and(|tally| tally.functions().all(|function| !invoked.contains(&function)))
@@ -109,41 +89,29 @@ impl Amounts<'_> {
         }
         facts
     }
+}
 
-    /// Whether nothing that is added can be below 0, as the schemas say.
-    fn is_never_negative(&self, tally: &Tally) -> bool {
-        let Some(argument) = tally.argument() else { return false };
-        // what a step gives to the function that it invokes is held to no schema
-        let is_invoked = |function: usize| self.policy.invoked().any(|invoked| invoked == function);
-        let mut functions = tally.functions();
-        functions.all(|function| {
-            !is_invoked(function) && self.bounds(function, argument).0.is_some_and(|least| least >= 0.0)
-        })
-    }
+/// Whether nothing that is added can be below 0, as the schemas say.
+fn is_never_negative(policy: &Policy, tally: &Tally) -> bool {
+    let Some(argument) = tally.argument() else { return false };
+    // what a step gives to the function that it invokes is held to no schema
+    let is_invoked = |function: usize| policy.invoked().any(|invoked| invoked == function);
+    let mut functions = tally.functions();
+    functions.all(|function| {
+        !is_invoked(function) && least(policy, function, argument).is_some_and(|least| least >= 0.0)
+    })
+}
 
-    /// The least and the greatest number that an argument can be.
-    fn bounds(&self, function: usize, argument: &str) -> (Option<f64>, Option<f64>) {
-        let schema = self.number_schema(function, argument);
-        let Some((schema, function)) = schema.zip(self.policy.function(function)) else {
-            return (None, None);
-        };
-        let default = function.parameters.iter().find(|parameter| *parameter.name == *argument);
-        let default = default.and_then(|parameter| match &parameter.missing {
-            Missing::Default(default) => serde_json::to_value(default).ok(),
-            Missing::Fault | Missing::LeftOut => None,
-        });
-        let bound = |names: [&str; 2], is_within: fn(f64, f64) -> bool| {
-            let mut bounds = names.iter().filter_map(|name| schema.get(*name)?.as_f64());
-            let bound = bounds.next()?;
-            // a default need not fit
-            let fits = default
-                .as_ref()
-                .is_none_or(|value| value.as_f64().is_some_and(|value| is_within(value, bound)));
-            fits.then_some(bound)
-        };
-        (
-            bound(["minimum", "exclusiveMinimum"], |value, bound| value >= bound),
-            bound(["maximum", "exclusiveMaximum"], |value, bound| value <= bound),
-        )
-    }
+/// The least number that an argument can be.
+fn least(policy: &Policy, function: usize, argument: &str) -> Option<f64> {
+    let schema = number_schema(policy, function, argument)?;
+    let least = ["minimum", "exclusiveMinimum"].iter().find_map(|name| schema.get(*name)?.as_f64())?;
+    let mut parameters = policy.function(function)?.parameters.iter();
+    let default = match &parameters.find(|parameter| *parameter.name == *argument)?.missing {
+        Missing::Default(default) => serde_json::to_value(default).ok(),
+        Missing::Fault | Missing::LeftOut => None,
+    };
+    // a default need not fit
+    let fits = default.is_none_or(|value| value.as_f64().is_some_and(|value| value >= least));
+    fits.then_some(least)
 }

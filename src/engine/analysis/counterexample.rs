@@ -120,7 +120,7 @@ impl<'t> Counterexamples<'t> {
         false
     }
 
-    /// Whether what the values say of lists goes together.
+    /// Whether what the values say of lists and of several numbers goes together.
     fn goes_together(&self, choice: &[usize]) -> bool {
         let Self { questions, problem, subjects, .. } = self;
         let mut known = Fillings::default();
@@ -138,7 +138,29 @@ impl<'t> Counterexamples<'t> {
                 known.take_lack(key, whole);
             }
         }
-        goes_together && known.go_with(&problem.apart)
+        let cell = |subject: usize| choice.get(subjects.iter().position(|own| *own == subject)?).copied();
+        let are_apart = problem.twins.iter().any(|(pair, apart)| {
+            let Some(how) = cell(pair.pair) else { return false };
+            // a text of which nothing else is asked may lie anywhere
+            let cells = |text: usize| match cell(text) {
+                Some(cell) => cell..cell.saturating_add(1),
+                None => 0..problem.cells.get(text).map_or(0, |cells| cells.cells.len()),
+            };
+            let [ones, twos] = pair.texts.map(cells);
+            ones.into_iter().all(|one| twos.clone().all(|two| apart.contains(&[how, one, two])))
+        });
+        goes_together && !are_apart && known.go_with(&problem.apart) && !self.are_contradictory(choice)
+    }
+
+    /// Whether the numbers that are compared cannot be such all at once.
+    fn are_contradictory(&self, choice: &[usize]) -> bool {
+        let Self { questions, problem, clauses, subjects, .. } = self;
+        let answer = |clause: usize| {
+            let subject = questions.clauses.get(clause).filter(|_| clauses.contains(&clause))?.subject;
+            let cell = choice.get(subjects.iter().position(|own| *own == subject)?)?;
+            problem.answer_in(clause, *cell, questions)
+        };
+        problem.weights.as_ref().is_some_and(|weights| weights.contradict(&answer))
     }
 }
 

@@ -14,7 +14,7 @@ use super::questions::{Changes, Clause, MAX_CLAUSES, Questions};
 use super::reach::Lasting;
 use super::sat::Literal;
 use super::tried;
-use super::weighed::{Numbers, Weighed};
+use super::weighed::{Numbers, Weights};
 use crate::cel::{Expr, ExprKind, Literal as Constant};
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
@@ -80,7 +80,7 @@ pub(crate) fn entailed<'p>(policy: &'p Policy, function: usize, inquiry: Inquiry
     };
     questions.given = always_given(policy, function);
     let mut reading =
-        Reading { questions, amounts: Amounts::new(policy, function), has_read_counters: false };
+        Reading { questions, amounts: Amounts::new(Some(policy), is_let_by), has_read_counters: false };
     let decides = |step: &&Step| is_let_by && step.mode == Mode::Enforce && step.is_for(name);
     let mut asked = Vec::new();
     for step in policy.steps_of_call(Hook::Before, function).iter().filter(decides) {
@@ -106,32 +106,60 @@ pub(crate) fn entailed<'p>(policy: &'p Policy, function: usize, inquiry: Inquiry
     for (asked, passes) in asked.iter().zip(passes) {
         steps.extend(passes.map(|passes| (asked.step, passes)));
     }
-    let facts = amounts.facts(is_let_by, adds_nothing_negative);
-    let mut weighed = Weighed::new(problem, amounts, facts, questions.clauses.len());
+    let facts = amounts.facts(policy, is_let_by, adds_nothing_negative);
+    problem.weigh(amounts, facts, Numbers::Apart);
+    let all: Vec<usize> = (0..questions.clauses.len()).collect();
+    let mut put = Put { problem, all };
     let propositions = |steps: &[(&Step, Literal)], more: Option<Literal>| -> Vec<Literal> {
         steps.iter().map(|(_, passes)| *passes).chain(given.iter().copied()).chain(more).collect()
     };
-    let mut numbers = None;
-    for kind in [Numbers::Apart, Numbers::Whole, Numbers::Unrounded] {
-        if weighed.can_hold(&propositions(&steps, Some(fails)), kind) == Some(false) {
-            numbers = Some(kind);
-            break;
-        }
-    }
-    let numbers = numbers?;
-    let is_vacuous = is_let_by && weighed.can_hold(&propositions(&steps, None), numbers) == Some(false);
+    let kinds = [Numbers::Apart, Numbers::Exact, Numbers::Unrounded];
+    let numbers = kinds.into_iter().find(|kind| {
+        put.weights(|weights| weights.numbers = *kind);
+        put.is_impossible(&propositions(&steps, Some(fails)))
+    })?;
+    let is_vacuous = is_let_by && put.is_impossible(&propositions(&steps, None));
     let refuted = Some(fails).filter(|_| !is_vacuous);
     let mut kept = steps.clone();
     for one in &steps {
         let without: Vec<(&Step, Literal)> =
             kept.iter().filter(|(step, _)| !std::ptr::eq(*step, one.0)).copied().collect();
-        if weighed.can_hold(&propositions(&without, refuted), numbers) == Some(false) {
+        if put.is_impossible(&propositions(&without, refuted)) {
             kept = without;
         }
     }
-    let limits = weighed.limits_used(&propositions(&kept, refuted), numbers);
+    let limits = put.limits_used(&propositions(&kept, refuted));
     let steps = kept.into_iter().map(|(step, _)| step).collect();
     Some(Grounds { steps, limits, is_vacuous, is_rounded: numbers == Numbers::Unrounded })
+}
+
+/// All clauses of a problem, which count.
+struct Put {
+    problem: Problem,
+    all: Vec<usize>,
+}
+
+impl Put {
+    fn weights(&mut self, change: impl FnOnce(&mut Weights)) {
+        self.problem.weights.as_mut().map(change);
+    }
+
+    fn is_impossible(&mut self, propositions: &[Literal]) -> bool {
+        self.problem.can_hold(propositions, &self.all) == Some(false)
+    }
+
+    /// The limits without any of which propositions could hold together that cannot.
+    fn limits_used(&mut self, propositions: &[Literal]) -> Vec<&'static str> {
+        let mut used = Vec::new();
+        for limit in self.problem.weights.as_ref().map(Weights::limits).unwrap_or_default() {
+            self.weights(|weights| weights.without.push(limit));
+            if !self.is_impossible(propositions) {
+                self.weights(|weights| weights.without.retain(|without| *without != limit));
+                used.push(limit);
+            }
+        }
+        used
+    }
 }
 
 /// The arguments that a call has which is let by: one that lacks them has wrong arguments, or a binding without a value.

@@ -372,6 +372,12 @@ impl Reader<'_, '_> {
         let swapped = two.key < one.key;
         let (first, second) = if swapped { (right, left) } else { (left, right) };
         let Some(pair) = Subject::pair(self.checked, first, second) else { return self.truth(expr, false) };
+        if one.ty == Type::String && two.ty == Type::String {
+            // what is asked of one of them is asked of the other one
+            for text in [one, two] {
+                self.subject(text);
+            }
+        }
         let form = Form::Two { of_order: !matches!(name, "_==_" | "_!=_") };
         self.clause(expr, pair, form, |asked| {
             operand_becomes_variable(asked, usize::from(swapped), VARIABLE);

@@ -34,6 +34,12 @@ impl Linear {
         Self { terms: BTreeMap::from([(term, 1.0)]), constant: 0.0 }
     }
 
+    /// The term that it is, if it is nothing but that.
+    pub(super) fn is_term(&self) -> Option<usize> {
+        let (term, factor) = self.terms.first_key_value().filter(|_| self.terms.len() == 1)?;
+        (*factor == 1.0 && self.constant == 0.0).then_some(*term)
+    }
+
     /// The sum of both, the second one as often as is said; nothing where a coefficient would be rounded.
     pub(super) fn plus(&self, other: &Self, times: f64) -> Option<Self> {
         let mut sum = self.clone();
@@ -118,6 +124,19 @@ impl Inequality {
         Some(self)
     }
 
+    /// The unknown that it is about, if that is a single one, which it holds to a number below 2^53.
+    pub(super) fn is_of_one(&self) -> Option<usize> {
+        let (term, factor) = self.terms.first_key_value().filter(|_| self.terms.len() == 1)?;
+        let bound = factor.unsigned_abs().checked_shl(53)?;
+        (self.most.unsigned_abs() < bound).then_some(*term)
+    }
+
+    /// The same about another unknown.
+    pub(super) fn about(&self, unknown: usize) -> Self {
+        let terms = self.terms.values().map(|factor| (unknown, *factor)).collect();
+        Self { terms, ..self.clone() }
+    }
+
     /// Whether it is false whatever the unknowns are.
     fn is_false(&self) -> bool {
         self.terms.is_empty() && (self.most < 0 || self.is_strict && self.most == 0)
@@ -148,11 +167,11 @@ fn common_divisor(one: i128, two: i128) -> i128 {
 }
 
 /// Whether no numbers make all of these true. No means that some do, or that it is not known.
-pub(super) fn contradict<'i>(
-    all: impl IntoIterator<Item = &'i Inequality>,
+pub(super) fn contradict(
+    all: impl IntoIterator<Item = Inequality>,
     is_whole: &dyn Fn(usize) -> bool,
 ) -> bool {
-    let mut all: BTreeSet<Inequality> = all.into_iter().cloned().collect();
+    let mut all: BTreeSet<Inequality> = all.into_iter().collect();
     loop {
         if all.iter().any(Inequality::is_false) {
             return true;
@@ -205,21 +224,21 @@ mod tests {
                 at_most(&[(2, -1.0), (1, -1.0)], -most, true, false),
             ]
         };
-        assert!(contradict(&real(5.0), &|_| false) && !contradict(&real(4.5), &|_| false));
+        assert!(contradict(real(5.0), &|_| false) && !contradict(real(4.5), &|_| false));
         // x < 3, x > 2: no whole number, and some other
         let between =
             |whole| [at_most(&[(0, 1.0)], 3.0, true, whole), at_most(&[(0, -1.0)], -2.0, true, whole)];
-        assert!(contradict(&between(true), &|_| true) && !contradict(&between(false), &|_| false));
+        assert!(contradict(between(true), &|_| true) && !contradict(between(false), &|_| false));
         // 2x <= 7, x > 3 and -x < -3, with the same factor on both sides
         assert!(contradict(
-            &[at_most(&[(0, 2.0)], 7.0, false, true), at_most(&[(0, -2.0)], -7.0, false, true)],
+            [at_most(&[(0, 2.0)], 7.0, false, true), at_most(&[(0, -2.0)], -7.0, false, true)],
             &|_| true
         ));
         // 0.1 is the double that it is
         assert!(contradict(
-            &[at_most(&[(0, 1.0)], 0.1, true, false), at_most(&[(0, -1.0)], -0.1, false, false)],
+            [at_most(&[(0, 1.0)], 0.1, true, false), at_most(&[(0, -1.0)], -0.1, false, false)],
             &|_| false
         ));
-        assert!(!contradict(&[], &|_| false));
+        assert!(!contradict([], &|_| false));
     }
 }

@@ -5,12 +5,15 @@
 //! other does, and `||` is its dual. So if there is no assignment in which a part is true, no input makes it true. Linear in the
 //! answers.
 
+use super::amounts::{Amounts, Fact};
 use super::cells::{Answer, Cell, Cells, Trial};
 use super::emptiness::{Apart, Filling};
 use super::node::{Node, NodeKind};
 use super::predicate::ELEMENT_KEY;
 use super::questions::{Clause, Elements, Form, Member, Questions};
 use super::sat::{Literal, Sat};
+use super::twins::{self, Pair};
+use super::weighed::{Contradiction, Numbers, Weights};
 use std::collections::HashMap;
 
 /// Whether a part is true and whether it is false; it fails if it is neither.
@@ -26,6 +29,9 @@ struct Filled {
     is_empty: Literal,
     is_filled: Literal,
 }
+
+/// The most assignments that are tried for one question, where their numbers contradict each other.
+const MAX_ROUNDS: usize = 300;
 
 /// Questions, ready to be put.
 pub(super) struct Problem {
@@ -46,6 +52,10 @@ pub(super) struct Problem {
     pub(super) apart: Vec<Apart>,
     /// By the address of the part.
     truths: HashMap<*const Node, Truth>,
+    /// Pairs of texts, with the cells of the pair and of both that do not go together.
+    pub(super) twins: Vec<(Pair, Vec<[usize; 3]>)>,
+    /// What comparisons say of several numbers, if that counts.
+    pub(super) weights: Option<Weights>,
 }
 
 impl Problem {
@@ -72,17 +82,22 @@ impl Problem {
             goes_together,
             apart: apart(questions, trial),
             truths: HashMap::new(),
+            twins: Vec::new(),
+            weights: None,
         };
+        let pairs = twins::pairs(questions);
+        let asked: Vec<Vec<usize>> =
+            (0..questions.subjects.len()).map(|subject| twins::asked(subject, questions, &pairs)).collect();
         let mut places: Vec<Vec<Literal>> = Vec::new();
-        for (at, subject) in questions.subjects.iter().enumerate() {
-            let own = |(_, clause): &(usize, &Clause)| clause.subject == at;
-            let own: Vec<(usize, &Clause)> = questions.clauses.iter().enumerate().filter(own).collect();
-            let asked: Vec<&Clause> = own.iter().map(|(_, clause)| *clause).collect();
-            let cells = trial.cells(subject, &asked);
-            let positions: Vec<usize> = own.iter().map(|(position, _)| *position).collect();
-            places.push(problem.place(&cells, &positions));
+        for ((at, subject), asked) in questions.subjects.iter().enumerate().zip(&asked) {
+            let clauses: Vec<&Clause> =
+                asked.iter().filter_map(|clause| questions.clauses.get(*clause)).collect();
+            let cells = trial.cells(subject, &clauses);
+            let own = clauses.iter().take_while(|clause| clause.subject == at).count();
+            places.push(problem.place(&cells, asked.get(..own).unwrap_or_default()));
             problem.cells.push(cells);
         }
+        problem.twins(questions, (&pairs, &asked), &places);
         problem.beginnings(questions, &places);
         problem.lists(questions, &places);
         // the name of a subject says when it is read; what has none may be another thing in each step
@@ -134,6 +149,25 @@ impl Problem {
             }
         }
         places
+    }
+
+    /// Texts lie in cells that go with how they stand to each other.
+    fn twins(
+        &mut self,
+        questions: &Questions,
+        (pairs, asked): (&[Pair], &[Vec<usize>]),
+        places: &[Vec<Literal>],
+    ) {
+        for pair in pairs {
+            let apart = twins::apart(*pair, questions, (asked, &self.cells));
+            let [one, two] = pair.texts;
+            for cells in &apart {
+                let place = |(subject, cell): (usize, &usize)| Some(!*places.get(subject)?.get(*cell)?);
+                let own = [pair.pair, one, two].into_iter().zip(cells).filter_map(place);
+                self.sat.clause(own);
+            }
+            self.twins.push((*pair, apart));
+        }
     }
 
     /// What begins with a path that has no fields cannot be read.
@@ -288,12 +322,95 @@ impl Problem {
         self.always
     }
 
+    /// As [`weigh`](Self::weigh), with what is known of each number; nothing where each is asked about by itself, as cells say it all then.
+    pub(super) fn weigh_several(&mut self, amounts: Amounts<'_>) {
+        if amounts.are_of_several() {
+            let ranges = amounts.ranges();
+            self.weigh(amounts, ranges, Numbers::Exact);
+        }
+    }
+
+    /// From now on answers count for what they say of several numbers, too.
+    pub(super) fn weigh(&mut self, amounts: Amounts<'_>, facts: Vec<Fact>, numbers: Numbers) {
+        self.terms_are_there(&amounts);
+        self.weights = Some(Weights::new(amounts, facts, numbers, &mut self.sat));
+    }
+
+    /// A clause that compares sums is answered only where their terms are there; and where they are, it is, if nothing else can fail in it.
+    fn terms_are_there(&mut self, amounts: &Amounts<'_>) {
+        let terms: Vec<Literal> = amounts.sure().map(|_| self.sat.fresh()).collect();
+        for (term, is_sure) in terms.iter().zip(amounts.sure()) {
+            if is_sure {
+                self.sat.clause([*term]);
+            }
+        }
+        for (number, double) in &amounts.doubles {
+            if let (Some(number), Some(double)) = (terms.get(*number), terms.get(*double)) {
+                self.sat.clause([!*number, *double]);
+                self.sat.clause([*number, !*double]);
+            }
+        }
+        for compared in &amounts.compared {
+            let (Some(Truth { yes, no }), Some(counts)) =
+                (self.truth_of_clause(compared.clause), self.counts.get(compared.clause).copied())
+            else {
+                continue;
+            };
+            let own: Vec<Literal> = compared.terms.iter().filter_map(|at| terms.get(*at).copied()).collect();
+            for term in &own {
+                self.sat.clause([!counts, !yes, *term]);
+                self.sat.clause([!counts, !no, *term]);
+            }
+            if compared.is_total {
+                let missing = own.iter().map(|term| !*term);
+                self.sat.clause(missing.chain([!counts, yes, no]));
+            }
+        }
+    }
+
     /// Whether a proposition can hold, if the answers of these clauses count and all others may be any.
     pub(super) fn can_hold(&mut self, proposition: &[Literal], clauses: &[usize]) -> Option<bool> {
         let counts = clauses.iter().filter_map(|clause| self.counts.get(*clause)).copied();
         let lists = self.counts_lists.then_some(self.goes_together);
-        let assumed: Vec<Literal> = proposition.iter().copied().chain(counts).chain(lists).collect();
-        self.sat.can_hold(&assumed)
+        let numbers = self.weights.as_ref().map(Weights::assumed).unwrap_or_default();
+        let assumed: Vec<Literal> =
+            proposition.iter().copied().chain(counts).chain(lists).chain(numbers).collect();
+        for _ in 0..MAX_ROUNDS {
+            if !self.sat.can_hold(&assumed)? {
+                return Some(false);
+            }
+            match self.contradiction(clauses) {
+                None => return Some(true),
+                Some(learnt) => self.sat.clause(learnt),
+            }
+        }
+        None
+    }
+
+    /// That the answers of the assignment are not given all at once, if their numbers contradict each other.
+    fn contradiction(&self, clauses: &[usize]) -> Option<Vec<Literal>> {
+        let answer = |clause: usize| {
+            let Truth { yes, no } = self.truth_of_clause(clause).filter(|_| clauses.contains(&clause))?;
+            match (self.sat.is_true(yes), self.sat.is_true(no)) {
+                (true, _) => Some(true),
+                (_, true) => Some(false),
+                _ => None,
+            }
+        };
+        let Contradiction { answers, rests_on } = self.weights.as_ref()?.contradiction(&answer)?;
+        let mut learnt: Vec<Literal> = rests_on.into_iter().map(|literal| !literal).collect();
+        for (clause, answer) in answers {
+            let Truth { yes, no } = self.truth_of_clause(clause)?;
+            learnt.extend([!*self.counts.get(clause)?, if answer { !yes } else { !no }]);
+        }
+        Some(learnt)
+    }
+
+    /// What a clause answers where its subject lies in a cell.
+    pub(super) fn answer_in(&self, clause: usize, cell: usize, questions: &Questions) -> Option<Answer> {
+        let subject = questions.clauses.get(clause)?.subject;
+        let ahead = questions.clauses.get(..clause)?.iter().filter(|it| it.subject == subject).count();
+        self.cells.get(subject)?.answers.get(ahead)?.get(cell).copied()
     }
 
     /// Whether two parts are true, false and fail for the same inputs, if the answers of these clauses count.

@@ -261,6 +261,11 @@ impl Range {
         !self.may_be_nan
     }
 
+    /// Whether both ends are known.
+    pub(super) fn is_bounded(self) -> bool {
+        self.least.is_finite() && self.most.is_finite()
+    }
+
     /// Whether it may be this.
     pub(super) fn holds(self, number: f64) -> bool {
         if number.is_nan() { self.may_be_nan } else { self.least <= number && number <= self.most }

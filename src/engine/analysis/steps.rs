@@ -5,6 +5,7 @@
 //! are not held against each other: a policy may say again what a manifest says, and is meant to. Each list is put to the solver
 //! once, whatever number of functions share it.
 
+use super::amounts::Amounts;
 use super::cells::Trial;
 use super::document;
 use super::messages;
@@ -117,12 +118,13 @@ fn decide(list: &[&Step], trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
     if list.len() < 2 {
         return Vec::new();
     }
-    let mut questions = Questions::default();
+    let (mut questions, mut amounts) = (Questions::default(), Amounts::new(None, trial.counts_facts));
     let mut read = Vec::new();
     for step in list {
-        let condition = step.condition.as_ref().map(|condition| node(condition, &mut questions));
+        let mut node = |expression| node(expression, &mut questions, &mut amounts);
+        let condition = step.condition.as_ref().map(&mut node);
         let action = match &step.action {
-            StepAction::Assert(assert) => Some(node(assert, &mut questions)),
+            StepAction::Assert(assert) => Some(node(assert)),
             StepAction::Transform(_)
             | StepAction::Invoke(_)
             | StepAction::Effect(_)
@@ -138,6 +140,7 @@ fn decide(list: &[&Step], trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
         return Vec::new();
     }
     let mut problem = Problem::new(&questions, trial);
+    problem.weigh_several(amounts);
     let all: Vec<usize> = (0..questions.clauses.len()).collect();
     let mut asked: Vec<Asked> = Vec::new();
     for (step, (condition, action)) in list.iter().zip(&read) {
@@ -230,8 +233,11 @@ fn ask(
 }
 
 /// The clauses of an expression; nothing if it does not check.
-fn node(expression: &Expression, questions: &mut Questions) -> Option<Node> {
-    Some(questions.read(&expression.checked()?))
+fn node(expression: &Expression, questions: &mut Questions, amounts: &mut Amounts<'_>) -> Option<Node> {
+    let (checked, first) = (expression.checked()?, questions.clauses.len());
+    let node = questions.read(&checked);
+    amounts.read(&checked, questions, first);
+    Some(node)
 }
 
 /// What a step changes of what later steps read: nothing, all but the arguments, or all.

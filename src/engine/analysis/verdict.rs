@@ -4,6 +4,7 @@
 //! rests on the solver alone: the part is run on [inputs](Counterexamples) at the bounds of the cells, and a run that says otherwise
 //! takes the verdict back. Macros are looked into, each predicate on its own.
 
+use super::amounts::Amounts;
 use super::cells::Trial;
 use super::counterexample::Counterexamples;
 use super::node::{Node, NodeKind};
@@ -131,6 +132,9 @@ fn put(
         return;
     }
     let mut problem = Problem::new(questions, trial);
+    let mut amounts = Amounts::new(None, trial.counts_facts);
+    amounts.read(checked, questions, 0);
+    problem.weigh_several(amounts);
     for (clause, is_known) in questions.clauses.iter().zip(&problem.is_decided) {
         decided.clauses.push((clause.span, *is_known));
     }

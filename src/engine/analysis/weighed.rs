@@ -1,134 +1,166 @@
-//! Propositions and inequalities together: whether all of some can hold at one time.
+//! What comparisons say of numbers, beside what propositions say: which answers of clauses cannot be given all at once.
 //!
-//! In: a [`Problem`], the clauses of it that compare sums, and facts about these. Out: whether propositions can hold. The solver of propositions finds an assignment; the inequalities of the clauses
-//! that are true or false in it are put together; if they contradict each other, that they are not so all at once is a new clause, and the solver goes on. At most [`MAX_ROUNDS`] times.
+//! In: the comparisons of sums among the clauses of a [`Problem`](super::problem::Problem), and facts about what they add up. Out: of answers that contradict each other as
+//! inequalities few that do. The solver of propositions learns these, and goes on.
 
-use super::amounts::{Amounts, Compared};
-use super::bounds::Fact;
+use super::amounts::{Amounts, Fact};
+use super::cells::Answer;
+use super::compared::{Compared, Says};
 use super::inequality::{Inequality, contradict};
-use super::problem::Problem;
-use super::sat::Literal;
-
-/// The most assignments that are tried for one question.
-const MAX_ROUNDS: usize = 300;
+use super::sat::{Literal, Sat};
+use std::collections::BTreeSet;
 
 /// What is taken for granted of numbers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Numbers {
     /// Each is looked at by itself.
     Apart,
-    /// Whole numbers are added up, which has no error.
-    Whole,
+    /// Whole numbers are added up, which has no error, and what is rounded once stands beside a constant.
+    Exact,
     /// Sums of doubles are those of mathematics, which are not rounded.
     Unrounded,
 }
 
-pub(super) struct Weighed<'p> {
-    problem: Problem,
-    amounts: Amounts<'p>,
+/// Comparisons of sums, and what is known of these.
+pub(super) struct Weights {
+    compared: Vec<Compared>,
     facts: Vec<Fact>,
-    /// All clauses, which count.
-    clauses: Vec<usize>,
+    /// Numbers, each with the double that `double` makes of it.
+    doubles: Vec<(usize, usize)>,
+    /// By term: whether it is a whole number.
+    whole: Vec<bool>,
+    pub(super) numbers: Numbers,
+    /// Limits of the task that do not count.
+    pub(super) without: Vec<&'static str>,
+    /// What holds where numbers are added up; what is learnt of them says nothing elsewhere.
+    adds: Literal,
+    /// What holds where sums are not rounded.
+    is_unrounded: Literal,
+    /// What holds where a limit of the task counts.
+    limits: Vec<(&'static str, Literal)>,
 }
 
-impl<'p> Weighed<'p> {
-    pub(super) fn new(mut problem: Problem, amounts: Amounts<'p>, facts: Vec<Fact>, clauses: usize) -> Self {
-        terms_are_there(&mut problem, &amounts);
-        Self { problem, amounts, facts, clauses: (0..clauses).collect() }
-    }
+/// Answers of clauses that cannot be given all at once.
+pub(super) struct Contradiction {
+    /// By clause.
+    pub(super) answers: Vec<(usize, bool)>,
+    /// What it rests on.
+    pub(super) rests_on: Vec<Literal>,
+}
 
-    /// Whether propositions can hold together; nothing if that is not known.
-    pub(super) fn can_hold(&mut self, propositions: &[Literal], numbers: Numbers) -> Option<bool> {
-        let facts: Vec<usize> = (0..self.facts.len()).collect();
-        self.can_hold_with(propositions, numbers, &facts)
-    }
-
-    /// The limits without any of which propositions could hold together that cannot.
-    pub(super) fn limits_used(&mut self, propositions: &[Literal], numbers: Numbers) -> Vec<&'static str> {
-        let mut facts: Vec<usize> = (0..self.facts.len()).collect();
-        let all: Vec<&'static str> = self.facts.iter().filter_map(|fact| fact.limit).collect();
-        let mut used = Vec::new();
-        for limit in all {
-            if used.contains(&limit) {
-                continue;
-            }
-            let is_of = |at: &usize| self.facts.get(*at).is_some_and(|fact| fact.limit == Some(limit));
-            let without: Vec<usize> = facts.iter().copied().filter(|at| !is_of(at)).collect();
-            if self.can_hold_with(propositions, numbers, &without) == Some(false) {
-                facts = without;
-            } else {
-                used.push(limit);
+impl Weights {
+    pub(super) fn new(amounts: Amounts<'_>, facts: Vec<Fact>, numbers: Numbers, sat: &mut Sat) -> Self {
+        let mut limits: Vec<(&'static str, Literal)> = Vec::new();
+        for limit in facts.iter().filter_map(|fact| fact.limit) {
+            if limits.iter().all(|(known, _)| *known != limit) {
+                limits.push((limit, sat.fresh()));
             }
         }
-        used
+        Self {
+            whole: amounts.whole().collect(),
+            doubles: amounts.doubles.clone(),
+            compared: amounts.into_compared(),
+            facts,
+            numbers,
+            without: Vec::new(),
+            adds: sat.fresh(),
+            is_unrounded: sat.fresh(),
+            limits,
+        }
     }
 
-    fn can_hold_with(&mut self, propositions: &[Literal], numbers: Numbers, facts: &[usize]) -> Option<bool> {
-        for _ in 0..MAX_ROUNDS {
-            if self.problem.can_hold(propositions, &self.clauses)? {
-                match self.contradiction(numbers, facts) {
-                    None => return Some(true),
-                    Some(literals) => self.problem.sat.clause(literals.into_iter().map(|literal| !literal)),
-                }
-            } else {
-                return Some(false);
-            }
-        }
-        None
+    /// The limits of the task of which something is known, each once.
+    pub(super) fn limits(&self) -> Vec<&'static str> {
+        self.limits.iter().map(|(limit, _)| *limit).collect()
     }
 
-    /// The answers of the assignment that cannot be given all at once, few of them; nothing if they can.
-    fn contradiction(&self, numbers: Numbers, facts: &[usize]) -> Option<Vec<Literal>> {
-        if numbers == Numbers::Apart {
-            return None;
-        }
-        let mut said: Vec<(Literal, Vec<Inequality>)> = Vec::new();
-        let counts = |it: &&Compared| numbers == Numbers::Unrounded || !it.is_rounded;
-        for compared in self.amounts.compared.iter().filter(counts) {
-            let Some(truth) = self.problem.truth_of_clause(compared.clause) else { continue };
-            for (literal, is_true) in [(truth.yes, true), (truth.no, false)] {
-                if self.problem.sat.is_true(literal) {
-                    said.push((literal, self.amounts.said(compared, is_true)));
-                }
-            }
-        }
-        let is_whole = |term| self.amounts.is_whole(term);
-        let contradict = |said: &[(Literal, Vec<Inequality>)]| {
-            let facts = facts.iter().filter_map(|at| Some(&self.facts.get(*at)?.says));
-            contradict(said.iter().flat_map(|(_, said)| said).chain(facts), &is_whole)
+    /// What holds as numbers are taken now.
+    pub(super) fn assumed(&self) -> Vec<Literal> {
+        let (adds, is_unrounded) = match self.numbers {
+            Numbers::Apart => (false, false),
+            Numbers::Exact => (true, false),
+            Numbers::Unrounded => (true, true),
         };
-        if !contradict(&said) {
-            return None;
+        let limits = self.limits.iter().filter(|(limit, _)| !self.without.contains(limit));
+        let kinds = [(adds, self.adds), (is_unrounded, self.is_unrounded)];
+        let kinds = kinds.into_iter().filter_map(|(holds, literal)| holds.then_some(literal));
+        kinds.chain(limits.map(|(_, literal)| *literal)).collect()
+    }
+
+    /// Whether these answers of clauses cannot be given all at once. One that fails lacks a number that another one has.
+    pub(super) fn contradict(&self, answer: &dyn Fn(usize) -> Option<Answer>) -> bool {
+        let is_given = |answer: Answer| match answer {
+            Answer::True => Some(true),
+            Answer::False => Some(false),
+            Answer::Fails | Answer::Free => None,
+        };
+        let mut are_there: BTreeSet<usize> = BTreeSet::new();
+        for compared in self.compared.iter().filter(|it| answer(it.clause).and_then(is_given).is_some()) {
+            are_there.extend(&compared.terms);
         }
-        let mut kept = said.clone();
-        for (literal, _) in &said {
-            let without: Vec<_> = kept.iter().filter(|(kept, _)| kept != literal).cloned().collect();
-            if contradict(&without) {
-                kept = without;
+        for (number, double) in &self.doubles {
+            if are_there.contains(number) || are_there.contains(double) {
+                are_there.extend([number, double]);
             }
         }
-        Some(kept.into_iter().map(|(literal, _)| literal).collect())
+        let fails = |it: &Compared| it.is_total && answer(it.clause) == Some(Answer::Fails);
+        let has_all = |it: &Compared| it.terms.iter().all(|term| are_there.contains(term));
+        self.compared.iter().any(|it| fails(it) && has_all(it))
+            || self.are_contradictory(&self.said(&|clause| is_given(answer(clause)?)), &self.without)
     }
-}
 
-/// A clause that compares sums is answered only where their terms are there; and where they are, it is, if nothing else can fail in it.
-fn terms_are_there(problem: &mut Problem, amounts: &Amounts<'_>) {
-    let terms: Vec<Literal> = amounts.sure().map(|_| problem.sat.fresh()).collect();
-    for (term, is_sure) in terms.iter().zip(amounts.sure()) {
-        if is_sure {
-            problem.sat.clause([*term]);
+    /// Few of these answers that cannot be given all at once; nothing if all can.
+    pub(super) fn contradiction(&self, answer: &dyn Fn(usize) -> Option<bool>) -> Option<Contradiction> {
+        let mut said = self.said(answer);
+        if !self.are_contradictory(&said, &self.without) {
+            return None;
         }
+        for left_out in (0..said.len()).rev() {
+            let mut fewer = said.clone();
+            fewer.remove(left_out);
+            if self.are_contradictory(&fewer, &self.without) {
+                said = fewer;
+            }
+        }
+        let mut without = self.without.clone();
+        let mut rests_on = vec![self.adds];
+        for (limit, counts) in self.limits.iter().filter(|(limit, _)| !self.without.contains(limit)) {
+            without.push(limit);
+            if !self.are_contradictory(&said, &without) {
+                without.pop();
+                rests_on.push(*counts);
+            }
+        }
+        rests_on.extend(said.iter().any(|(compared, _)| compared.is_rounded).then_some(self.is_unrounded));
+        let answers = said.into_iter().map(|(compared, answer)| (compared.clause, answer)).collect();
+        Some(Contradiction { answers, rests_on })
     }
-    for compared in &amounts.compared {
-        let Some(truth) = problem.truth_of_clause(compared.clause) else { continue };
-        let own: Vec<Literal> = Amounts::terms_of(compared).filter_map(|at| terms.get(at).copied()).collect();
-        for term in &own {
-            problem.sat.clause([!truth.yes, *term]);
-            problem.sat.clause([!truth.no, *term]);
+
+    /// The comparisons that are answered.
+    fn said(&self, answer: &dyn Fn(usize) -> Option<bool>) -> Vec<(&Compared, bool)> {
+        let counts = |it: &&Compared| match self.numbers {
+            Numbers::Apart => false,
+            Numbers::Exact => !it.is_rounded,
+            Numbers::Unrounded => true,
+        };
+        let compared = self.compared.iter().filter(counts);
+        compared.filter_map(|it| answer(it.clause).map(|answer| (it, answer))).collect()
+    }
+
+    /// Whether these answers cannot be given all at once. Of several numbers that differ each pair is asked about by itself, which is enough: what inequalities say leaves out one
+    /// difference, or none.
+    fn are_contradictory(&self, said: &[(&Compared, bool)], without: &[&'static str]) -> bool {
+        if said.is_empty() {
+            return false;
         }
-        if compared.is_total {
-            let missing = own.iter().map(|term| !*term);
-            problem.sat.clause(missing.chain([truth.yes, truth.no]));
-        }
+        let says: Vec<&Says> = said.iter().map(|(it, yes)| if *yes { &it.yes } else { &it.no }).collect();
+        let counts = |fact: &&Fact| fact.limit.is_none_or(|limit| !without.contains(&limit));
+        let facts = self.facts.iter().filter(counts).map(|fact| &fact.says);
+        let all: Vec<&Inequality> = says.iter().flat_map(|says| &says.all).chain(facts).collect();
+        let is_whole = |term: usize| self.whole.get(term).is_some_and(|is_whole| *is_whole);
+        let contradict =
+            |more: Option<&Inequality>| contradict(all.iter().copied().chain(more).cloned(), &is_whole);
+        let excludes = |either: &[Inequality; 2]| either.iter().all(|one| contradict(Some(one)));
+        contradict(None) || says.iter().filter_map(|says| says.either.as_ref()).any(excludes)
     }
 }
