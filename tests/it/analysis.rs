@@ -179,6 +179,8 @@ fn several() -> impl Strategy<Value = String> {
     let number = || one(&["input.amount", "input.count", "input.parts", "input.share"]);
     let number_of = || one(&["0", "0.0", "1.0", "5", "5.0", "10.0", "10.5", "20", "100.0"]);
     prop_oneof![
+        (text(), one(&["==", "!="]), one(TEXTS))
+            .prop_map(|(path, order, of)| format!("{path} {order} '{of}'")),
         (text(), one(&["==", "!=", "==", "<"]), text())
             .prop_map(|(one, order, two)| format!("{one} {order} {two}")),
         (number(), one(ORDERS), number()).prop_map(|(one, order, two)| format!("{one} {order} {two}")),
@@ -245,7 +247,17 @@ fn filled() -> impl Strategy<Value = String> {
         ])
     };
     let size = || one(&["0", "1", "2"]);
+    let constant = || one(&["['a']", "['a', 'b']", "['b', 'a']", "['aa']"]);
     prop_oneof![
+        (list(), one(&["==", "!="]), constant()).prop_map(|(list, order, of)| format!("{list} {order} {of}")),
+        (one(&["contains", "intersects"]), list(), constant())
+            .prop_map(|(of, list, constant)| format!("sets.{of}({list}, {constant})")),
+        (from(), is_so(), one(&["exists", "all"]), is_so()).prop_map(|(from, one, of, two)| {
+            format!("input.items.filter(i, {one}){from}.{of}(i, {two})")
+        }),
+        (from(), one(ORDERS), size()).prop_map(|(from, order, size)| {
+            format!("input.items{from}.map(i, i.size()).exists(n, n {order} {size})")
+        }),
         (list(), one(&["==", "!="])).prop_map(|(list, order)| format!("{list} {order} []")),
         (list(), one(ORDERS), size()).prop_map(|(list, order, size)| format!("{list}.size() {order} {size}")),
         (one(&["a", "b", "aa"]), list()).prop_map(|(text, list)| format!("'{text}' in {list}")),

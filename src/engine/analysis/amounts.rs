@@ -4,15 +4,16 @@
 //! of sums of doubles is proved but for their rounding, of which whoever asks is told.
 
 use super::compared::{Compared, Order, Read, Rounding, Terms};
+use super::derived::{Derived, derived};
 use super::facts::is_number;
 use super::inequality::{Inequality, Linear};
-use super::path::{asks_host, function, is_of_result, is_path, key, sized};
+use super::path::{asks_host, function, is_of_result, is_path, key, part, sized};
 use super::questions::{Clause, Questions};
 use super::range::Range;
 use super::reach::Reach;
 use super::sample::{Sample, constant};
 use super::tally::Tally;
-use crate::cel::{Checked, Expr, ExprId, ExprKind, Numbers, Type};
+use crate::cel::{Checked, Expr, ExprKind, Numbers, Type};
 use crate::policy::Policy;
 use serde_json::Value;
 
@@ -32,6 +33,8 @@ pub(super) struct Term {
     is_sure: bool,
     /// Where it lies.
     range: Option<Range>,
+    /// If it is the size of a list, the names of the sizes of those that this is taken from.
+    wholes: Vec<String>,
 }
 
 /// What holds whatever is asked, and the limit of the task that says so.
@@ -135,7 +138,9 @@ impl<'p> Amounts<'p> {
                     let (left, right) = (left?, right?);
                     let kind =
                         left.kind.filter(|kind| right.kind.as_ref() == Some(kind) && *kind != Type::Dyn);
-                    let rounding = left.rounding.max(right.rounding).behind(kind.as_ref());
+                    let rounding = left.rounding.max(right.rounding);
+                    let is_exact = self.is_whole_and_bounded(checked, expr, [&left.sum, &right.sum]);
+                    let rounding = if is_exact { rounding } else { rounding.behind(kind.as_ref()) };
                     return Some(Read { sum: left.sum.plus(&right.sum, times)?, kind, rounding });
                 }
                 ("_*_", [left, right]) => {
@@ -172,6 +177,16 @@ impl<'p> Amounts<'p> {
             }
         }
         self.term(checked, expr, questions)
+    }
+
+    /// Whether a sum of whole numbers is below 2^53, where a double holds each.
+    fn is_whole_and_bounded(&self, checked: &Checked, sum: &Expr, parts: [&Linear; 2]) -> bool {
+        let is_whole = |part: &&Linear| {
+            part.constant.fract() == 0.0
+                && part.terms.iter().all(|(term, factor)| factor.fract() == 0.0 && self.is_whole(*term))
+        };
+        parts.iter().all(is_whole)
+            && Range::of(checked, sum, self.with_schemas).is_some_and(Range::is_bounded)
     }
 
     /// Whether a number is below 2^53, or a double anyway. Nobody counts further than that.
@@ -232,7 +247,9 @@ impl<'p> Amounts<'p> {
         let range = Range::of(checked, expr, self.with_schemas);
         let known = self.terms.iter().position(|term| term.name == name);
         let at = known.unwrap_or_else(|| {
-            let path = is_path(checked, expr) && !is_of_result(checked, expr);
+            // a call that failed gives what it likes
+            let of_result = is_of_result(checked, expr);
+            let path = is_path(checked, expr) && !of_result;
             // a double that is no JSON is one of the engine's own, and no NaN
             let is_number = path && (numbers.is_some() || *ty == Type::Double)
                 || range.is_some_and(Range::is_ordered)
@@ -242,10 +259,11 @@ impl<'p> Amounts<'p> {
                 is_kept: tally.as_ref().is_some_and(|tally| questions.keeps(tally.functions())),
                 time: (Some(questions.state_of(&reach, lasts)).filter(|_| !lasts), questions.lasting_state()),
                 is_whole: is_count
-                    || *ty == Type::Int
+                    || *ty == Type::Int && !of_result
                     || path && matches!(numbers, Some(Numbers::Whole | Numbers::Counts)),
                 is_number,
                 range,
+                wholes: wholes(checked, expr).iter().map(|key| questions.named(key, &reach, lasts)).collect(),
                 is_sure: tally.as_ref().is_some_and(Tally::is_sure)
                     || path && is_number && questions.given.contains(&key),
                 tally,
@@ -269,7 +287,8 @@ impl<'p> Amounts<'p> {
 
     /// Whether some comparison is one of several numbers: what is asked of each by itself is answered without inequalities.
     pub(super) fn are_of_several(&self) -> bool {
-        self.compared.iter().any(|compared| compared.terms.len() > 1)
+        let is_taken = |term: &Term| self.terms.iter().any(|whole| term.wholes.contains(&whole.name));
+        self.compared.iter().any(|compared| compared.terms.len() > 1) || self.terms.iter().any(is_taken)
     }
 
     /// How many terms there are, and which of them are always there.
@@ -277,9 +296,15 @@ impl<'p> Amounts<'p> {
         self.terms.iter().map(|term| term.is_sure)
     }
 
-    /// Where the terms lie, whatever is asked.
+    /// Where the terms lie, whatever is asked: between two numbers, and a size below that of the list which a list is taken from.
     pub(super) fn ranges(&self) -> Vec<Fact> {
         let mut facts = Vec::new();
+        for (own, term) in self.terms.iter().enumerate() {
+            let wholes = self.terms.iter().enumerate().filter(|(_, whole)| term.wholes.contains(&whole.name));
+            facts.extend(
+                wholes.map(|(whole, _)| Linear { terms: [(own, 1.0), (whole, -1.0)].into(), constant: 0.0 }),
+            );
+        }
         for (at, term) in self.terms.iter().enumerate() {
             let Some(range) = term.range else { continue };
             let of = |factor: f64, constant: f64| Linear { terms: [(at, factor)].into(), constant };
@@ -310,6 +335,17 @@ pub(super) fn number_schema<'p>(policy: &'p Policy, function: usize, argument: &
     matches!(kind, "number" | "integer").then_some(schema)
 }
 
+/// Of the size of a list, the sizes of those that this is taken from.
+fn wholes(checked: &Checked, expr: &Expr) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut at = sized(checked, expr);
+    while let Some(Derived { of, .. }) = at.and_then(|list| derived(checked, list)) {
+        found.push(format!("size({})", key(checked, of)));
+        at = Some(of);
+    }
+    found
+}
+
 /// Whether an expression is a number of JSON, or made of some by `double`, sums and products: never a NaN.
 fn is_plain(checked: &Checked, expr: &Expr) -> bool {
     let of_domain = checked.domain_of(expr.id).is_some_and(|domain| domain.numbers.is_some());
@@ -322,18 +358,4 @@ fn is_plain(checked: &Checked, expr: &Expr) -> bool {
         }
         _ => of_domain && is_path(checked, expr),
     }
-}
-
-/// The part of an expression with this number.
-fn part(expr: &Expr, id: ExprId) -> Option<&Expr> {
-    if expr.id == id {
-        return Some(expr);
-    }
-    let mut found = None;
-    expr.for_each_part(&mut |inner| {
-        if found.is_none() {
-            found = part(inner, id);
-        }
-    });
-    found
 }

@@ -13,7 +13,9 @@ use super::range::Range;
 use super::sample::Sample;
 use super::subject::{Pair, Presence, Subject};
 use super::text::{Automata, Question};
-use crate::cel::{Activation, Constant, Env, EnvBuilder, ExprKind, LANGUAGE, Numbers, Program, Type, Value};
+use crate::cel::{
+    Activation, Constant, Env, EnvBuilder, Expr, ExprKind, LANGUAGE, Numbers, Program, Type, Value,
+};
 use crate::limits::EvalLimits;
 use std::cmp::Ordering;
 use std::collections::hash_map::Entry;
@@ -105,6 +107,9 @@ impl Trial {
 
     /// Divides a subject as its clauses ask.
     pub(super) fn cells(&mut self, subject: &Subject, clauses: &[&Clause]) -> Cells {
+        if self.facts(subject).is_beyond {
+            return self.all(subject, clauses, vec![Cell::Failed], &[]);
+        }
         let (texts, answered) = self.texts(subject, clauses);
         let mut cells = kinds(subject, clauses, texts, (self.facts(subject), self.allowed(subject)));
         cells.extend(missing(subject));
@@ -115,13 +120,18 @@ impl Trial {
                 fillings: Vec::new(),
             };
         }
+        self.all(subject, clauses, cells, &answered)
+    }
+
+    /// Cells, with what clauses answer there.
+    fn all(&self, subject: &Subject, clauses: &[&Clause], cells: Vec<Cell>, answered: &[Question]) -> Cells {
         let mut answers = Vec::new();
         for clause in clauses {
             let program = Program::compile_rewritten(&self.env, VARIABLE, |expr| {
                 expr.kind = clause.asked.kind.clone();
             })
             .ok();
-            let answer = |cell: &Cell| self.answer(clause, program.as_ref(), cell, (&answered, subject.pair));
+            let answer = |cell: &Cell| self.answer(clause, program.as_ref(), cell, (answered, subject.pair));
             answers.push(cells.iter().map(answer).collect::<Vec<_>>());
         }
         let fillings = subject
@@ -217,6 +227,20 @@ impl Trial {
         let [one, two] = two(order);
         let activation = Activation::new(&self.env).with(&self.env, VARIABLE, one);
         answered(program.run(&activation.with(&self.env, SECOND, two), None).ok())
+    }
+
+    /// What an expression without variables answers; nothing if it is none.
+    pub(super) fn answer_of(&self, expr: &Expr, at_root: bool) -> Option<Answer> {
+        let program = Program::compile_rewritten(&self.env, VARIABLE, |any| any.clone_from(expr)).ok()?;
+        let activation = Activation::new(&self.env);
+        Some(match at_root {
+            true => match program.holds(&activation, None) {
+                Ok(true) => Answer::True,
+                Ok(false) => Answer::False,
+                Err(_) => Answer::Fails,
+            },
+            false => answered(program.run(&activation, None).ok()),
+        })
     }
 
     fn answer(

@@ -3,8 +3,9 @@
 //! In: a part, the clauses in it and the cells of their subjects. Out: whether the evaluator itself says otherwise for one value of each cell. A subject is a variable of
 //! its own there, so the part runs without a task. Bounded by [`MAX_RUNS`].
 
-use super::cells::{Cell, two};
+use super::cells::{Answer, Cell, two};
 use super::emptiness::Fillings;
+use super::fixed::Implied;
 use super::node::Node;
 use super::problem::Problem;
 use super::questions::{Form, Member, Questions, SECOND, VARIABLE};
@@ -152,15 +153,24 @@ impl<'t> Counterexamples<'t> {
         goes_together && !are_apart && known.go_with(&problem.apart) && !self.are_contradictory(choice)
     }
 
-    /// Whether the numbers that are compared cannot be such all at once.
-    fn are_contradictory(&self, choice: &[usize]) -> bool {
+    /// What a clause answers where its subject lies in the cell of the choice; nothing if it is not asked.
+    fn answer_in(&self, choice: &[usize], clause: usize) -> Option<Answer> {
         let Self { questions, problem, clauses, subjects, .. } = self;
-        let answer = |clause: usize| {
-            let subject = questions.clauses.get(clause).filter(|_| clauses.contains(&clause))?.subject;
-            let cell = choice.get(subjects.iter().position(|own| *own == subject)?)?;
-            problem.answer_in(clause, *cell, questions)
+        let subject = questions.clauses.get(clause).filter(|_| clauses.contains(&clause))?.subject;
+        let cell = choice.get(subjects.iter().position(|own| *own == subject)?)?;
+        problem.answer_in(clause, *cell, questions)
+    }
+
+    /// Whether clauses cannot have these answers all at once.
+    fn are_contradictory(&self, choice: &[usize]) -> bool {
+        let answer = |clause: usize| self.answer_in(choice, clause);
+        let is_other = |Implied { given: (given, is_yes), clause, answer: implied }: &Implied| {
+            let is_given = answer(*given) == Some(if *is_yes { Answer::True } else { Answer::False });
+            // a value that stands for others may be none of those that go with what is given
+            is_given && answer(*clause).is_some_and(|own| own != *implied)
         };
-        problem.weights.as_ref().is_some_and(|weights| weights.contradict(&answer))
+        self.problem.implied.iter().any(is_other)
+            || self.problem.weights.as_ref().is_some_and(|weights| weights.contradict(&answer))
     }
 }
 

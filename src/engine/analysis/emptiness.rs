@@ -25,8 +25,10 @@ pub(super) struct Emptiness {
 pub(super) struct List {
     pub(super) key: String,
     pub(super) reach: Reach,
-    /// What is so of its elements, of a list that a macro takes from another one.
-    pub(super) predicate: Option<Predicate>,
+    /// What is so of its elements, each of which is one of the list that stands so many places behind it, or is made of one: of a list that macros take from another one.
+    pub(super) predicates: Vec<Predicate>,
+    /// Whether something is so of elements that are made of those of another list.
+    pub(super) is_made: bool,
 }
 
 /// Lists of which one is not filled where the others are empty, because of what is so of their elements.
@@ -215,18 +217,36 @@ fn taken(checked: &Checked, expr: &Expr, mut first: Option<Predicate>) -> Vec<Li
     let mut at = expr;
     while !is_path(checked, at) {
         let Some(Derived { of, keeps, are_others }) = derived(checked, at) else { return lists };
-        // what is so of elements that are made of others says nothing of those
-        if are_others && let Some(own) = lists.last_mut() {
-            own.predicate = None;
+        if are_others && let ExprKind::Comprehension(comprehension) = &at.kind {
+            // what is so of an element that is made of another one is asked of what makes it
+            let made = Predicate::made(comprehension);
+            for own in told_so_far(&mut lists) {
+                let is_asked =
+                    |predicate: &mut Predicate| made.as_ref().is_some_and(|made| predicate.ask(made));
+                if !own.predicates.iter_mut().all(is_asked) {
+                    own.predicates.clear();
+                }
+                own.is_made = true;
+            }
         }
         if let (Keeps::Chosen, ExprKind::Comprehension(comprehension)) = (keeps, &at.kind) {
             let predicate = first.take().or_else(|| Predicate::of(comprehension, true));
-            lists.push(List { predicate, ..list(checked, &found(at, comprehension)) });
+            // whatever is taken of this list is so, too
+            told_so_far(&mut lists).for_each(|own| own.predicates.extend(predicate.clone()));
+            let predicates = predicate.into_iter().collect();
+            lists.push(List { predicates, ..list(checked, &found(at, comprehension)) });
         }
         at = of;
     }
     lists.push(list(checked, at));
     lists
+}
+
+/// The lists of which all is known that is so of their elements, up to the list that comes next.
+fn told_so_far(lists: &mut [List]) -> impl Iterator<Item = &mut List> {
+    let all = lists.len();
+    let is_told = move |(at, own): &(usize, &mut List)| own.predicates.len() == all.saturating_sub(*at);
+    lists.iter_mut().enumerate().filter(is_told).map(|(_, own)| own)
 }
 
 /// The elements that `exists` finds, and that `all` finds none of, with the lists that they are taken from.
@@ -238,7 +258,7 @@ fn searched(checked: &Checked, expr: &Expr, comprehension: &Comprehension) -> Ve
 }
 
 fn list(checked: &Checked, expr: &Expr) -> List {
-    List { key: key(checked, expr), reach: Reach::of(checked, expr), predicate: None }
+    List { key: key(checked, expr), reach: Reach::of(checked, expr), predicates: Vec::new(), is_made: false }
 }
 
 /// The elements that a macro finds, as the `filter` that keeps them.

@@ -18,6 +18,8 @@ pub(super) struct Facts {
     pub(super) sizes: [Option<u64>; 2],
     /// Questions about a text, the answer to each of which is yes.
     pub(super) texts: Vec<Question>,
+    /// Whether it is an element of a list that never has as many.
+    pub(super) is_beyond: bool,
 }
 
 /// Functions of texts whatever else they are given, and a regular expression that finds nothing in any text that the function gives.
@@ -38,7 +40,8 @@ const NUMBER: &str = r"^(NaN|[+-]Inf|-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?(e[+-][0-9
 
 impl Facts {
     /// Nothing.
-    pub(super) const NOTHING: Self = Self { numbers: Range::ALL, sizes: [None; 2], texts: Vec::new() };
+    pub(super) const NOTHING: Self =
+        Self { numbers: Range::ALL, sizes: [None; 2], texts: Vec::new(), is_beyond: false };
 
     /// What the schema of an argument says: no call of which a step is asked has others, though calls on record that were refused for it may.
     pub(super) fn of_argument(domain: &Domain) -> Self {
@@ -55,13 +58,37 @@ impl Facts {
             numbers: Range::of_argument(domain),
             sizes,
             texts: pattern.into_iter().chain(counted).collect(),
+            is_beyond: false,
         }
+    }
+
+    /// The same of a path.
+    pub(super) fn of_path(checked: &Checked, path: &Expr) -> Self {
+        let own = checked.domain_of(path.id).map_or(Self::NOTHING, Self::of_argument);
+        Self { is_beyond: is_beyond(checked, path), ..own }
     }
 
     /// What follows for numbers that are computed of arguments.
     pub(super) fn of_numbers(numbers: Range) -> Self {
         Self { numbers, ..Self::NOTHING }
     }
+}
+
+/// Whether some index on the way of a path is none of a list that its schema allows.
+fn is_beyond(checked: &Checked, path: &Expr) -> bool {
+    let (ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. }) = &path.kind else {
+        return false;
+    };
+    let is_own = match &path.kind {
+        ExprKind::Index { index, .. } => match (constant(index), checked.domain_of(operand.id).map(sizes)) {
+            (Some(Sample::Int(index)), Some([_, Some(most)])) => {
+                u64::try_from(index).is_ok_and(|at| at >= most)
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    is_own || is_beyond(checked, operand)
 }
 
 /// Questions about every text that an expression gives, each with its answer.

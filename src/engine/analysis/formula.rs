@@ -77,6 +77,9 @@ impl Reader<'_, '_> {
                         self.comparison(expr, name, left, right)
                     }
                     ("@in", [item, of]) => self.membership(expr, item, of),
+                    ("sets.contains" | "sets.intersects", [.., list, constants]) => self
+                        .of_set(expr, name == "sets.contains", list, constants)
+                        .unwrap_or_else(|| self.truth(expr, at_root)),
                     ("startsWith" | "endsWith" | "contains" | "matches", [text, part]) => {
                         self.of_text(expr, name, text, part)
                     }
@@ -179,12 +182,12 @@ impl Reader<'_, '_> {
         for list in subject.emptiness.iter_mut().flat_map(|said| &mut said.lists) {
             list.key = questions.named(&list.key, &list.reach, questions.lasts(&list.reach));
         }
-        for pair in subject.emptiness.iter().flat_map(|said| said.lists.windows(2)) {
-            if let [own, whole] = pair
-                && questions.elements.iter().all(|known| known.key != own.key)
-            {
-                let elements = elements_of(self.checked, own, whole, questions.time());
-                questions.elements.extend(elements);
+        for said in &subject.emptiness {
+            for (at, own) in said.lists.iter().enumerate() {
+                if questions.elements.iter().all(|known| known.key != own.key) {
+                    let lists = said.lists.get(at..).unwrap_or_default();
+                    questions.elements.extend(elements_of(self.checked, lists, questions.time()));
+                }
             }
         }
         questions.known(subject)
@@ -403,6 +406,36 @@ impl Reader<'_, '_> {
         holds.unwrap_or_else(|| self.truth(expr, false))
     }
 
+    /// Whether a list has all constants of another one, or some of them.
+    fn of_set(&mut self, expr: &Expr, has_all: bool, list: &Expr, constants: &Expr) -> Option<NodeKind> {
+        let ExprKind::List(elements) = &constants.kind else { return None };
+        let is_known = elements.iter().all(|it| !it.optional && constant(&it.value).is_some());
+        if !is_known
+            || !is_path(self.checked, list)
+            || !matches!(self.checked.type_of(list.id), Type::List(_))
+        {
+            return None;
+        }
+        let before = self.questions.clauses.len();
+        let mut all = Vec::new();
+        for element in elements {
+            // one constant is asked for by the whole
+            let at = if elements.len() == 1 { expr } else { &element.value };
+            let member = call(at, "@in", vec![element.value.clone(), list.clone()]);
+            let Some(kind) = self.holds(&member, &element.value, list) else {
+                self.questions.clauses.truncate(before);
+                return None;
+            };
+            all.push(Node { span: at.span, id: at.id, kind });
+        }
+        let whole = all.into_iter().reduce(|one, other| {
+            let both = Box::new([one, other]);
+            let kind = if has_all { NodeKind::And(both) } else { NodeKind::Or(both) };
+            Node { span: expr.span, id: expr.id, kind }
+        });
+        whole.map(|whole| whole.kind)
+    }
+
     /// Whether a path has a constant among its elements or keys.
     fn holds(&mut self, member: &Expr, item: &Expr, of: &Expr) -> Option<NodeKind> {
         let constant = constant(item)?;
@@ -436,16 +469,26 @@ impl Reader<'_, '_> {
 }
 
 /// What is so of the elements of a list, if that is not too much.
-fn elements_of(checked: &Checked, own: &List, whole: &List, time: [usize; 3]) -> Option<Elements> {
-    let Predicate { expr, answer } = own.predicate.as_ref()?;
+fn elements_of(checked: &Checked, lists: &[List], time: [usize; 3]) -> Option<Elements> {
+    let own = lists.first()?;
+    let whole = lists.get(own.predicates.len())?;
     let mut questions = Questions::default();
-    let mut node = questions.read_part(checked, expr);
-    if !answer {
-        node = Node { span: node.span, id: node.id, kind: NodeKind::Not(Box::new(node)) };
-    }
+    let mut ask = |Predicate { expr, answer }: &Predicate| {
+        let node = questions.read_part(checked, expr);
+        match answer {
+            true => node,
+            false => Node { span: node.span, id: node.id, kind: NodeKind::Not(Box::new(node)) },
+        }
+    };
+    let asked: Vec<Node> = own.predicates.iter().map(&mut ask).collect();
+    let node = asked.into_iter().reduce(|all, one| {
+        let (span, id) = (all.span, all.id);
+        Node { span, id, kind: NodeKind::And(Box::new([all, one])) }
+    })?;
     let Questions { subjects, clauses, .. } = questions;
     let (key, whole) = (own.key.clone(), whole.key.clone());
-    (clauses.len() <= MAX_ASKED).then_some(Elements { key, whole, time, node, subjects, clauses })
+    let is_chain = own.predicates.len() > 1 || own.is_made;
+    (clauses.len() <= MAX_ASKED).then_some(Elements { key, whole, time, node, subjects, clauses, is_chain })
 }
 
 fn become_variable(expr: &mut Expr, name: &str) {

@@ -176,14 +176,17 @@ pub(super) fn contradict(
         if all.iter().any(Inequality::is_false) {
             return true;
         }
-        // the unknown that leaves the fewest behind
+        // the unknown that leaves the fewest behind, a whole one last: a bound of it is whole as long as it is alone
         let mut bounds: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
         for (term, factor) in all.iter().flat_map(|it| &it.terms) {
             let (upper, lower) = bounds.entry(*term).or_default();
             let side = if *factor > 0 { upper } else { lower };
             *side = side.saturating_add(1);
         }
-        let least = bounds.into_iter().min_by_key(|(_, (upper, lower))| upper.saturating_mul(*lower));
+        let leaves = |(term, (upper, lower)): &(usize, (usize, usize))| {
+            (is_whole(*term), upper.saturating_mul(*lower))
+        };
+        let least = bounds.into_iter().min_by_key(leaves);
         let Some((unknown, (upper, lower))) = least else { return false };
         if upper.saturating_mul(lower) > MAX_INEQUALITIES {
             return false;
@@ -229,6 +232,17 @@ mod tests {
         let between =
             |whole| [at_most(&[(0, 1.0)], 3.0, true, whole), at_most(&[(0, -1.0)], -2.0, true, whole)];
         assert!(contradict(between(true), &|_| true) && !contradict(between(false), &|_| false));
+        // x = y and y = 1.5, with x whole and put away last or first
+        for (x, y) in [(0, 1), (1, 0)] {
+            let is_x = move |at: usize| at == x;
+            let of = |terms: &[(usize, f64)], most: f64| {
+                let sum = Linear { terms: terms.iter().copied().collect(), constant: -most };
+                Inequality::at_most_zero(&sum, false, &is_x).unwrap()
+            };
+            let equal = [of(&[(x, 1.0), (y, -1.0)], 0.0), of(&[(y, 1.0), (x, -1.0)], 0.0)];
+            let half = [of(&[(y, 1.0)], 1.5), of(&[(y, -1.0)], -1.5)];
+            assert!(contradict(equal.into_iter().chain(half), &is_x));
+        }
         // 2x <= 7, x > 3 and -x < -3, with the same factor on both sides
         assert!(contradict(
             [at_most(&[(0, 2.0)], 7.0, false, true), at_most(&[(0, -2.0)], -7.0, false, true)],

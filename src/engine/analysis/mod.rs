@@ -53,6 +53,7 @@ mod emptiness;
 mod entailed;
 mod equivalence;
 mod facts;
+mod fixed;
 mod formula;
 mod inequality;
 mod listed;

@@ -3,7 +3,7 @@
 //! In: expressions of a checked tree. Out: what they are, as far as their form says it. Each question is linear in the expression.
 
 use super::reach::{is_root, root};
-use crate::cel::{Checked, Code, ComprehensionKind, Expr, ExprKind, Literal, Name, Reference, Type};
+use crate::cel::{Checked, Code, ComprehensionKind, Expr, ExprId, ExprKind, Literal, Name, Reference, Type};
 use crate::context::Root;
 
 /// The expression without the ways to write one thing twice: short names of roots, `a['b']` for `a.b`. A variable of a macro may have the
@@ -130,4 +130,18 @@ pub(super) fn mentions(expr: &Expr, variable: &str) -> bool {
     let mut mentioned = matches!(&expr.kind, ExprKind::Ident { name, .. } if name == variable);
     expr.for_each_part(&mut |part| mentioned = mentioned || mentions(part, variable));
     mentioned
+}
+
+/// The part of an expression with this number.
+pub(super) fn part(expr: &Expr, id: ExprId) -> Option<&Expr> {
+    if expr.id == id {
+        return Some(expr);
+    }
+    let mut found = None;
+    expr.for_each_part(&mut |inner| {
+        if found.is_none() {
+            found = part(inner, id);
+        }
+    });
+    found
 }

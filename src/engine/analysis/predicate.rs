@@ -30,6 +30,45 @@ impl Predicate {
         rename(&mut expr, &variable.text);
         Some(Self { expr, answer })
     }
+
+    /// What a macro makes of each element, if it has one variable.
+    pub(super) fn made(comprehension: &Comprehension) -> Option<Expr> {
+        let Comprehension { variable, second: None, body, .. } = comprehension else { return None };
+        let mut made = body.clone();
+        if mentions(&made, ELEMENT) || has_variables(&made) {
+            return None;
+        }
+        rename(&mut made, &variable.text);
+        Some(made)
+    }
+
+    /// Asks the same of what is made of an element, if no variable of its own could be meant by it.
+    pub(super) fn ask(&mut self, made: &Expr) -> bool {
+        let may_ask = !has_variables(&self.expr);
+        if may_ask {
+            put(&mut self.expr, made);
+        }
+        may_ask
+    }
+}
+
+/// Whether something in it has a variable.
+fn has_variables(expr: &Expr) -> bool {
+    let mut found = matches!(
+        expr.kind,
+        ExprKind::Comprehension(_) | ExprKind::Bind { .. } | ExprKind::Block { .. } | ExprKind::OptMap { .. }
+    );
+    expr.for_each_part(&mut |part| found = found || has_variables(part));
+    found
+}
+
+/// Puts what is made of an element in its place.
+fn put(expr: &mut Expr, made: &Expr) {
+    if matches!(&expr.kind, ExprKind::Ident { name, .. } if name == ELEMENT) {
+        *expr = made.clone();
+    } else {
+        expr.for_each_part_mut(&mut |part| put(part, made));
+    }
 }
 
 /// Whether something in it gives the name to something else.

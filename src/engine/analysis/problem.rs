@@ -8,6 +8,7 @@
 use super::amounts::{Amounts, Fact};
 use super::cells::{Answer, Cell, Cells, Trial};
 use super::emptiness::{Apart, Filling};
+use super::fixed::Implied;
 use super::node::{Node, NodeKind};
 use super::predicate::ELEMENT_KEY;
 use super::questions::{Clause, Elements, Form, Member, Questions};
@@ -54,6 +55,8 @@ pub(super) struct Problem {
     truths: HashMap<*const Node, Truth>,
     /// Pairs of texts, with the cells of the pair and of both that do not go together.
     pub(super) twins: Vec<(Pair, Vec<[usize; 3]>)>,
+    /// What clauses say of each other.
+    pub(super) implied: Vec<Implied>,
     /// What comparisons say of several numbers, if that counts.
     pub(super) weights: Option<Weights>,
 }
@@ -83,6 +86,7 @@ impl Problem {
             apart: apart(questions, trial),
             truths: HashMap::new(),
             twins: Vec::new(),
+            implied: Vec::new(),
             weights: None,
         };
         let pairs = twins::pairs(questions);
@@ -406,6 +410,30 @@ impl Problem {
         Some(learnt)
     }
 
+    /// Takes over what clauses say of each other.
+    pub(super) fn imply(&mut self, implied: Vec<Implied>) {
+        for Implied { given: (given, is_yes), clause, answer } in &implied {
+            let (Some(known), Some(Truth { yes, no })) =
+                (self.truth_of_clause(*given), self.truth_of_clause(*clause))
+            else {
+                continue;
+            };
+            let given_counts = [*given, *clause].into_iter().filter_map(|at| self.counts.get(at).copied());
+            let behind: Vec<Literal> =
+                given_counts.chain([if *is_yes { known.yes } else { known.no }]).map(|it| !it).collect();
+            let (yes, no) = match answer {
+                Answer::True => (yes, !no),
+                Answer::False => (!yes, no),
+                Answer::Fails => (!yes, !no),
+                Answer::Free => continue,
+            };
+            for answered in [yes, no] {
+                self.sat.clause(behind.iter().copied().chain([answered]));
+            }
+        }
+        self.implied = implied;
+    }
+
     /// What a clause answers where its subject lies in a cell.
     pub(super) fn answer_in(&self, clause: usize, cell: usize, questions: &Questions) -> Option<Answer> {
         let subject = questions.clauses.get(clause)?.subject;
@@ -442,6 +470,9 @@ fn apart(questions: &Questions, trial: &mut Trial) -> Vec<Apart> {
     let mut found = Vec::new();
     let mut left = MAX_PAIRS;
     for (at, one) in questions.elements.iter().enumerate() {
+        if one.is_chain && !may_be_at_all(one, trial) {
+            found.push(Apart { filled: one.key.clone(), empty: Vec::new() });
+        }
         let others = questions.elements.iter().skip(at.saturating_add(1)).map(Taken::Elements);
         for two in others.chain(questions.members.iter().map(Taken::Member)) {
             let (key, whole, time) = two.names();
@@ -507,6 +538,16 @@ impl Taken<'_> {
         });
         Node { span: asked.span, id: asked.id, kind: NodeKind::Clause(clause) }
     }
+}
+
+/// Whether an element may be as a list has them.
+fn may_be_at_all(one: &Elements, trial: &mut Trial) -> bool {
+    let mut questions = Questions::default();
+    let node = questions.take_over(one);
+    let mut problem = Problem::new(&questions, trial);
+    let Truth { yes, .. } = problem.truth(&node);
+    let all: Vec<usize> = (0..questions.clauses.len()).collect();
+    problem.can_hold(&[yes], &all) != Some(false)
 }
 
 /// Whether one element may be so and so, for each of two lists.

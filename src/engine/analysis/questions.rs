@@ -70,6 +70,8 @@ pub(super) struct Elements {
     pub(super) node: Node,
     pub(super) subjects: Vec<Subject>,
     pub(super) clauses: Vec<Clause>,
+    /// Whether several macros say so together, of which each alone is looked at elsewhere.
+    pub(super) is_chain: bool,
 }
 
 /// Whether a list has an element, as a list that is filled if it has.

@@ -97,9 +97,9 @@ impl Subject {
         let ty = if of_result { Type::Dyn } else { checked.type_of(expr.id).clone() };
         let presence = presence(checked, expr);
         let domain = checked.domain_of(expr.id).filter(|_| !of_result).cloned().map(Arc::new);
-        let facts = match &domain {
-            Some(domain) if is_argument(checked, expr) => Facts::of_argument(domain),
-            _ => Facts::of_numbers(Range::of(checked, expr, true).unwrap_or(Range::ALL)),
+        let facts = match is_argument(checked, expr) {
+            true => Facts::of_path(checked, expr),
+            false => Facts::of_numbers(Range::of(checked, expr, true).unwrap_or(Range::ALL)),
         };
         Some(Self {
             key: key(checked, expr),

@@ -7,6 +7,7 @@
 use super::amounts::Amounts;
 use super::cells::Trial;
 use super::counterexample::Counterexamples;
+use super::fixed;
 use super::node::{Node, NodeKind};
 use super::path::is_predicate;
 use super::problem::{Problem, Truth};
@@ -135,6 +136,9 @@ fn put(
     let mut amounts = Amounts::new(None, trial.counts_facts);
     amounts.read(checked, questions, 0);
     problem.weigh_several(amounts);
+    problem.imply(fixed::implied(checked, questions, trial));
+    // all is asked at one time, and of one person once
+    problem.answer_once(questions, |clause| clause.subject == usize::MAX);
     for (clause, is_known) in questions.clauses.iter().zip(&problem.is_decided) {
         decided.clauses.push((clause.span, *is_known));
     }
