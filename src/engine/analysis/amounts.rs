@@ -306,7 +306,8 @@ impl<'p> Amounts<'p> {
             );
         }
         for (at, term) in self.terms.iter().enumerate() {
-            let Some(range) = term.range else { continue };
+            // a NaN lies nowhere
+            let Some(range) = term.range.filter(|_| term.is_number) else { continue };
             let of = |factor: f64, constant: f64| Linear { terms: [(at, factor)].into(), constant };
             let least = range.least.is_finite().then(|| of(-1.0, range.least));
             let most = range.most.is_finite().then(|| of(1.0, -range.most));

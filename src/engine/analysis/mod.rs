@@ -21,6 +21,8 @@
 //! | `listed` | macros that ask about one path with each constant of a list |
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
 //! | `cells` | the values of a subject, divided by the answers of its clauses |
+//! | `twins` | texts that are compared with each other, and the cells in which they lie then |
+//! | `fixed` | what follows of a list or a text that is equal to a constant |
 //! | `sat`, `problem` | what is asked, as propositions |
 //! | `reached` | parts that are decided where an expression gets to them |
 //! | `verdict`, `counterexample` | what is decided of one expression, and the runs that could refute it |
@@ -28,7 +30,7 @@
 //! | `entailed` | what holds of every call that is let by |
 //! | `reach` | what of all that steps and time may change |
 //! | `calls`, `tally` | lists of calls on record, counts of them and sums over them |
-//! | `amounts`, `inequality`, `bounds` | comparisons of sums as inequalities, whether these contradict each other, and what holds of all of them |
+//! | `amounts`, `compared`, `inequality`, `bounds` | comparisons of sums as inequalities, whether these contradict each other, and what holds of all of them |
 //! | `weighed` | propositions and inequalities together |
 //! | `behind` | what is said of a task, said ahead of a further call |
 //! | `written` | expressions made of parts of others |
@@ -86,12 +88,13 @@ pub(crate) use calls::Status;
 pub(crate) use entailed::{Grounds, Inquiry, Of, entailed};
 pub(crate) use equivalence::answer_alike;
 
+use crate::cel::Type;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::step::Hook;
 use crate::policy::{
-    AgentFunction, Expression, OfPolicyStep, Policy, Step, StepAction, Trigger, of_all_agents,
+    AgentFunction, Expression, Filter, OfPolicyStep, Policy, Step, StepAction, Trigger, of_all_agents,
 };
 use crate::source::{Place, Span};
 use cells::Trial;
@@ -141,7 +144,7 @@ use verdict::{Verdict, decide};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
-    /// The clauses of asserts, conditions and filters whose answers are known for every input. A clause that several functions or
+    /// The clauses of asserts, conditions, filters and exposed truths whose answers are known for every input. A clause that several functions or
     /// agents share counts once.
     pub decided: usize,
     /// The places of the clauses of which something is not known.
@@ -203,9 +206,12 @@ impl Analyst {
                 self.findings.extend(findings);
             }
         }
-        for filter in policy.events().iter().filter_map(|event| event.filter()) {
+        let filters = policy.events().iter().filter_map(|event| event.filter()).map(Filter::expression);
+        // what an agent tells of itself is asked as a rule is, where it is a truth
+        let told = policy.exposes().iter().map(|expose| &expose.value).filter(|value| is_truth(value));
+        for expression in filters.chain(told) {
             let mut findings = Vec::new();
-            self.expression(filter.expression(), &mut trial, &mut findings);
+            self.expression(expression, &mut trial, &mut findings);
             self.findings.extend(findings);
         }
     }
@@ -307,6 +313,11 @@ const TRYING_COST: u64 = 100_000;
 /// The bounds under which samples are tried: those of the host, but for a budget that is too small for anything.
 fn tried(limits: &EvalLimits) -> EvalLimits {
     EvalLimits { max_cost: limits.max_cost.max(TRYING_COST), ..*limits }
+}
+
+/// Whether an expression gives a truth.
+fn is_truth(expression: &Expression) -> bool {
+    expression.checked().is_some_and(|checked| *checked.type_of(checked.expr.id) == Type::Bool)
 }
 
 /// Whether the checker has said something about the part, or about something in it, already.

@@ -9,7 +9,7 @@ use super::cells::Trial;
 use super::counterexample::Counterexamples;
 use super::fixed;
 use super::node::{Node, NodeKind};
-use super::path::is_predicate;
+use super::path::{is_predicate, part};
 use super::problem::{Problem, Truth};
 use super::questions::{MAX_CLAUSES, Questions};
 use super::reached::{self, Path, Settled};
@@ -202,17 +202,17 @@ fn is_contradicted(
     let inputs = |of: &Node| Counterexamples::of(questions, of, problem, limits);
     Some(match around {
         Around::Nothing => {
-            let part = part_of(expr, node)?;
+            let part = part(expr, node.id)?;
             inputs(node).is_some_and(|tried| tried.refute(part, is_whole, |truth| claim.is_refuted_by(truth)))
         }
         Around::Chain(chain) => {
-            let [one, other] = with_and_without(part_of(expr, chain)?, node);
+            let [one, other] = with_and_without(part(expr, chain.id)?, node);
             inputs(chain).is_some_and(|tried| tried.differ(&one, &other))
         }
         Around::Path(path) => {
             // what is put together has the number of the whole, which is that of no clause
-            let answered = |part: &Node, answer: bool| {
-                let part = part_of(expr, part)?.clone();
+            let answered = |of: &Node, answer: bool| {
+                let part = part(expr, of.id)?.clone();
                 Some(if answer { part } else { call(expr, "!_", vec![part]) })
             };
             let mut reached = answered(node, matches!(claim, Claim::NeverTrueHere))?;
@@ -331,17 +331,4 @@ fn leave_out(expr: &mut Expr, operand: &Node) {
         return;
     }
     expr.for_each_part_mut(&mut |part| leave_out(part, operand));
-}
-
-fn part_of<'e>(expr: &'e Expr, node: &Node) -> Option<&'e Expr> {
-    if expr.id == node.id {
-        return Some(expr);
-    }
-    let mut found = None;
-    expr.for_each_part(&mut |part| {
-        if found.is_none() {
-            found = part_of(part, node);
-        }
-    });
-    found
 }

@@ -164,7 +164,7 @@ pub const WARNINGS: &[Warning] = &[
     row(
         "literal_placeholder",
         Advice,
-        "Braces in a prompt or in the message of an event name a root that is not known there, so they stay as they are written.",
+        "Braces in a prompt or in the message of an event name a root that is not known there, have blanks in them or no end, so they stay as they are written.",
     ),
     row(
         "literal_secret",

@@ -9,7 +9,7 @@ use super::template::{PathStep, Placeholder, Template};
 use crate::cel::{Storage, Type};
 use crate::context::{Root, ScopeEnv};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::source::Embedded;
+use crate::source::{Embedded, Span};
 
 /// An `error_message`: every brace must open a placeholder with a root of the step's scope (INT-19).
 pub(super) fn compile_message(
@@ -71,7 +71,41 @@ fn lenient(
     let all = Template::lenient(&text.text, |root| !roots.contains(&root));
     let literal = all.placeholders().filter_map(|placeholder| literal(placeholder, scope, text, roots));
     findings.extend(literal.map(|finding| finding.path(path)));
+    let misspelt = Template::other_groups(&text.text).into_iter();
+    let misspelt = misspelt.filter_map(|group| misspelt_placeholder(group, text, roots));
+    findings.extend(misspelt.map(|finding| finding.path(path)));
     template
+}
+
+/// Braces that are no placeholder, and would be one without the blanks in them, or with the brace that closes them.
+fn misspelt_placeholder(group: Span, text: &Embedded, roots: &[&str]) -> Option<Diagnostic> {
+    let written = text.text.get(group.range())?;
+    if is_of_others(text, group) {
+        return None;
+    }
+    let inner = written.strip_prefix('{')?;
+    let path = match inner.strip_suffix('}') {
+        Some(inner) => inner.trim(),
+        None => {
+            inner.split_whitespace().next()?.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != ']')
+        }
+    };
+    let Placeholder { root, path: steps, .. } = Placeholder::read(&format!("{{{path}}}"), group)?;
+    let was_meant = roots.contains(&&*root) && !steps.is_empty();
+    was_meant.then(|| messages::misspelt_placeholder(text.locate(group), path))
+}
+
+/// Whether braces stand in those of another kind of template, as `${x}` and `{{x}}` do.
+fn is_of_others(text: &Embedded, group: Span) -> bool {
+    text.text.get(..group.range().start).unwrap_or_default().ends_with(['$', '{'])
+}
+
+/// Whether a name is a longer one with letters left out, as `ctx` is.
+fn is_short_for(short: &str, long: &str) -> bool {
+    let mut letters = long.chars();
+    short.len() >= 3
+        && short.chars().next() == long.chars().next()
+        && short.chars().all(|letter| letters.any(|it| it == letter))
 }
 
 /// Braces that stay as they are written, and were to be a placeholder: their path begins with a root of other texts, its short name, a field of
@@ -82,20 +116,24 @@ fn literal(
     text: &Embedded,
     roots: &[&str],
 ) -> Option<Diagnostic> {
-    let before = text.text.get(..placeholder.span.range().start).unwrap_or_default();
-    let rest = placeholder.dotted().filter(|_| !before.ends_with(['$', '{']))?;
+    if is_of_others(text, placeholder.span) {
+        return None;
+    }
     let begin = &*placeholder.root;
+    let written = text.text.get(placeholder.span.range())?;
+    let rest = written.strip_prefix('{')?.strip_prefix(begin)?.strip_suffix('}')?;
     let long = Root::long_name(begin);
     let has_field = |root: &&&str| match scope.env().variable(root).map(|variable| &variable.ty) {
         Some(Type::Record(record) | Type::Singleton(record)) => record.slot(begin).is_some(),
         _ => false,
     };
     let meant = if roots.contains(&long) {
-        Some(format!("{long}.{rest}"))
+        Some(format!("{long}{rest}"))
     } else if let Some(root) = roots.iter().find(has_field) {
-        Some(format!("{root}.{begin}.{rest}"))
+        Some(format!("{root}.{begin}{rest}"))
     } else {
-        nearest(begin, roots.iter().copied()).map(|root| format!("{root}.{rest}"))
+        let short = || roots.iter().copied().find(|root| !rest.is_empty() && is_short_for(begin, root));
+        nearest(begin, roots.iter().copied()).or_else(short).map(|root| format!("{root}{rest}"))
     };
     let is_elsewhere = Root::ALL.iter().any(|root| root.name() == long);
     (meant.is_some() || is_elsewhere)

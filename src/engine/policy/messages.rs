@@ -427,6 +427,13 @@ pub(super) fn literal_placeholder(
     }
 }
 
+/// The same of braces that are nearly a placeholder.
+pub(super) fn misspelt_placeholder(place: Place, path: &str) -> Diagnostic {
+    let message = "this is no placeholder, so the brace stays as it is written";
+    let finding = Diagnostic::warning("literal_placeholder", message, place).rule("INT-18");
+    finding.help(format!("did you mean `{{{path}}}`? No blank stands in the braces of a placeholder"))
+}
+
 /// Braces that are sent as they are written.
 pub(super) fn literal_braces(place: Place, name: &str, meant: Option<String>) -> Diagnostic {
     let message = format!("`{name}` is no root of a template, so the braces are sent as they are written");

@@ -92,6 +92,18 @@ impl Template {
         Self::read(text, |group, _| group.filter(|placeholder| is_root(&placeholder.root)))
     }
 
+    /// The groups in braces of a text that are no placeholders. One without its own end goes on to the next brace, or to the end of the text.
+    pub(super) fn other_groups(text: &str) -> Vec<Span> {
+        let mut others = Vec::new();
+        Self::read(text, |group, span| {
+            if group.is_none() {
+                others.push(span);
+            }
+            group
+        });
+        others
+    }
+
     /// Splits a text at its placeholders. `judge` is asked about every opening brace: with the placeholder that it
     /// opens or with nothing, and the span of the group; what it gives back becomes a part.
     fn read(text: &str, mut judge: impl FnMut(Option<Placeholder>, Span) -> Option<Placeholder>) -> Self {
