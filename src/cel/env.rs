@@ -119,7 +119,7 @@ struct Shared {
 }
 
 /// The functions of the language, once for all scopes: there are some hundreds, and an agent has a scope for each set of functions that its
-/// steps are for.
+/// steps are for. No name stands in two libraries.
 static SHARED: LazyLock<HashMap<&'static str, Shared>> = LazyLock::new(|| {
     let libraries = LANGUAGE.iter().copied().enumerate();
     let rows = libraries.flat_map(|(library, rows)| rows.iter().map(move |row| (library, row)));

@@ -232,15 +232,7 @@ impl Trial {
     /// What an expression without variables answers; nothing if it is none.
     pub(super) fn answer_of(&self, expr: &Expr, at_root: bool) -> Option<Answer> {
         let program = Program::compile_rewritten(&self.env, VARIABLE, |any| any.clone_from(expr)).ok()?;
-        let activation = Activation::new(&self.env);
-        Some(match at_root {
-            true => match program.holds(&activation, None) {
-                Ok(true) => Answer::True,
-                Ok(false) => Answer::False,
-                Err(_) => Answer::Fails,
-            },
-            false => answered(program.run(&activation, None).ok()),
-        })
+        Some(run(&program, &Activation::new(&self.env), at_root))
     }
 
     fn answer(
@@ -264,14 +256,19 @@ impl Trial {
         }
         let Some(program) = program else { return Answer::Free };
         let activation = Activation::new(&self.env).with(&self.env, VARIABLE, sample.value());
-        match &clause.form {
-            Form::Truth { at_root: true } => match program.holds(&activation, None) {
-                Ok(true) => Answer::True,
-                Ok(false) => Answer::False,
-                Err(_) => Answer::Fails,
-            },
-            _ => answered(program.run(&activation, None).ok()),
-        }
+        run(program, &activation, matches!(clause.form, Form::Truth { at_root: true }))
+    }
+}
+
+/// What a run answers. At the root of an expression anything has a truth (`CEL-14`).
+fn run(program: &Program, activation: &Activation<'_>, at_root: bool) -> Answer {
+    if !at_root {
+        return answered(program.run(activation, None).ok());
+    }
+    match program.holds(activation, None) {
+        Ok(true) => Answer::True,
+        Ok(false) => Answer::False,
+        Err(_) => Answer::Fails,
     }
 }
 

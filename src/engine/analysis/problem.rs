@@ -24,6 +24,19 @@ pub(super) struct Truth {
     pub(super) no: Literal,
 }
 
+impl Truth {
+    /// What holds where this is the answer; nothing where it may be any.
+    fn answered(self, answer: Answer) -> Option<[Literal; 2]> {
+        let Self { yes, no } = self;
+        match answer {
+            Answer::True => Some([yes, !no]),
+            Answer::False => Some([!yes, no]),
+            Answer::Fails => Some([!yes, !no]),
+            Answer::Free => None,
+        }
+    }
+}
+
 /// Whether a list is there, and has an element or none.
 #[derive(Clone, Copy)]
 struct Filled {
@@ -132,16 +145,11 @@ impl Problem {
             else {
                 continue;
             };
-            let (yes, no, counts) = (*yes, *no, *counts);
+            let (truth, counts) = (Truth { yes: *yes, no: *no }, *counts);
             for (place, answer) in places.iter().zip(answers) {
-                let (yes, no) = match answer {
-                    Answer::True => (yes, !no),
-                    Answer::False => (!yes, no),
-                    Answer::Fails => (!yes, !no),
-                    Answer::Free => continue,
-                };
-                self.sat.clause([!*place, !counts, yes]);
-                self.sat.clause([!*place, !counts, no]);
+                for answered in truth.answered(*answer).into_iter().flatten() {
+                    self.sat.clause([!*place, !counts, answered]);
+                }
             }
             let open = cells
                 .cells
@@ -413,21 +421,14 @@ impl Problem {
     /// Takes over what clauses say of each other.
     pub(super) fn imply(&mut self, implied: Vec<Implied>) {
         for Implied { given: (given, is_yes), clause, answer } in &implied {
-            let (Some(known), Some(Truth { yes, no })) =
-                (self.truth_of_clause(*given), self.truth_of_clause(*clause))
+            let (Some(known), Some(truth)) = (self.truth_of_clause(*given), self.truth_of_clause(*clause))
             else {
                 continue;
             };
             let given_counts = [*given, *clause].into_iter().filter_map(|at| self.counts.get(at).copied());
             let behind: Vec<Literal> =
                 given_counts.chain([if *is_yes { known.yes } else { known.no }]).map(|it| !it).collect();
-            let (yes, no) = match answer {
-                Answer::True => (yes, !no),
-                Answer::False => (!yes, no),
-                Answer::Fails => (!yes, !no),
-                Answer::Free => continue,
-            };
-            for answered in [yes, no] {
+            for answered in truth.answered(*answer).into_iter().flatten() {
                 self.sat.clause(behind.iter().copied().chain([answered]));
             }
         }
