@@ -192,7 +192,9 @@ impl Memory {
             Ok::<_, Error>(counters.iter().map(|counter| book.read(counter)).collect())
         };
         let explained = ToldOperation::Call(call.clone()).explained(copy, self.now(), None, read)?;
-        serde_json::to_value(explained).map_err(|_| Error::internal("an explanation cannot be written"))
+        // through its text, which can be written anyway: values have a serializer of their own, and it would be compiled for decisions once more
+        let value = serde_json::to_string(&explained).and_then(|text| serde_json::from_str(&text));
+        value.map_err(|_| Error::internal("an explanation cannot be written"))
     }
 
     /// An id for a task that comes without one.

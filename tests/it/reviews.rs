@@ -130,6 +130,30 @@ fn the_digest_is_that_of_the_calls_own_rules() {
 }
 
 #[test]
+fn an_answer_is_read_in_short_and_as_a_whole() {
+    let read = |text: &str| serde_json::from_str::<ReviewAnswer>(text);
+    for (short, whole) in [("true", r#"{"answer":"approve"}"#), ("false", r#"{"answer":"deny"}"#)] {
+        assert_eq!(read(short).unwrap(), read(whole).unwrap());
+    }
+    let null = r#"{"answer":"respond","result":null,"note":"n","addressed_as":["group:leads"]}"#;
+    assert_eq!(serde_json::to_string(&read(null).unwrap()).unwrap(), null);
+    let either = "true, false, or an object with `answer`";
+    let beside = "`arguments` goes with `edit`, `result` with `respond`, and neither with another answer";
+    for (text, said) in [
+        ("1", either),
+        (r#""yes""#, either),
+        ("null", either),
+        (r#"{"note":"n"}"#, "missing field `answer`"),
+        (r#"{"answer":"approve","arguments":{}}"#, beside),
+        (r#"{"answer":"edit"}"#, beside),
+        (r#"{"answer":"deny","why":"n"}"#, "unknown field `why`"),
+    ] {
+        let error = read(text).unwrap_err().to_string();
+        assert!(error.contains(said), "{text}: {error}");
+    }
+}
+
+#[test]
 fn one_approval_covers_the_steps_of_a_call() {
     let mut task = start(&desk());
     let question = under_review(&mut task, 250);

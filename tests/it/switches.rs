@@ -35,6 +35,34 @@ fn posting(memo: &str) -> celador::task::Call {
 }
 
 #[test]
+fn a_switch_is_read_as_it_is_written() {
+    for switch in
+        [tool("ledger", None), tool("ledger", Some("post_entry")), clerk(), Switch::User { name: "u".into() }]
+    {
+        let written = serde_json::to_value(&switch).unwrap();
+        assert_eq!(serde_json::from_value::<Switch>(written).unwrap(), switch);
+    }
+    for (written, said) in [
+        (json!({"kind": "agent", "name": "clerk"}), "expected `namespace` and `name` of an agent"),
+        (
+            json!({"kind": "agent", "namespace": "demo", "name": "clerk", "function": "f"}),
+            "expected `namespace` and `name` of an agent",
+        ),
+        (
+            json!({"kind": "tool", "name": "ledger"}),
+            "expected `namespace`, `name` and perhaps `function` of a tool",
+        ),
+        (json!({"kind": "user", "namespace": "demo", "name": "u"}), "expected `name` of a user"),
+        (json!({"kind": "user"}), "missing field `name`"),
+        (json!({"name": "u"}), "missing field `kind`"),
+        (json!({"kind": "user", "name": "u", "until": 5}), "unknown field `until`"),
+    ] {
+        let error = serde_json::from_value::<Switch>(written).unwrap_err().to_string();
+        assert!(error.starts_with(said), "{error}");
+    }
+}
+
+#[test]
 fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_taken() {
     let engine = engine("capabilities:\n  ledger: \"*\"\n");
     let mut task = start(&engine);

@@ -12,18 +12,17 @@ from recording import judge, main
 
 
 def judge_part(part: datafusion.RecordBatchStream) -> str:
-    lines = [batch.to_pyarrow().column("lines").flatten() for batch in part]
-    return judge([line for of_tasks in lines for line in of_tasks.to_pylist()])
+    return judge(line for batch in part for line in batch.to_pyarrow().column("line").to_pylist())
 
 
 def run(path: pathlib.Path, workers: int) -> list[str]:
     config = datafusion.SessionConfig().with_target_partitions(workers)
     session = datafusion.SessionContext(config)
-    # what is grouped by a column is divided by it: a division that nothing behind it needs would be left out of the plan
-    lines = f.array_agg(col("line"), order_by=[col("number").sort()]).alias("lines")
-    tasks = session.read_parquet(str(path)).aggregate([col("task")], [lines])
+    # A number within each task, by which the rows are divided and sorted: a division that nothing behind it needs would be left out of the plan.
+    place = f.row_number(partition_by=[col("task")], order_by=[col("number").sort()]).alias("place")
+    parts = session.read_parquet(str(path)).select(col("line"), place).execute_stream_partitioned()
     with ThreadPoolExecutor(workers) as threads:
-        return list(threads.map(judge_part, tasks.execute_stream_partitioned()))
+        return list(threads.map(judge_part, parts))
 
 
 if __name__ == "__main__":

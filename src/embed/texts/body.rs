@@ -2,7 +2,6 @@
 //!
 //! In: a text. Out: what a request says, or an error that tells the place and what was expected, never what stands there.
 
-use crate::cases::CaseWishes;
 use crate::{Decided, Error, Flaw, Place, Source, Step, ToExplain};
 use celador::BroughtTool;
 use celador::cel::Json;
@@ -11,9 +10,12 @@ use celador::task::{
     Answer, Call, CallId, CallResult, ModelCall, Next, Parent, QuestionId, Ran, ReviewState, ReviewWord,
     Turn, User,
 };
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::fmt;
 
 /// What an answer is: JSON.
 pub(super) type Answered = Result<String, Error>;
@@ -35,6 +37,11 @@ fn unfit(error: &serde_json::Error) -> String {
 pub(super) fn told<T: Serialize + ?Sized>(answer: &T) -> Answered {
     serde_json::to_string(answer)
         .map_err(|_| Error::misuse("bad_request", "the answer cannot be written as JSON"))
+}
+
+/// An answer of one member.
+pub(super) fn told_as<T: Serialize + ?Sized>(member: &'static str, answer: &T) -> Answered {
+    told(&BTreeMap::from([(member, answer)]))
 }
 
 pub(super) fn shown(flaws: &[Flaw]) -> Vec<Value> {
@@ -63,12 +70,33 @@ pub(super) struct Several<'s> {
     pub(super) decided: &'s [Decided],
 }
 
-/// A source as a binding writes it.
-#[derive(Deserialize)]
-#[serde(untagged)]
+/// A source as a binding writes it: a path, or a text with its name.
 pub(super) enum Told {
     Path(String),
     Text { name: String, text: String },
+}
+
+impl<'de> Deserialize<'de> for Told {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Told;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a path, or an object with `name` and `text`")
+            }
+
+            fn visit_str<E>(self, path: &str) -> Result<Told, E> {
+                Ok(Told::Path(path.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Told, A::Error> {
+                let ToldText { name, text } = ToldText::deserialize(MapAccessDeserializer::new(members))?;
+                Ok(Told::Text { name, text })
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
 }
 
 #[derive(Deserialize)]
@@ -135,8 +163,6 @@ pub(super) struct Cases {
     pub(super) sources: Vec<Told>,
     #[serde(default)]
     pub(super) below: Vec<String>,
-    #[serde(flatten)]
-    pub(super) wishes: CaseWishes,
 }
 
 #[derive(Deserialize)]
@@ -146,16 +172,9 @@ pub(super) struct Alone {
     pub(super) variables: BTreeMap<String, Json>,
     /// A case, on whose task it is evaluated then.
     pub(super) case: Option<String>,
-    #[serde(flatten)]
-    pub(super) among: Among,
-    pub(super) step: Option<usize>,
-}
-
-/// The texts among which files are; without any they are on the disk.
-#[derive(Default, Deserialize)]
-pub(super) struct Among {
     #[serde(default)]
     pub(super) texts: Vec<ToldText>,
+    pub(super) step: Option<usize>,
 }
 
 #[derive(Deserialize)]
@@ -164,13 +183,12 @@ pub(super) struct ToldText {
     pub(super) text: String,
 }
 
-impl Among {
-    pub(super) fn files(self) -> Files {
-        if self.texts.is_empty() {
-            return Files::System;
-        }
-        Files::Given(GivenFiles::new(self.texts.into_iter().map(|ToldText { name, text }| (name, text))))
+/// The texts among which files are; without any they are on the disk.
+pub(super) fn files_of(texts: Vec<ToldText>) -> Files {
+    if texts.is_empty() {
+        return Files::System;
     }
+    Files::Given(GivenFiles::new(texts.into_iter().map(|ToldText { name, text }| (name, text))))
 }
 
 /// What is to be explained on a task: an event of the past, or a call.
@@ -337,8 +355,7 @@ impl From<ToldStep> for Step {
 /// The bodies of what authors ask.
 #[cfg(feature = "authoring")]
 pub(super) mod authoring {
-    use super::{Among, Told};
-    use crate::ProveWishes;
+    use super::{Told, ToldText};
     use serde::Deserialize;
     use serde_json::Value;
 
@@ -352,15 +369,13 @@ pub(super) mod authoring {
     pub(in super::super) struct Prove {
         pub(in super::super) policies: Vec<Told>,
         pub(in super::super) invariants: Told,
-        #[serde(flatten)]
-        pub(in super::super) wishes: ProveWishes,
     }
 
     #[derive(Deserialize)]
     pub(in super::super) struct ExplainFile {
         pub(in super::super) subject: String,
-        #[serde(flatten)]
-        pub(in super::super) among: Among,
+        #[serde(default)]
+        pub(in super::super) texts: Vec<ToldText>,
         #[serde(default)]
         pub(in super::super) manifests: Vec<Told>,
         pub(in super::super) case: Option<String>,

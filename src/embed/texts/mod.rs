@@ -22,7 +22,7 @@ use crate::{
 use body::authoring::{Lines, Replay};
 use body::{
     AgentFor, Answered, Answering, Begin, Explain, Load, Named, Paths, Purge, Reply, Saved, Several,
-    Standing, Stepping, Try, Wanted, read, shown, sources_of, told,
+    Standing, Stepping, Try, Wanted, read, shown, sources_of, told, told_as,
 };
 use celador::manifest::mode::Mode;
 use serde_json::json;
@@ -88,33 +88,33 @@ impl Texts {
             "task" => self.begin(about, body),
             "reviews" => self.reviews(about, body),
             "answer_review" => self.answer_review(about, body),
-            "state" => told(&json!({ "state": self.task(about)?.state()? })),
+            "state" => told_as("state", &self.task(about)?.state()?),
             "purge" => {
                 let Purge { reason } = read(body)?;
                 self.task(about)?.purge(reason.as_deref())?;
                 told(&json!({}))
             }
-            "offers" => told(&json!({ "functions": self.task(about)?.offers()? })),
+            "offers" => told_as("functions", &self.task(about)?.offers()?),
             "context" => {
                 let Paths { paths } = read(body)?;
-                told(&json!({ "context": self.task(about)?.context(&paths)? }))
+                told_as("context", &self.task(about)?.context(&paths)?)
             }
             "evaluate" => {
                 let Try { expression, scope, input, output } = read(body)?;
                 let value = self.task(about)?.evaluate(&Tryout { scope, expression, input, output })?;
-                told(&json!({ "value": value }))
+                told_as("value", &value)
             }
             "check_expression" => {
                 let Try { expression, scope, .. } = read(body)?;
                 let flaws = self.task(about)?.check(&scope, &expression)?;
-                told(&json!({ "diagnostics": shown(&flaws) }))
+                told_as("diagnostics", &shown(&flaws))
             }
             "explain" => {
                 let asked: Explain = read(body)?;
                 told(&self.task(about)?.explain(&asked.meant()?)?)
             }
-            "events" => told(&json!({ "events": self.task(about)?.events()? })),
-            "save" => told(&json!({ "saved": self.task(about)?.save()? })),
+            "events" => told_as("events", &self.task(about)?.events()?),
+            "save" => told_as("saved", &self.task(about)?.save()?),
             #[cfg(feature = "authoring")]
             "replay_begin" | "replay_lines" | "replay_end" => self.replay(what, about, body),
             _ => unheld::answer(what, body, &self.clock)
@@ -186,7 +186,7 @@ impl Texts {
     fn reviews(&self, about: u32, body: &str) -> Answered {
         let Wanted { state, reviewer } = read(body)?;
         let filter = ReviewFilter { state, reviewer, task: None };
-        told(&json!({ "reviews": self.reviews_of(about, &filter)? }))
+        told_as("reviews", &self.reviews_of(about, &filter)?)
     }
 
     fn reviews_of(&self, about: u32, filter: &ReviewFilter) -> Result<Vec<Review>, Error> {

@@ -2,11 +2,11 @@
 //!
 //! In: the name of the request and its body. Out: the answer, or nothing if there is no such request here.
 
-use super::body::{Alone, Answered, Cases, Sources, Told, read, shown, sources_of, told};
+use super::body::{Alone, Answered, Cases, Sources, Told, files_of, read, shown, sources_of, told, told_as};
+use crate::cases::CaseWishes;
 use crate::{Clock, Error, analysis, check, evaluate, evaluate_on_case};
 use celador::cel::Json;
 use celador::manifest::given::{Files, GivenFiles};
-use serde_json::json;
 use std::path::Path;
 
 pub(super) fn answer(what: &str, body: &str, clock: &Clock) -> Option<Answered> {
@@ -21,21 +21,22 @@ pub(super) fn answer(what: &str, body: &str, clock: &Clock) -> Option<Answered> 
 
 fn checked(body: &str) -> Answered {
     let Sources { sources } = read(body)?;
-    told(&json!({ "diagnostics": shown(&check(&sources_of(sources))?) }))
+    told_as("diagnostics", &shown(&check(&sources_of(sources))?))
 }
 
 fn evaluated(body: &str) -> Answered {
-    let Alone { expression, variables, case, among, step } = read(body)?;
+    let Alone { expression, variables, case, texts, step } = read(body)?;
     let value = match case {
-        Some(case) => evaluate_on_case(&expression, &among.files(), Path::new(&case), step)?,
+        Some(case) => evaluate_on_case(&expression, &files_of(texts), Path::new(&case), step)?,
         None => evaluate(&expression, &variables.into_iter().collect::<Vec<(String, Json)>>())?,
     };
-    told(&json!({ "value": value }))
+    told_as("value", &value)
 }
 
 /// Runs cases: of the disk, or among the texts that are given, of which those below some paths are cases.
 fn test(body: &str) -> Answered {
-    let Cases { sources, below, wishes } = read(body)?;
+    let Cases { sources, below } = read(body)?;
+    let wishes: CaseWishes = read(body)?;
     let (mut paths, mut texts) = (Vec::new(), Vec::new());
     for source in sources {
         match source {
@@ -72,14 +73,14 @@ fn of_authors(what: &str, body: &str, clock: &Clock) -> Option<Answered> {
         "diff" => {
             read(body).and_then(|Diff { old, new }| told(&crate::diff(&sources_of(old), &sources_of(new))?))
         }
-        "prove" => read(body).and_then(|Prove { policies, invariants, wishes }| {
-            told(&crate::prove(&sources_of(policies), &invariants.into(), &wishes, clock)?)
+        "prove" => read(body).and_then(|Prove { policies, invariants }| {
+            told(&crate::prove(&sources_of(policies), &invariants.into(), &read(body)?, clock)?)
         }),
-        "explain_file" => read(body).and_then(|ExplainFile { subject, among, manifests, case, step }| {
+        "explain_file" => read(body).and_then(|ExplainFile { subject, texts, manifests, case, step }| {
             let wishes = crate::ExplainWishes { manifests: sources_of(manifests), case, step };
-            told(&crate::explain(&among.files(), Path::new(&subject), &wishes)?)
+            told(&crate::explain(&files_of(texts), Path::new(&subject), &wishes)?)
         }),
-        "fmt" => read(body).and_then(|Text { text }| told(&json!({ "text": crate::fmt(&text) }))),
+        "fmt" => read(body).and_then(|Text { text }| told_as("text", &crate::fmt(&text))),
         "replay" => read(body).and_then(|Replay { recorded, policies, against }| {
             let mut replaying = crate::Replaying::open(&sources_of(policies), &sources_of(against))?;
             for path in &recorded {

@@ -7,7 +7,8 @@
 use crate::amount::Amount;
 use crate::manifest::agent::{StretchLimits, TaskLimits};
 use crate::manifest::catalog::ResolvedAgent;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 use std::sync::Arc;
 
@@ -116,7 +117,7 @@ pub struct Used {
 /// assert_eq!((calls.count(), spend.count()), (16, 6));
 /// # Ok::<(), celador::AmountError>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum LimitNumber {
@@ -134,6 +135,28 @@ impl LimitNumber {
             Self::Count(count) => count,
             Self::Amount(amount) => amount.to_int().unsigned_abs(),
         }
+    }
+}
+
+impl<'de> Deserialize<'de> for LimitNumber {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl Visitor<'_> for Either {
+            type Value = LimitNumber;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number, or an amount as text")
+            }
+
+            fn visit_u64<E>(self, count: u64) -> Result<LimitNumber, E> {
+                Ok(count.into())
+            }
+
+            fn visit_str<E: Error>(self, amount: &str) -> Result<LimitNumber, E> {
+                amount.parse().map(LimitNumber::Amount).map_err(E::custom)
+            }
+        }
+        deserializer.deserialize_any(Either)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nothing here runs a step. The parts beside this folder work on it.
 
 mod activity;
+mod beside;
 mod closed_calls;
 mod counter_use;
 mod counting;

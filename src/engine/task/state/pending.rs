@@ -8,7 +8,10 @@ use super::under_way::UnderWay;
 use crate::cel::Timestamp;
 use crate::context::full_time;
 use crate::policy::{Policy, ReviewPanel};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// An operation that waits for an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -45,18 +48,27 @@ pub(in crate::task) struct Asked {
 pub(in crate::task) fn stored_waiting<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Vec<Pending>, D::Error> {
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Stored {
-        Several(Vec<Pending>),
-        One(Box<Pending>),
-        Nothing,
+    struct Stored;
+    impl<'de> Visitor<'de> for Stored {
+        type Value = Vec<Pending>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("operations that wait")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, several: A) -> Result<Vec<Pending>, A::Error> {
+            Vec::deserialize(SeqAccessDeserializer::new(several))
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, one: A) -> Result<Vec<Pending>, A::Error> {
+            Ok(vec![Pending::deserialize(MapAccessDeserializer::new(one))?])
+        }
+
+        fn visit_unit<E>(self) -> Result<Vec<Pending>, E> {
+            Ok(Vec::new())
+        }
     }
-    Ok(match Stored::deserialize(deserializer)? {
-        Stored::Several(waiting) => waiting,
-        Stored::One(pending) => vec![*pending],
-        Stored::Nothing => Vec::new(),
-    })
+    deserializer.deserialize_any(Stored)
 }
 
 impl Pending {

@@ -1,6 +1,7 @@
 //! Operations that wait for others before they are decided, and what those came to that have waited.
 
 use super::decision::{CallId, DecidedCall, DecidedKind, Decision};
+use super::review_answer::given;
 use super::start::Call;
 use super::subject::Extent;
 use super::under_way::UnderWay;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// An operation that waits: its decision reads what a call that is still open may change, or a review is open.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "StoredOperation")]
 pub(in crate::task) struct QueuedOperation {
     pub(in crate::task) id: CallId,
     /// What is to be decided. Earlier releases knew of calls alone, and wrote them as this does.
@@ -16,16 +18,16 @@ pub(in crate::task) struct QueuedOperation {
     pub(in crate::task) wanted: Wanted,
     /// When it began to wait for calls, in nanoseconds since 1970; nothing of a call that waits for reviews or that an earlier release stored, and of an input or an event,
     /// which wait as long as they must.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::task) since: Option<i128>,
     /// How far its steps came: then it waits for the end of reviews, and nothing else stands in its way. Nothing of one that
     /// waits for calls.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::task) held: Option<Box<UnderWay>>,
 }
 
 /// What is to be decided of an operation that waits, as whoever wants it has put it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 #[serde(untagged)]
 pub(in crate::task) enum Wanted {
     /// A call.
@@ -46,6 +48,37 @@ pub(in crate::task) enum Wanted {
         event: String,
         payload: Json,
     },
+}
+
+/// An operation that waits, as it is stored: what is wanted stands beside the rest, and its members say what it is.
+#[derive(Deserialize)]
+struct StoredOperation {
+    id: CallId,
+    call: Option<Call>,
+    extent: Option<Extent>,
+    #[serde(default, deserialize_with = "given")]
+    input: Option<Json>,
+    capability: Option<String>,
+    event: Option<String>,
+    #[serde(default, deserialize_with = "given")]
+    payload: Option<Json>,
+    since: Option<i128>,
+    held: Option<Box<UnderWay>>,
+}
+
+impl TryFrom<StoredOperation> for QueuedOperation {
+    type Error = &'static str;
+
+    fn try_from(stored: StoredOperation) -> Result<Self, &'static str> {
+        let StoredOperation { id, call, extent, input, capability, event, payload, since, held } = stored;
+        let wanted = match (call.zip(extent), input, capability.zip(event).zip(payload)) {
+            (Some((call, extent)), ..) => Wanted::Call { call, extent },
+            (_, Some(input), _) => Wanted::Input { input },
+            (.., Some(((capability, event), payload))) => Wanted::Event { capability, event, payload },
+            _ => return Err("expected a call, an input or an event that waits"),
+        };
+        Ok(Self { id, wanted, since, held })
+    }
 }
 
 /// The operations of a task that wait for each other.
@@ -185,5 +218,43 @@ impl Named {
     pub(in crate::task) fn decided(self, decision: Decision) -> DecidedCall {
         let Self { id: call, kind, function } = self;
         DecidedCall { call, kind, function, decision }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::QueuedOperation;
+    use serde_json::{Value, json};
+
+    #[test]
+    fn what_waits_is_read_as_it_was_written() {
+        let course = json!({
+            "subject": { "Input": "Caller" }, "stage": "GuardrailBefore", "step": 0, "entered": false, "formed": null, "exchanges": [],
+            "trace": [], "findings": [], "cost": 0,
+        });
+        for stored in [
+            json!({ "id": "c1", "call": { "function": "f", "arguments": {} }, "extent": "Whole", "since": 5 }),
+            json!({ "id": "i1", "input": null }),
+            json!({ "id": "i2", "input": { "message": "m" }, "held": course }),
+            json!({ "id": "e1", "capability": "c", "event": "e", "payload": null }),
+        ] {
+            let read: QueuedOperation = serde_json::from_value(stored.clone()).unwrap();
+            assert_eq!(serde_json::to_value(&read).unwrap(), stored);
+        }
+    }
+
+    #[test]
+    fn what_waits_for_nothing_that_is_known_is_refused() {
+        let refused =
+            |stored: Value| serde_json::from_value::<QueuedOperation>(stored).unwrap_err().to_string();
+        let course = json!({ "stage": "Before", "step": 0, "entered": false, "formed": null, "exchanges": [], "trace": [], "findings": [] });
+        for stored in [
+            json!({ "id": "c1" }),
+            json!({ "id": "c1", "call": { "function": "f", "arguments": {} } }),
+            json!({ "id": "e1", "capability": "c", "event": "e" }),
+        ] {
+            assert_eq!(refused(stored), "expected a call, an input or an event that waits");
+        }
+        assert_eq!(refused(json!({ "id": "i1", "input": {}, "held": course })), "missing field `subject`");
     }
 }

@@ -4,13 +4,16 @@
 //! else an object with `answer`.
 
 use crate::cel::Json;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// The answer of a person, with who they are.
 ///
 /// Written in short as `true` or `false` where it says no more than that.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(into = "Written", try_from = "Written")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(into = "Written")]
 pub struct ReviewAnswer {
     /// What they want.
     pub choice: ReviewChoice,
@@ -88,8 +91,8 @@ impl From<bool> for ReviewAnswer {
 }
 
 /// How an answer is written: releases of before knew of yes and no.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected true, false, or an object with `answer`")]
+#[derive(Serialize)]
+#[serde(untagged)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 enum Written {
     Short(bool),
@@ -175,7 +178,7 @@ impl ReviewChoice {
 }
 
 /// A value that is there, and may be null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+pub(super) fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
     Json::deserialize(deserializer).map(Some)
 }
 
@@ -196,16 +199,28 @@ impl From<ReviewAnswer> for Written {
     }
 }
 
-impl TryFrom<Written> for ReviewAnswer {
-    type Error = &'static str;
+impl<'de> Deserialize<'de> for ReviewAnswer {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = ReviewAnswer;
 
-    fn try_from(written: Written) -> Result<Self, &'static str> {
-        match written {
-            Written::Short(approved) => Ok(approved.into()),
-            Written::Whole(Whole { answer, arguments, result, by, note, addressed_as }) => {
-                Ok(Self { choice: ReviewChoice::of(answer, arguments, result)?, by, note, addressed_as })
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("true, false, or an object with `answer`")
+            }
+
+            fn visit_bool<E: Error>(self, approved: bool) -> Result<ReviewAnswer, E> {
+                Ok(approved.into())
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<ReviewAnswer, A::Error> {
+                let Whole { answer, arguments, result, by, note, addressed_as } =
+                    Whole::deserialize(MapAccessDeserializer::new(members))?;
+                let choice = ReviewChoice::of(answer, arguments, result).map_err(A::Error::custom)?;
+                Ok(ReviewAnswer { choice, by, note, addressed_as })
             }
         }
+        deserializer.deserialize_any(Either)
     }
 }
 

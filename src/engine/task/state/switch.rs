@@ -10,8 +10,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 /// A target that an operator stops: an agent, a tool or one of its actions, or a user.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case", try_from = "Written")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(!try_from, deny_unknown_fields))]
 pub enum Switch {
     /// All tasks of an agent, and delegations to it.
     Agent {
@@ -27,7 +27,7 @@ pub enum Switch {
         /// The tool's name, as its manifest has it.
         name: String,
         /// One of its actions, by its name or by the name that the model calls; without it all of them are stopped.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         function: Option<String>,
     },
     /// All tasks that run for a user.
@@ -35,6 +35,39 @@ pub enum Switch {
         /// The user's id: `context.user.id`.
         name: String,
     },
+}
+
+/// The members of each kind in one object, as they come.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    kind: Kind,
+    namespace: Option<String>,
+    name: String,
+    function: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kind {
+    Agent,
+    Tool,
+    User,
+}
+
+impl TryFrom<Written> for Switch {
+    type Error = &'static str;
+
+    fn try_from(Written { kind, namespace, name, function }: Written) -> Result<Self, &'static str> {
+        match (kind, namespace, function) {
+            (Kind::Agent, Some(namespace), None) => Ok(Self::Agent { namespace, name }),
+            (Kind::Tool, Some(namespace), function) => Ok(Self::Tool { namespace, name, function }),
+            (Kind::User, None, None) => Ok(Self::User { name }),
+            (Kind::Agent, ..) => Err("expected `namespace` and `name` of an agent"),
+            (Kind::Tool, ..) => Err("expected `namespace`, `name` and perhaps `function` of a tool"),
+            (Kind::User, ..) => Err("expected `name` of a user"),
+        }
+    }
 }
 
 impl Switch {

@@ -1,5 +1,7 @@
 //! Why a task was terminated: a kind for programs, a sentence for people.
 
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
@@ -77,22 +79,32 @@ impl fmt::Display for TerminationReason {
     }
 }
 
-/// A termination as it is stored: of earlier releases one text, which was the kind of some and the sentence of the others.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum StoredTermination {
-    Both { reason: TerminationReason, message: String },
-    Text(String),
-}
-
 impl<'de> Deserialize<'de> for Termination {
+    /// Also of the one text by which earlier releases said why: it was the kind of some, and the sentence of the others.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(match StoredTermination::deserialize(deserializer)? {
-            StoredTermination::Both { reason, message } => Self { reason, message },
-            StoredTermination::Text(message) => {
-                Self { reason: TerminationReason::of_text(&message), message }
+        #[derive(Deserialize)]
+        struct Both {
+            reason: TerminationReason,
+            message: String,
+        }
+        struct Either;
+        impl<'de> Visitor<'de> for Either {
+            type Value = Termination;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("why a task was terminated")
             }
-        })
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Termination, E> {
+                Ok(Termination { reason: TerminationReason::of_text(text), message: text.to_owned() })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Termination, A::Error> {
+                let Both { reason, message } = Both::deserialize(MapAccessDeserializer::new(members))?;
+                Ok(Termination { reason, message })
+            }
+        }
+        deserializer.deserialize_any(Either)
     }
 }
 

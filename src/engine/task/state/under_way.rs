@@ -3,20 +3,23 @@
 //! Everything that the rest of the operation depends on is here or in the task context, nothing on a stack: so an
 //! operation can wait for days, be stored, and go on in another process.
 
+use super::beside::read_beside;
 use super::course::Course;
 use super::decision::{CallId, Decision};
 use super::stage::Stage;
 use super::subject::{Extent, Subject};
 use super::verdict::Verdict;
 use crate::policy::{Policy, Step};
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+use std::fmt;
 
 /// An operation under way.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(in crate::task) struct UnderWay {
     pub(in crate::task) subject: Subject,
     /// The name of an input, an event or a response that somebody waits for; a call has its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     name: Option<CallId>,
     #[serde(flatten)]
     pub(in crate::task) course: Course,
@@ -110,5 +113,33 @@ impl UnderWay {
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
         let Course { trace, observed, enforced, findings, counters, cost, .. } = self.course;
         Decision { trace, observed, enforced, findings, counters, cost, ..Decision::new(verdict) }
+    }
+}
+
+impl<'de> Deserialize<'de> for UnderWay {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = UnderWay;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an operation under way")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<UnderWay, A::Error> {
+                let (mut subject, mut name) = (None, None);
+                let course = read_beside(members, |member, members: &mut A| {
+                    match member {
+                        "subject" => subject = Some(members.next_value()?),
+                        "name" => name = members.next_value()?,
+                        _ => return Ok(false),
+                    }
+                    Ok(true)
+                })?;
+                let subject = subject.ok_or_else(|| A::Error::missing_field("subject"))?;
+                Ok(UnderWay { subject, name, course })
+            }
+        }
+        deserializer.deserialize_map(Members)
     }
 }
