@@ -170,6 +170,40 @@ fn clause() -> impl Strategy<Value = String> {
         2 => ranged(),
         2 => filled(),
         2 => several(),
+        2 => written_out(),
+    ]
+}
+
+/// A question about what has a name, a list of constants, or a part of a text.
+fn written_out() -> impl Strategy<Value = String> {
+    let path = || one(&["input.amount", "input.parts", "input.order.size()", "input.address.city.size()"]);
+    let number = || one(&["-1", "0", "1", "5", "10", "10.5", "20"]);
+    let sign = || one(&["&&", "||"]);
+    let text = || one(&["a", "ab", "b", "A", "", "a.b"]);
+    let part = || {
+        one(&[
+            "input.order.substring(0, 2)",
+            "input.order.charAt(0)",
+            "input.order.split('b')[0]",
+            "input.order.split('a')[1]",
+            "input.note.lowerAscii()",
+        ])
+    };
+    prop_oneof![
+        (path(), one(ORDERS), number(), sign(), one(ORDERS), number()).prop_map(
+            |(path, one, least, sign, other, most)| {
+                format!("cel.bind(bound, {path}, bound {one} {least} {sign} bound {other} {most})")
+            }
+        ),
+        (part(), text(), sign(), text()).prop_map(|(part, one, sign, other)| {
+            format!("cel.bind(bound, {part}, bound == '{one}' {sign} bound.contains('{other}'))")
+        }),
+        (path(), number(), number()).prop_map(|(path, one, two)| format!("{path} in [{one}, {two}, 7]")),
+        (part(), text(), text()).prop_map(|(part, one, two)| format!("{part} in ['{one}', '{two}', 'aa']")),
+        (part(), one(&["==", "!="]), text())
+            .prop_map(|(part, order, text)| format!("{part} {order} '{text}'")),
+        (one(&["['a']", "['a', 'b']", "['ab', 'a']", "[]"]), one(&["input.items", "input.tags"]))
+            .prop_map(|(constants, list)| format!("sets.contains({constants}, {list})")),
     ]
 }
 
@@ -440,6 +474,17 @@ pub fn reached(expr: &Expr, text: &str, part: &Range<usize>) -> Option<String> {
     found
 }
 
+/// A part of the body of `cel.bind`, under the name that it mentions.
+fn with_its_name(text: &str, part: &Range<usize>, denial: String) -> String {
+    let begin = "cel.bind(bound, ";
+    let is_free = denial.contains("bound") && !denial.contains(begin);
+    let value = text[..part.start].rfind(begin).map(|at| &text[at + begin.len()..]);
+    match value.and_then(|rest| rest.split(", bound").next()) {
+        Some(value) if is_free => format!("{begin}{value}, {denial})"),
+        _ => denial,
+    }
+}
+
 /// What an accusation says, as an expression that no run may make true: of a part alone, or of all steps.
 fn denial(finding: &Diagnostic) -> Option<String> {
     let part = finding.place.source.slice(finding.place.span);
@@ -454,7 +499,15 @@ fn denial(finding: &Diagnostic) -> Option<String> {
         }
         "never_false" => format!("!({part})"),
         "always_fails" => format!("(({part}) || !({part}))"),
+        "never_member" => {
+            let item = finding.message.split('`').nth(1)?;
+            format!("({item}) == {part}")
+        }
         _ => return None,
+    };
+    let denial = match asserted(finding) {
+        Some((text, within)) => with_its_name(text, &within, denial),
+        None => denial,
     };
     // the variable of a macro has a value in it only
     let is_of_macro = denial.contains("(i)") || denial.contains("i.");

@@ -298,8 +298,8 @@ impl Expr {
         }
     }
 
-    /// Numbers it and its parts anew, parents first.
-    pub(super) fn number(&mut self) {
+    /// Numbers it and its parts anew, parents first, as an expression needs that was put together of parts of others.
+    pub fn number(&mut self) {
         self.number_from(&mut 0);
     }
 

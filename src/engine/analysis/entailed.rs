@@ -13,6 +13,7 @@ use super::problem::{Problem, Truth};
 use super::questions::{Changes, Clause, MAX_CLAUSES, Questions};
 use super::reach::Lasting;
 use super::sat::Literal;
+use super::spelled_out::{Names, spelled_out};
 use super::tried;
 use super::weighed::{Numbers, Weights};
 use crate::cel::{Expr, ExprKind, Literal as Constant};
@@ -210,7 +211,7 @@ impl Reading<'_> {
     }
 
     fn node(&mut self, expression: &Expression) -> Option<Node> {
-        let checked = expression.checked()?;
+        let checked = spelled_out(expression, Names::OfWhatIsThere)?;
         let first = self.questions.clauses.len();
         let node = self.questions.read(&checked);
         self.amounts.read(&checked, &self.questions, first);

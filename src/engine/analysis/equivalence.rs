@@ -9,6 +9,7 @@ use super::node::Node;
 use super::path::asks_host;
 use super::problem::Problem;
 use super::questions::{MAX_CLAUSES, Questions};
+use super::spelled_out::{Names, spelled_out};
 use super::tried;
 use crate::cel::{Checked, Expr, ExprKind};
 use crate::policy::Expression;
@@ -51,7 +52,7 @@ fn reads(node: &Node, questions: &Questions) -> BTreeSet<(usize, Option<String>)
 
 /// The expression with one name for each variable of a macro; written down, it has one layout.
 fn canonical(expression: &Expression) -> Option<Checked> {
-    let mut checked = expression.checked()?;
+    let mut checked = spelled_out(expression, Names::OfWhatIsThere)?;
     rename(&mut checked.expr, &mut Vec::new());
     Some(checked)
 }

@@ -93,6 +93,9 @@ fn is_beyond(checked: &Checked, path: &Expr) -> bool {
 
 /// Questions about every text that an expression gives, each with its answer.
 pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
+    if let ExprKind::Index { operand, optional: false, .. } = &expr.kind {
+        return of_part(checked, operand).into_iter().collect();
+    }
     let (Some((name, _)), ExprKind::Call { args, .. }) = (function(checked, expr), &expr.kind) else {
         return Vec::new();
     };
@@ -108,7 +111,8 @@ pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
         ("charAt", _) => above(1),
         ("substring", [Some(Sample::Int(start)), Some(Sample::Int(end))]) => {
             match end.checked_sub(*start).and_then(|size| u64::try_from(size).ok()) {
-                Some(size) if size < MAX_COUNTED => above(size),
+                // a text that has fewer fails
+                Some(size) if size < MAX_COUNTED => vec![(Question::Sized(size, Some(size)), true)],
                 _ => Vec::new(),
             }
         }
@@ -122,6 +126,21 @@ pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
             let own = LACKING.iter().filter(|(known, _)| *known == name);
             own.map(|(_, pattern)| (Question::Matches((*pattern).to_owned()), false)).collect()
         }
+    }
+}
+
+/// What no part of a text has that is split: what it is split by.
+fn of_part(checked: &Checked, split: &Expr) -> Option<(Question, bool)> {
+    let ("split", ExprKind::Call { target: Some(_), args, .. }) = (function(checked, split)?.0, &split.kind)
+    else {
+        return None;
+    };
+    match args.as_slice() {
+        [by] => match constant(by)? {
+            Sample::Text(by) if !by.is_empty() => Some((Question::Contains(vec![by.to_string()]), false)),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -1,7 +1,7 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
+use super::claim::{Claim, Verdict};
 use super::pattern::{LooseHost, Wide};
-use super::verdict::{Claim, Verdict};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
 
@@ -55,6 +55,14 @@ pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &
             Diagnostic::warning("moot_part", message, place)
                 .help("take it out, or did you mean another constant?")
         }
+        Claim::NeverMember => {
+            let item = reasons.first().copied().unwrap_or_default();
+            let message = format!(
+                "no input makes {} equal to this, so the list asks the same without it",
+                one_line(item)
+            );
+            Diagnostic::warning("never_member", message, place).help("did you mean another constant?")
+        }
         Claim::AlwaysFails => {
             let message = format!("this fails whatever the input is{because}");
             let finding = Diagnostic::warning("always_fails", message, place);
@@ -76,7 +84,7 @@ fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
     };
     match verdict.claim {
         Claim::NeverFalse | Claim::Moot | Claim::NeverFalseHere => held("true"),
-        Claim::NeverTrueHere => held("false"),
+        Claim::NeverTrueHere | Claim::NeverMember => held("false"),
         Claim::NeverTrue if !verdict.is_whole => held("false"),
         Claim::NeverTrue => {
             let message =

@@ -17,6 +17,7 @@
 //! | `predicate` | what macros over one list ask of its elements |
 //! | `node` | the parts of an expression, down to its clauses |
 //! | `questions` | the clauses of several expressions, and the subjects at which they meet |
+//! | `spelled_out` | an expression with what `cel.bind` names in the place of the names |
 //! | `formula` | what an expression asks, as clauses |
 //! | `listed` | macros that ask about one path with each constant of a list |
 //! | `sample`, `number`, `monotone`, `text` | values that stand for many |
@@ -25,7 +26,9 @@
 //! | `fixed` | what follows of a list or a text that is equal to a constant |
 //! | `sat`, `problem` | what is asked, as propositions |
 //! | `reached` | parts that are decided where an expression gets to them |
+//! | `claim` | what can be said of a part of an expression |
 //! | `verdict`, `counterexample` | what is decided of one expression, and the runs that could refute it |
+//! | `members` | constants of lists to which nothing is equal that is looked for there |
 //! | `steps` | what is decided of a list of steps |
 //! | `entailed` | what holds of every call that is let by |
 //! | `reach` | what of all that steps and time may change |
@@ -48,6 +51,7 @@ mod behind;
 mod bounds;
 mod calls;
 mod cells;
+mod claim;
 mod compared;
 mod counterexample;
 mod derived;
@@ -59,6 +63,7 @@ mod fixed;
 mod formula;
 mod inequality;
 mod listed;
+mod members;
 mod messages;
 mod misuse;
 mod monotone;
@@ -74,6 +79,7 @@ mod reach;
 mod reached;
 mod sample;
 mod sat;
+mod spelled_out;
 mod steps;
 mod subject;
 mod tally;
@@ -98,10 +104,12 @@ use crate::policy::{
 };
 use crate::source::{Place, Span};
 use cells::Trial;
+use claim::Verdict;
 use serde_json::{Value, json};
+use spelled_out::{Names, spell_out};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
-use verdict::{Verdict, decide};
+use verdict::decide;
 
 /// How much was decided of the policies of some agents.
 ///
@@ -261,8 +269,14 @@ impl Analyst {
     }
 
     fn expression(&mut self, expression: &Expression, trial: &mut Trial, findings: &mut Vec<Diagnostic>) {
-        let Some(checked) = expression.checked() else { return };
-        let decided = decide(&checked, trial, &tried(expression.limits()));
+        let Some(written) = expression.checked() else { return };
+        let [exact, all] =
+            [Names::OfWhatIsThere, Names::All].map(|names| spell_out(expression, &written, names));
+        let mut decided = decide(all.as_ref().unwrap_or(&written), trial, &tried(expression.limits()));
+        if all.as_ref().map(|checked| &checked.expr) != exact.as_ref().map(|checked| &checked.expr) {
+            // where the value of a name is missing, what decides nothing without the name may decide with it
+            decided.verdicts.retain(|verdict| !verdict.claim.compares_failures());
+        }
         self.contradicted = self.contradicted.saturating_add(decided.contradicted);
         for (span, is_decided) in &decided.clauses {
             let place = expression.place_of(*span);
@@ -272,7 +286,7 @@ impl Analyst {
         }
         findings.extend(misuse::of_expression(
             expression,
-            &checked,
+            &written,
             &self.numbers,
             &tried(expression.limits()),
         ));

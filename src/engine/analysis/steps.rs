@@ -14,6 +14,7 @@ use super::path::asks_host;
 use super::problem::{Problem, Truth};
 use super::questions::{Changes, MAX_CLAUSES, Questions};
 use super::sat::Literal;
+use super::spelled_out::{Names, spelled_out};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
@@ -234,7 +235,7 @@ fn ask(
 
 /// The clauses of an expression; nothing if it does not check.
 fn node(expression: &Expression, questions: &mut Questions, amounts: &mut Amounts<'_>) -> Option<Node> {
-    let (checked, first) = (expression.checked()?, questions.clauses.len());
+    let (checked, first) = (spelled_out(expression, Names::OfWhatIsThere)?, questions.clauses.len());
     let node = questions.read(&checked);
     amounts.read(&checked, questions, first);
     Some(node)

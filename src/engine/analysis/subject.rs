@@ -287,6 +287,11 @@ fn is_data(checked: &Checked, expr: &Expr) -> bool {
     }
 }
 
+/// Whether a path leads to a value for every input.
+pub(super) fn is_there(checked: &Checked, path: &Expr) -> bool {
+    presence(checked, path) == Presence::Sure
+}
+
 fn presence(checked: &Checked, expr: &Expr) -> Presence {
     match &expr.kind {
         ExprKind::Ident { name, .. } => match checked.reference(expr.id) {

@@ -6,8 +6,10 @@
 
 use super::amounts::Amounts;
 use super::cells::Trial;
+use super::claim::{Claim, Decided, Verdict};
 use super::counterexample::Counterexamples;
 use super::fixed;
+use super::members;
 use super::node::{Node, NodeKind};
 use super::path::{is_predicate, part};
 use super::problem::{Problem, Truth};
@@ -18,53 +20,6 @@ use super::written::call;
 use crate::cel::{Checked, Comprehension, Expr, ExprKind};
 use crate::limits::EvalLimits;
 use crate::source::Span;
-
-/// What holds of a part, whatever the input is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Claim {
-    NeverTrue,
-    NeverFalse,
-    AlwaysFails,
-    /// What stands beside it, other operands or both branches, answers the same without it.
-    Moot,
-    /// Never true, or never false, for any input for which the parts around it let it decide.
-    NeverTrueHere,
-    NeverFalseHere,
-}
-
-impl Claim {
-    /// Whether a run of the part that came to this truth, or failed, refutes it. What is said of a part among others takes a run of these.
-    fn is_refuted_by(self, truth: Option<bool>) -> bool {
-        match self {
-            Self::NeverTrue => truth == Some(true),
-            Self::NeverFalse => truth == Some(false),
-            Self::AlwaysFails => truth.is_some(),
-            Self::Moot | Self::NeverTrueHere | Self::NeverFalseHere => false,
-        }
-    }
-}
-
-/// A part of which something holds, and the clauses because of which it does.
-#[derive(Clone, Debug)]
-pub(super) struct Verdict {
-    pub(super) claim: Claim,
-    pub(super) span: Span,
-    pub(super) reasons: Vec<Span>,
-    /// Whether it holds of what the schemas of arguments let by, and not of every value of their types.
-    pub(super) by_schema: bool,
-    /// Whether it holds of the whole expression.
-    pub(super) is_whole: bool,
-}
-
-/// What was decided of an expression.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Decided {
-    pub(super) verdicts: Vec<Verdict>,
-    /// The clauses, and whether their answers are known for every input.
-    pub(super) clauses: Vec<(Span, bool)>,
-    /// Verdicts that a run has contradicted, which are faults of this analysis.
-    pub(super) contradicted: usize,
-}
 
 /// Decides what can be decided of an expression.
 pub(super) fn decide(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) -> Decided {
@@ -81,9 +36,12 @@ pub(super) fn decide(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) 
     decided.verdicts.iter_mut().for_each(|found| found.by_schema = true);
     // a part that decides nothing because of a schema is one that it holds, which is told where it stands alone; one that names all values that a schema
     // lets by, and the rest, is careful
-    decided
-        .verdicts
-        .retain(|found| !matches!(found.claim, Claim::Moot | Claim::NeverTrueHere | Claim::NeverFalseHere));
+    decided.verdicts.retain(|found| {
+        !matches!(
+            found.claim,
+            Claim::Moot | Claim::NeverTrueHere | Claim::NeverFalseHere | Claim::NeverMember
+        )
+    });
     decided.verdicts.extend(bare.verdicts);
     decided.verdicts.sort_by_key(|found| found.span.start);
     decided.contradicted = decided.contradicted.saturating_add(bare.contradicted);
@@ -94,8 +52,9 @@ fn all_parts(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) -> Decid
     let mut decided = Decided::default();
     let mut questions = Questions::default();
     let node = questions.read(checked);
-    put(checked, &checked.expr, (&questions, &node), (trial, limits), &mut decided);
-    predicates(checked, &checked.expr, (trial, limits), &mut decided);
+    put(checked, &checked.expr, (&questions, &node), (&mut *trial, limits), &mut decided);
+    predicates(checked, &checked.expr, (&mut *trial, limits), &mut decided);
+    members::look(checked, &checked.expr, (trial, limits), &mut decided);
     decided
 }
 

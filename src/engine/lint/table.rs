@@ -226,6 +226,11 @@ pub const WARNINGS: &[Warning] = &[
         "A part of an expression is true for every input, so it checks nothing.",
     ),
     decided(
+        "never_member",
+        MayLoseARule,
+        "A constant of a list is equal to nothing that is looked for in the list.",
+    ),
+    decided(
         "never_passes",
         MayLoseARule,
         "Two steps of one list let no call by together, so every call is stopped.",

@@ -7,6 +7,7 @@ use super::definitions::Definitions;
 use super::expansion::{Expansion, may_refer};
 use super::known_call::write_call;
 use super::messages;
+use super::named_calls::issues_of_named_calls;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use crate::cel::{
@@ -138,7 +139,9 @@ impl Expression {
         };
         // what a value of the policy decides, whoever gave the value has decided
         let is_meant = |issue: &&Issue| OF_CONSTANTS.contains(&issue.code) && expansion.is_given(issue.span);
-        let explained = issues.iter().filter(|issue| !is_meant(issue)).map(|issue| {
+        let of_calls = compiled.iter().flat_map(|program| issues_of_named_calls(program, scope.env()));
+        let of_calls: Vec<Issue> = of_calls.collect();
+        let explained = issues.iter().chain(&of_calls).filter(|issue| !is_meant(issue)).map(|issue| {
             let finding = messages::of_issue(issue, text);
             expansion.explain(issue.span, finding).path(path)
         });
@@ -176,7 +179,8 @@ impl Expression {
         let report = |issue: &Issue| messages::of_issue(issue, text).path(path);
         match compiled {
             Ok(program) => {
-                texts.findings.extend(program.issues().iter().map(report));
+                let of_calls = issues_of_named_calls(&program, scope.env());
+                texts.findings.extend(program.issues().iter().chain(&of_calls).map(report));
                 let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
                 Some(Self { scope, program, text, path: path.into(), step, is_given: false })
             }
@@ -355,6 +359,12 @@ impl Expression {
     /// The same with the type of each part.
     pub(crate) fn checked(&self) -> Option<Checked> {
         check(self.program.expr().clone(), self.scope.env()).0
+    }
+
+    /// The same of what is written in its place.
+    pub(crate) fn checked_as(&self, mut other: Expr) -> Option<Checked> {
+        other.number();
+        check(other, self.scope.env()).0
     }
 
     /// Where a part of the expression stands in its file.

@@ -37,6 +37,7 @@
 //! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
 //! | `model_call`, `model_schema`, `model_steps` | what is sent to a model and what it answers, and the steps on both |
 //! | `operation_rules` | what single operations decide by, as digests |
+//! | `named_calls` | what is found of a macro over all calls that asks for those of one function |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
@@ -72,6 +73,7 @@ mod misfit;
 mod model_call;
 mod model_schema;
 mod model_steps;
+mod named_calls;
 mod of_agents;
 mod operation_rules;
 mod origin;
