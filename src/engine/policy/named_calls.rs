@@ -8,12 +8,12 @@ use crate::source::Span;
 
 /// The issues of a program whose macros over all calls ask for those of one function, beyond those that it has.
 pub(super) fn issues_of_named_calls(program: &Program, env: &Env) -> Vec<Issue> {
+    if !names_calls(program.expr()) {
+        return Vec::new();
+    }
     let mut expr = program.expr().clone();
     let mut ranges = Vec::new();
     name_calls(&mut expr, &mut ranges);
-    if ranges.is_empty() {
-        return Vec::new();
-    }
     expr.number();
     let (_, mut issues) = check(expr, env);
     // the function is none of the agent, which the program itself is told of
@@ -25,6 +25,14 @@ pub(super) fn issues_of_named_calls(program: &Program, env: &Env) -> Vec<Issue> 
         known.iter().all(|known| issue.span.end <= known.span.start || known.span.end <= issue.span.start)
     });
     issues
+}
+
+/// Whether some macro over all calls asks for those of one function.
+fn names_calls(expr: &Expr) -> bool {
+    let mut found =
+        matches!(&expr.kind, ExprKind::Comprehension(comprehension) if function_of(comprehension).is_some());
+    expr.for_each_part(&mut |part| found |= names_calls(part));
+    found
 }
 
 /// Puts the calls of a function in the place of all calls where a macro asks for those, and notes where.
