@@ -35,6 +35,7 @@ fn evaluated(body: &str) -> Answered {
 
 /// Runs cases: of the disk, or among the texts that are given, of which those below some paths are cases.
 fn test(body: &str) -> Answered {
+    // what stands beside each other is read twice: serde would keep a copy of all texts to read it once
     let Cases { sources, below } = read(body)?;
     let wishes: CaseWishes = read(body)?;
     let (mut paths, mut texts) = (Vec::new(), Vec::new());

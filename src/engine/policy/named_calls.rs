@@ -3,7 +3,9 @@
 //! In: a program. Out: issues that it does not have itself, since a call in `calls` has the type of calls of any function. It is checked once more with the calls of the function
 //! in the place of all calls, whose results have the type that the function's schema gives them. Nothing runs this. One more check for a program with such a macro.
 
-use crate::cel::{Comprehension, Env, Expr, ExprKind, Issue, Literal, Name, Program, check};
+use crate::cel::{
+    Comprehension, ComprehensionKind, Env, Expr, ExprKind, Issue, Literal, Name, Program, check,
+};
 use crate::source::Span;
 
 /// The issues of a program whose macros over all calls ask for those of one function, beyond those that it has.
@@ -59,14 +61,23 @@ fn name_calls(expr: &mut Expr, ranges: &mut Vec<Span>) {
 
 /// The function whose calls alone a macro over all calls asks for.
 fn function_of(comprehension: &Comprehension) -> Option<String> {
-    let Comprehension { range, variable, second: None, body, .. } = comprehension else { return None };
+    let Comprehension { kind, range, variable, second: None, body, .. } = comprehension else { return None };
     let ExprKind::Select { operand, field, .. } = &range.kind else { return None };
     let is_context =
         matches!(&operand.kind, ExprKind::Ident { name, .. } if name == "c" || name == "context");
     if !is_context || field.text != "calls" {
         return None;
     }
-    named(body, &variable.text, ("_&&_", "_==_")).or_else(|| named(body, &variable.text, ("_||_", "_!=_")))
+    let one = || named(body, &variable.text, ("_&&_", "_==_"));
+    let all_but_others = || named(body, &variable.text, ("_||_", "_!=_"));
+    match kind {
+        ComprehensionKind::Exists | ComprehensionKind::ExistsOne | ComprehensionKind::All => {
+            one().or_else(all_but_others)
+        }
+        // of a chain of `||` calls of others remain
+        ComprehensionKind::Filter => one(),
+        _ => None,
+    }
 }
 
 /// The function of `t.fn == 'f'` in a chain of `&&`, or of `t.fn != 'f'` in one of `||`.
