@@ -3,7 +3,8 @@
 use crate::check_rows::{hold, rendered};
 use celador::cel::{
     Activation, Checked, Code, Constant, CostEstimate, Domain, EXTENSIONS, Env, EnvBuilder, Expr, ExprKind,
-    Field, Function, Program, RecordType, Reference, STANDARD, Storage, Type, Value, check, parse,
+    Field, Function, Key, LANGUAGE, Numbers, Program, RecordType, Reference, STANDARD, Storage, Text, Type,
+    Value, check, parse,
 };
 use celador::diagnostic::Severity;
 use celador::limits::EvalLimits;
@@ -88,6 +89,8 @@ fn ticket() -> Vec<(&'static str, Field)> {
         Domain { allowed: Some([Constant::Text("me".into()), Constant::Null].into()), ..Domain::default() };
     let note = Domain { max_size: Some(40), ..Domain::default() };
     let parts = Domain { max_size: Some(5), ..Domain::default() };
+    let amount = Domain { numbers: Some(Numbers::All), ..Domain::default() };
+    let amounts = Domain { items: amount.clone().known(), ..Domain::default() };
     vec![
         ("status", field(Type::String, status)),
         ("priority", field(Type::Dyn, priority)),
@@ -95,6 +98,8 @@ fn ticket() -> Vec<(&'static str, Field)> {
         ("labels", field(Type::list(Type::String), labels)),
         ("note", field(Type::String, note)),
         ("parts", field(Type::map(Type::String, Type::Dyn), parts)),
+        ("amount", field(Type::Dyn, amount)),
+        ("amounts", field(Type::list(Type::Dyn), amounts)),
     ]
 }
 
@@ -254,4 +259,113 @@ fn what_stands_for_an_unknown_value_stays_unknown() {
         let program = Program::compile(&env, text).unwrap_or_else(|issues| panic!("{text}: {issues:?}"));
         assert_eq!(program.result_type().to_string(), ty, "{text}");
     }
+}
+
+/// What the checker says of numbers, the evaluator does: an operation that takes no number fails for each of them, a comparison that has one answer has it
+/// for each, and of what nothing is said one of them is taken.
+#[test]
+fn what_is_said_of_numbers_holds_of_each_number() {
+    let numbers = Domain { numbers: Some(Numbers::All), ..Domain::default() };
+    let number = Field { domain: numbers.clone().known(), ..Field::required(Type::Dyn) };
+    let list = Domain { items: numbers.known(), ..Domain::default() };
+    let list = Field { domain: list.known(), ..Field::required(Type::list(Type::Dyn)) };
+    let fields = [("n".into(), number), ("list".into(), list)].into_iter().collect();
+    let order = RecordType { name: "order".into(), fields, aliases: Vec::new(), storage: Storage::Closed };
+    let scope = LANGUAGE.iter().copied().fold(Env::builder(), EnvBuilder::library);
+    let env = scope.variable("o", Type::Record(Arc::new(order))).build();
+
+    let others = [
+        "'a'",
+        "'5'",
+        "b'a'",
+        "true",
+        "[1]",
+        "['a']",
+        "{'a': 1}",
+        "{1: 1}",
+        "duration('1s')",
+        "timestamp('2026-01-01T00:00:00Z')",
+        "1",
+        "1u",
+        "1.5",
+        "dyn('a')",
+        "dyn(1)",
+        "o.n",
+    ];
+    let operators = ["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in"];
+    let mut texts: Vec<String> = Vec::new();
+    for other in others {
+        // `||` hides a failure behind what is true
+        for operator in operators.into_iter().filter(|it| (*it, other) != ("||", "true")) {
+            texts.extend([format!("o.n {operator} {other}"), format!("{other} {operator} o.n")]);
+        }
+        texts.extend([format!("{other} in o.list"), format!("{other} in [o.n]")]);
+    }
+    let calls = [
+        "-o.n",
+        "!o.n",
+        "o.n ? 1 : 2",
+        "size(o.n)",
+        "o.n.contains('a')",
+        "'a'.contains(o.n)",
+        "string(o.n)",
+        "int(o.n)",
+        "double(o.n)",
+        "bool(o.n)",
+        "bytes(o.n)",
+        "duration(o.n)",
+        "timestamp(o.n)",
+        "type(o.n)",
+        "dyn(o.n)",
+        "o.n.matches('a')",
+        "math.abs(o.n)",
+        "math.greatest(o.n, 1)",
+        "math.least(o.n)",
+        "o.n.lowerAscii()",
+        "['a'].join(o.n)",
+        "'a'.charAt(o.n)",
+        "'abc'.substring(o.n)",
+        "lists.range(o.n)",
+        "[1, 2].slice(o.n, 1)",
+        "sets.contains([1], o.n)",
+        "o.n.getHours()",
+        "'%d'.format([o.n])",
+        "'a'.format(o.n)",
+        "o.n.size()",
+        "[o.n].sum()",
+        "o.list.sum()",
+    ];
+    texts.extend(calls.map(str::to_owned));
+    // 0 is an index and a divisor, and the others are not
+    let samples = [Value::Int(0), Value::Int(1), Value::Int(10), Value::Double(1.0), Value::Double(10.5)];
+    let (mut said, mut wrong) = (0, String::new());
+    for text in &texts {
+        let Ok(program) = Program::compile(&env, text) else { panic!("{text} is no expression") };
+        let codes: Vec<&str> = program.issues().iter().map(|issue| issue.code).collect();
+        let results: Vec<_> = samples
+            .iter()
+            .map(|number| {
+                let keys = [("n", number.clone()), ("list", Value::list(vec![number.clone()]))];
+                let keys = keys.map(|(key, value)| (Key::String(Text::Shared(key.into())), value));
+                let order = Value::map(keys.into_iter().collect());
+                let activation = Activation::new(&env).with(&env, "o", order);
+                program.run(&activation, None).map(|value| value.is_truthy())
+            })
+            .collect();
+        let holds = match codes.as_slice() {
+            ["no_matching_overload"] => results.iter().all(Result::is_err),
+            ["never_equal"] => results.iter().all(|result| *result == Ok(text.contains("!="))),
+            // of what may be anything nothing can be said
+            [] => text.contains("dyn(") || results.iter().any(Result::is_ok),
+            // a size that is asked for in vain, and the like
+            _ => true,
+        };
+        said += usize::from(!codes.is_empty());
+        if !holds {
+            let told: Vec<_> = results.iter().map(|result| result.as_ref().ok()).collect();
+            wrong += &format!("{text}: {codes:?} {told:?}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+    assert!(said > 100, "only {said} of {} are doubtful", texts.len());
 }

@@ -118,6 +118,18 @@ pub(super) fn never_in(span: Span, item: &Type, of: &Type) -> Issue {
     warning("never_equal", span, format!("`{item}` is never in `{of}`, so this is always false"))
 }
 
+/// `input.amount < '5'`, and `'refund of ' + input.amount`
+pub(super) fn number_is_no_text(issue: Issue, name: &str, types: &[Type], quoted: Option<&str>) -> Issue {
+    let help = match quoted {
+        Some(number) => format!("a number is no text: write `{number}` without quotes"),
+        None if name == "_+_" && types.contains(&Type::String) => {
+            "`string(…)` makes a text of a number".to_owned()
+        }
+        None => return issue,
+    };
+    Issue { help: Some(help), ..issue }
+}
+
 /// `context.usr`
 pub(super) fn unknown_field(span: Span, field: &str, record: &RecordType) -> Issue {
     let message = format!("`{}` has no field `{field}`", record.name);

@@ -4,7 +4,7 @@
 //! error; what only fails when it runs (no overload for these types, a field that the record lacks) is a warning, and
 //! the checked expression is there all the same. One line: `infer` walks the tree, `names` finds what names stand
 //! for, `fields` which fields there are, `calls` which overloads apply, `unify` whether types go together; then `decided`
-//! says what asks nothing, `constants` which constants name nothing, and `cost` adds up.
+//! says what asks nothing, `numbers` where a number cannot stand, `constants` which constants name nothing, and `cost` adds up.
 
 mod calls;
 mod constants;
@@ -14,6 +14,7 @@ mod fields;
 mod infer;
 pub(super) mod messages;
 mod names;
+mod numbers;
 mod unify;
 
 use super::domain::Domain;
@@ -168,10 +169,11 @@ pub(crate) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
     let cost = CostEstimate { min: 0, max: None, assumes: Assumptions::default() };
     let mut checked = Checked { expr, types, references, cost, domains: Vec::new() };
     let (domains, doubts) = decided::decided(&checked);
+    checked.domains = domains;
     issues.extend(doubts);
+    issues.extend(numbers::numbers(&checked));
     issues.extend(constants::constants(&checked));
     issues.sort_by_key(|issue| issue.span);
-    checked.domains = domains;
     checked.cost = cost::estimate(&checked, env.limits());
     (checked, issues)
 }
