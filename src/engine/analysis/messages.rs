@@ -106,6 +106,12 @@ pub(super) fn division_by_zero(place: Place) -> Diagnostic {
         .help("divide by another number")
 }
 
+/// `within(c.cap.orders_find, '1h')`
+pub(super) fn no_time(place: Place, record: &str) -> Diagnostic {
+    let message = format!("`{record}` has no time, so this fails whatever the input is");
+    Diagnostic::warning("always_fails", message, place).help("name one call, such as the latest: `calls[0]`")
+}
+
 /// `outputs[-1]`
 pub(super) fn negative_index(place: Place) -> Diagnostic {
     Diagnostic::warning("always_fails", "a list has no element at an index below zero, so this fails whatever the input is", place)
@@ -303,11 +309,37 @@ pub(super) fn impossible_schema(place: Place) -> Diagnostic {
     Diagnostic::warning("impossible_schema", message, place).help("did you mean it the other way round?")
 }
 
+/// `{type: string, enum: [1, 2]}`
+pub(super) fn impossible_constants(place: Place) -> Diagnostic {
+    let message = "no value fits this schema: the rest of it allows none of its constants";
+    Diagnostic::warning("impossible_schema", message, place)
+        .help("write constants of the type that the schema names")
+}
+
 /// `{type: number, default: many}`
 pub(super) fn default_misfit(place: Place) -> Diagnostic {
     let message = "the default is not what its own schema allows";
     Diagnostic::warning("default_misfit", message, place)
         .help("write a default that fits: steps see it in the place of a value that nobody gives")
+}
+
+/// `!review('lead@example.com')`
+pub(super) fn negated_review(place: Place) -> Diagnostic {
+    let message = "the step fails where this is approved, and passes where it is denied";
+    Diagnostic::warning("negated_review", message, place)
+        .help("write `review(…)` without `!`: it is true where the person approves")
+}
+
+/// `'privat' in labels(input)`
+pub(super) fn unknown_label(place: Place, near: Option<&str>) -> Diagnostic {
+    let message = "no step of a loaded agent gives this label";
+    let finding = Diagnostic::warning("unknown_label", message, place);
+    match near {
+        Some(near) => finding.help(format!("did you mean `'{near}'`?")),
+        None => finding.help(
+            "a `label` step gives labels; a runtime may pass others on from the task of an agent that is not loaded here",
+        ),
+    }
 }
 
 /// `max_turns: 0`
@@ -322,6 +354,13 @@ pub(super) fn no_tokens(place: Place, limit: &str) -> Diagnostic {
     let message = format!("`{limit}` is zero, so a task ends with the first turn of its model");
     Diagnostic::warning("no_turns", message, place)
         .help("give the number of tokens, or switch the agent off where nothing of it shall run")
+}
+
+/// `max_tool_calls: 0` of an agent with capabilities
+pub(super) fn no_calls(place: Place) -> Diagnostic {
+    let message = "`max_tool_calls` is zero, so none of the agent's capabilities is ever called";
+    Diagnostic::warning("no_calls", message, place)
+        .help("give the number of calls, or take the capabilities out")
 }
 
 /// `max_turns_per_message: 20` under `max_turns: 10`

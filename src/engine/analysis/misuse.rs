@@ -10,7 +10,7 @@ use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::sample::{Sample, constant};
 use crate::cel::{
-    Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Numbers, Type,
+    Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Numbers, Storage, Type,
 };
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
@@ -59,6 +59,10 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         && let Some(checked) = assert.checked()
     {
         early_reviews(assert, &checked, &checked.expr, &mut findings);
+        negated_reviews(&checked, &checked.expr, false, &mut |review| {
+            let place = assert.place_of(review.span);
+            findings.push(messages::negated_review(place).path(assert.origin().path));
+        });
     }
     let stops = step.on_fail != OnFail::Continue || step.mode != Mode::Enforce;
     if let Some(assert) = assert.filter(|_| !stops)
@@ -123,6 +127,35 @@ fn early_reviews(assert: &Expression, checked: &Checked, expr: &Expr, findings: 
     }
     for operand in operands {
         operand.for_each_part(&mut |part| early_reviews(assert, checked, part, findings));
+    }
+}
+
+/// Hands over each review whose approval makes an assert fail, and whose denial makes it hold. `negated` says whether the part does so where it is true.
+fn negated_reviews<'e>(checked: &Checked, expr: &'e Expr, negated: bool, found: &mut dyn FnMut(&'e Expr)) {
+    let ExprKind::Call { args, .. } = &expr.kind else { return };
+    let truth = |expr: &Expr| match expr.kind {
+        ExprKind::Literal(Literal::Bool(truth)) => Some(truth),
+        _ => None,
+    };
+    match (function(checked, expr).map_or("", |(name, _)| name), args.as_slice()) {
+        ("review", _) if negated => found(expr),
+        ("!_", [operand]) => negated_reviews(checked, operand, !negated, found),
+        (name @ ("_==_" | "_!=_"), [one, other]) => {
+            let (operand, truth) = match (truth(one), truth(other)) {
+                (None, Some(truth)) => (one, truth),
+                (Some(truth), None) => (other, truth),
+                _ => return,
+            };
+            let is_same = (name == "_==_") == truth;
+            negated_reviews(checked, operand, negated == is_same, found);
+        }
+        ("_&&_" | "_||_", operands) => {
+            operands.iter().for_each(|operand| negated_reviews(checked, operand, negated, found));
+        }
+        ("_?_:_", [_, yes, no]) => {
+            [yes, no].into_iter().for_each(|branch| negated_reviews(checked, branch, negated, found));
+        }
+        _ => {}
     }
 }
 
@@ -232,6 +265,10 @@ pub(super) fn of_expression(
         let place = expression.place_of(index.span);
         findings.push(messages::negative_index(place).path(expression.origin().path));
     });
+    times_of_records(checked, &checked.expr, &mut |part, record| {
+        let place = expression.place_of(part.span);
+        findings.push(messages::no_time(place, record).path(expression.origin().path));
+    });
     findings.extend(mixed_numbers(expression, checked, numbers, limits));
     findings
 }
@@ -299,15 +336,18 @@ pub(super) fn of_parameters(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
     let declared = functions.flat_map(|function| &function.parameters).filter_map(|it| it.declared.as_ref());
     let mut findings = Vec::new();
     for property in declared {
-        if Shape::of(&property.schema).is_impossible() {
-            let finding = messages::impossible_schema(property.schema.node.place.clone());
-            findings.push(finding.path(property.path.clone()));
+        let shape = Shape::of(&property.schema);
+        let place = || property.schema.node.place.clone();
+        if shape.is_impossible() {
+            findings.push(messages::impossible_schema(place()).path(property.path.clone()));
+        } else if shape.refuses_its_constants() {
+            findings.push(messages::impossible_constants(place()).path(property.path.clone()));
         }
         let Some(default) = property.schema.default.as_ref().filter(|default| !default.is_null()) else {
             continue;
         };
         let Some(node) = property.schema.node.get("default") else { continue };
-        if Shape::of(&property.schema).check(&Json::from(default).value()).is_err() {
+        if shape.check(&Json::from(default).value()).is_err() {
             let finding = messages::default_misfit(node.place.clone());
             findings.push(finding.path(format!("{}.default", property.path)));
         }
@@ -349,6 +389,20 @@ fn negative_indexes<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut
         found(index);
     }
     expr.for_each_part(&mut |part| negative_indexes(checked, part, found));
+}
+
+/// Hands over what `within` is asked of where that is a record without a time: the calls of a function, and no call.
+fn times_of_records<'e>(checked: &'e Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
+    if let ("within", ExprKind::Call { args, .. }) =
+        (function(checked, expr).map_or("", |(name, _)| name), &expr.kind)
+        && let Some(of) = args.first()
+        && let Type::Record(record) = checked.type_of(of.id)
+        && record.storage == Storage::Live
+        && record.slot("at").is_none()
+    {
+        found(of, &record.name);
+    }
+    expr.for_each_part(&mut |part| times_of_records(checked, part, found));
 }
 
 /// Hands over each division of whole numbers by the constant zero.
@@ -428,6 +482,22 @@ pub(super) fn of_turns(name: &Place, limits: &TaskLimits) -> Vec<Diagnostic> {
     ];
     let none = zeros.into_iter().filter(|(_, most, _)| *most == Some(0));
     none.map(|(limit, _, says)| says(name.clone(), limit).path(format!("limits.{limit}"))).collect()
+}
+
+/// A limit of an agent that lets none of its calls by, and times for events that its tasks do not live to see. As long as a task lives is meant.
+pub(super) fn of_agent(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
+    let agent = &resolved.agent;
+    let TaskLimits { max_age, max_tool_calls, .. } = &agent.limits;
+    let has_calls = resolved.capabilities.iter().any(|entry| !entry.functions.is_empty());
+    let no_calls = (has_calls && *max_tool_calls == Some(0))
+        .then(|| messages::no_calls(agent.name.place.clone()).path("limits.max_tool_calls"));
+    let is_late = |timeout: i64| max_age.is_some_and(|age| timeout > age);
+    let late =
+        agent.capabilities.iter().filter(|it| it.event_timeout.is_some_and(is_late)).map(|capability| {
+            messages::hidden_limit(capability.reference.place.clone(), "event_timeout", "max_age")
+                .path(format!("{}.event_timeout", capability.path))
+        });
+    no_calls.into_iter().chain(late).collect()
 }
 
 /// The names of two limits, if the first is never reached before the second.

@@ -40,6 +40,7 @@
 //! | `equivalence` | whether two expressions answer alike |
 //! | `arithmetic` | operations that take some numbers and fail on others |
 //! | `misuse` | constants that say something else than their author meant |
+//! | `labels` | labels that are asked for and that no step gives |
 //! | `pattern` | regular expressions that find more than was meant |
 //! | `messages` | what is said of it |
 //!
@@ -62,6 +63,7 @@ mod facts;
 mod fixed;
 mod formula;
 mod inequality;
+mod labels;
 mod listed;
 mod members;
 mod messages;
@@ -105,6 +107,7 @@ use crate::policy::{
 use crate::source::{Place, Span};
 use cells::Trial;
 use claim::Verdict;
+use labels::Labels;
 use serde_json::{Value, json};
 use spelled_out::{Names, spell_out};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -193,6 +196,7 @@ pub(crate) struct Analyst {
     contradicted: usize,
     /// The arguments that are numbers, of the policy that is looked at.
     numbers: HashSet<Arc<str>>,
+    labels: Labels,
 }
 
 impl Analyst {
@@ -204,6 +208,7 @@ impl Analyst {
         let called = called(policy);
         let mut known = HashSet::new();
         for step in policy.steps().filter(|step| known.insert(std::ptr::from_ref(*step))) {
+            self.labels.note_step(step);
             let mut findings = lists.remove(&std::ptr::from_ref(step)).unwrap_or_default();
             let called =
                 called.get(&std::ptr::from_ref(step)).copied().filter(|function| names(step, function));
@@ -262,6 +267,7 @@ impl Analyst {
         self.findings.extend(misuse::of_parameters(resolved));
         self.findings.extend(misuse::of_claims(resolved));
         self.findings.extend(misuse::of_turns(&resolved.agent.name.place, &resolved.agent.limits));
+        self.findings.extend(misuse::of_agent(resolved));
         for policy in resolved.policies.iter().map(|applied| &applied.policy) {
             self.findings.extend(misuse::of_limits(policy));
             self.findings.extend(misuse::of_turns(&policy.name.place, &policy.limits));
@@ -290,6 +296,7 @@ impl Analyst {
             &self.numbers,
             &tried(expression.limits()),
         ));
+        self.labels.note_questions(expression, &written);
         // what the value of a parameter decides, whoever gave the value has decided; what is constant is found when it is loaded
         if expression.is_given() || expression.program().constant().is_some() {
             return;
@@ -305,6 +312,7 @@ impl Analyst {
     pub(crate) fn end(self) -> (Analysis, Vec<Diagnostic>) {
         let mut findings = self.findings;
         findings.extend(of_all_agents(self.of_policies));
+        findings.extend(self.labels.end());
         let mut known = HashSet::new();
         findings.retain(|finding| {
             let Place { source, span } = &finding.place;

@@ -3,7 +3,7 @@
 //! In: the counters that a call has read. Out: for each policy a record of its own ones. They are read once for a call, before
 //! the first step that asks for one, so that all steps of the call see the same.
 
-use crate::cel::{Field, Key, RecordType, Storage, Text, Type, Value};
+use crate::cel::{Domain, Field, Key, Numbers, RecordType, Storage, Text, Type, Value};
 use crate::counter::Amount;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -31,7 +31,12 @@ impl CounterValue {
 #[must_use]
 pub fn counters_type(counters: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
     let doc = "what counts so far, without the call at hand";
-    let field = |(name, ty)| (name, Field { doc: doc.to_owned(), ..Field::required(ty) });
+    let field = |(name, ty): (Arc<str>, Type)| {
+        // one that is an int or a double is of the kind of what the call at hand adds, so the two go together
+        let numbers = (ty == Type::Int).then_some(Numbers::Counts);
+        let domain = Domain { numbers, ..Domain::default() }.known();
+        (name, Field { doc: doc.to_owned(), domain, ..Field::required(ty) })
+    };
     let fields = counters.into_iter().map(field).collect();
     let (name, aliases) = ("counters".to_owned(), Vec::new());
     Type::Record(Arc::new(RecordType { name, fields, aliases, storage: Storage::Closed }))

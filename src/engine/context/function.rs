@@ -30,7 +30,11 @@ pub const WITHIN: &[Function] = &[Function {
     name: "within",
     doc: "whether a call came to its end at most this span before `now`; an open call is within every span. A time is taken as well",
     cost: "one",
-    overloads: &[("within_dyn_string", "within(dyn, string) -> bool")],
+    overloads: &[
+        ("within_map_string", "within(map(string, dyn), string) -> bool"),
+        ("within_string_string", "within(string, string) -> bool"),
+        ("within_timestamp_string", "within(timestamp, string) -> bool"),
+    ],
     examples: &[
         ("within({'at': '2026-05-20T03:15:00Z'}, '1h')", "true"),
         ("within({'at': '2026-05-20T02:45:00Z'}, '1h')", "true"),

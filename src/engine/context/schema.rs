@@ -289,8 +289,8 @@ impl Shapes {
         let records = Records::default().all(declared);
         let capabilities = capabilities(&meta, keys, &records);
         let parameter = "a parameter of the agent beside the message";
-        let input = task_io(&declared.parameters, parameter, declared.closed_inputs);
-        let output = task_io(&declared.exposes, "a value of `exposes`", declared.closed_outputs);
+        let input = task_io(&declared.parameters, &declared.domains, parameter, declared.closed_inputs);
+        let output = task_io(&declared.exposes, &[], "a value of `exposes`", declared.closed_outputs);
         let functions: Vec<Arc<str>> =
             declared.functions.iter().map(|function| function.key.clone()).collect();
         let call = call_type(
@@ -467,7 +467,12 @@ fn live(name: &str, fields: impl IntoIterator<Item = (Arc<str>, Field)>) -> Arc<
 
 /// A TaskIO. A transform may replace the whole entry (`GR-11`), so but for `message` no key is sure to be there, and
 /// unless it is closed others may be.
-fn task_io(extra: &[(Arc<str>, Type)], doc: &str, closed: bool) -> Arc<RecordType> {
+fn task_io(
+    extra: &[(Arc<str>, Type)],
+    domains: &[(Arc<str>, Arc<Domain>)],
+    doc: &str,
+    closed: bool,
+) -> Arc<RecordType> {
     let part = RecordType {
         name: "content part".to_owned(),
         fields: IndexMap::from([
@@ -479,7 +484,10 @@ fn task_io(extra: &[(Arc<str>, Type)], doc: &str, closed: bool) -> Arc<RecordTyp
     };
     let message = Type::list(Type::Record(Arc::new(part)));
     let message = ("message".into(), required(message, "the content parts; `size` counts their characters"));
-    let extra = extra.iter().map(|(name, ty)| (name.clone(), optional(ty.clone(), doc)));
+    let extra = extra.iter().map(|(name, ty)| {
+        let domain = domains.iter().find(|(of, _)| of == name).map(|(_, domain)| domain.clone());
+        (name.clone(), Field { domain, ..optional(ty.clone(), doc) })
+    });
     Arc::new(RecordType {
         name: "TaskIO".to_owned(),
         fields: extra.fold(IndexMap::from([message]), |mut fields, (name, field)| {

@@ -4,7 +4,7 @@
 //! from here on, its position in the list.
 
 use super::copy_index::CopyRules;
-use crate::cel::{RecordType, Type};
+use crate::cel::{Domain, RecordType, Type};
 use std::sync::Arc;
 
 /// A function of a schema: its position among the declared ones.
@@ -43,6 +43,8 @@ pub struct SchemaDecl {
     pub tools: Vec<ToolDecl>,
     /// The agent's parameters but for `message`: further keys of an entry of `context.input` (`CTX-14`).
     pub parameters: Vec<(Arc<str>, Type)>,
+    /// What is known of the values of these beyond their types, where no transform puts other entries in the place of inputs.
+    pub domains: Vec<(Arc<str>, Arc<Domain>)>,
     /// The names of `exposes`: further keys of an entry of `context.output` (`CTX-16`).
     pub exposes: Vec<(Arc<str>, Type)>,
     /// The claims of the user that policies name: `context.user.claims`. Without them there is no such field (`CTX-04`).

@@ -89,6 +89,7 @@ pub const WARNINGS: &[Warning] = &[
         "A binding gives a parameter a value that its schema refuses, so each call fails.",
     ),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
+    row("constant_key", Advice, "The key of a counter is a constant, so one counter counts for all."),
     decided(
         "contrary_claims",
         MayLoseARule,
@@ -152,9 +153,14 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "impossible_schema",
         Advice,
-        "The least value or size that a schema allows is above the greatest, so no value fits and each call fails.",
+        "The least value or size that a schema allows is above the greatest, or it allows none of its constants, so no value fits and each call fails.",
     ),
     row("invoke_incomplete", MayLoseARule, "A step lacks a required argument, so its call never happens."),
+    row(
+        "invoke_misfit",
+        MayLoseARule,
+        "A step gives an argument a value that its schema refuses, so its call never happens.",
+    ),
     row("invoked_agent", MayLoseARule, "A step invokes an agent, so its call never happens."),
     row(
         "literal_braces",
@@ -164,7 +170,7 @@ pub const WARNINGS: &[Warning] = &[
     row(
         "literal_placeholder",
         Advice,
-        "Braces in a prompt or in the message of an event name a root that is not known there, have blanks in them or no end, so they stay as they are written.",
+        "Braces in a prompt or in the message of an event name a root that is not known there, have blanks in them or no end, or stand in a text of an expression, so they stay as they are written.",
     ),
     row(
         "literal_secret",
@@ -215,6 +221,11 @@ pub const WARNINGS: &[Warning] = &[
         "A field is named that a schema does not list, though it lets others by, and its name is nearly that of a field that the schema lists.",
     ),
     row("needless_condition", Advice, "A condition always holds, so the step runs as it would without."),
+    decided(
+        "negated_review",
+        MayLoseARule,
+        "A step fails where a person approves, and passes where they deny.",
+    ),
     row(
         "never_equal",
         MayLoseARule,
@@ -249,6 +260,11 @@ pub const WARNINGS: &[Warning] = &[
         "no_agent_in_scope",
         MayLoseARule,
         "A policy is for agents of which no one is loaded, so none of its steps runs.",
+    ),
+    decided(
+        "no_calls",
+        Advice,
+        "A limit of an agent with capabilities is zero calls, so none of them is ever called.",
     ),
     row(
         "no_matching_overload",
@@ -393,6 +409,7 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A step invokes an action that the tool lacks, so its call never happens.",
     ),
+    decided("unknown_label", Advice, "A label is asked for that no step of a loaded agent gives."),
     row(
         "unknown_match",
         MayLoseARule,
@@ -412,6 +429,16 @@ pub const WARNINGS: &[Warning] = &[
         "unread_counter",
         MayLoseARule,
         "No step of a policy reads a counter of it, so the counter counts nothing and bounds nothing.",
+    ),
+    row(
+        "unread_parameter",
+        Advice,
+        "Nothing in a policy reads a parameter of it, so its value changes nothing.",
+    ),
+    row(
+        "unread_variable",
+        Advice,
+        "Nothing in a policy reads a variable of it, so what it asks is asked nowhere.",
     ),
     row(
         "unresolved_capability",

@@ -58,6 +58,7 @@ pub mod subscription;
 pub mod tool;
 pub mod tools;
 pub mod trigger;
+mod unread;
 mod unsaid;
 mod uses;
 pub mod version;

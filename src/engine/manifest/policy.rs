@@ -22,6 +22,7 @@ use super::shape::{
     ByName, Expression, List, Name, OneOf, Part, Required, Text, TextOrTexts, mapping, shape,
 };
 use super::step::{DeclaredStep, Hook, PolicySteps};
+use super::unread::check_unread;
 use super::yaml::YamlDocument;
 use crate::cel::Semver;
 use crate::copies::SHORTEST;
@@ -305,6 +306,10 @@ impl DeclaredPolicy {
             tools,
         };
         policy.check_ids(reader);
+        let parameters = policy.parameters.iter().map(|parameter| (&parameter.name, &*parameter.path));
+        check_unread(&document.node, "parameters", parameters, messages::unread_parameter, reader);
+        let variables = policy.variables.iter().map(|variable| (&variable.name, &*variable.path));
+        check_unread(&document.node, "variables", variables, messages::unread_variable, reader);
         if let Some((path, place)) = scope.filter(|_| policy.is_library()) {
             reader.report(&path, messages::scope_of_library(&place));
         }

@@ -100,6 +100,11 @@ impl Binding {
         messages::binding_misfit(self.place.clone(), &self.name, function).path(&*self.path)
     }
 
+    /// The same of a binding of a step that invokes the function.
+    pub(super) fn told_of_invoke_misfit(&self, function: &str) -> Diagnostic {
+        messages::invoke_misfit(self.place.clone(), &self.name, function).path(&*self.path)
+    }
+
     /// Its expression, if it is one.
     #[must_use]
     pub fn expression(&self) -> Option<&Expression> {

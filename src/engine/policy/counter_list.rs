@@ -16,7 +16,7 @@ use super::policy_steps::PolicySteps;
 use super::read_path::for_each_path;
 use super::secrets::reads_secret;
 use super::step::StepAction;
-use crate::cel::{Type, parse};
+use crate::cel::{Type, Value, parse};
 use crate::context::{FunctionId, Root, Scope, Selector, counters_type};
 use crate::counter::observed_book;
 use crate::diagnostic::Diagnostic;
@@ -191,18 +191,34 @@ impl Compiler<'_> {
         self.texts.step = None;
         let mut findings = self.texts.findings.split_off(known);
         let found = compiled.as_ref().map(|compiled| compiled.program().result_type());
+        let is_number = compiled.as_ref().is_some_and(Expression::is_some_number);
+        let found = if is_number { Some(&Type::Double) } else { found };
         let misfit = found.filter(|found| !fits(found)).map(|found| {
             let what = path.rsplit('.').next().unwrap_or_default();
             messages::bad_counter_type(text, what, expected, found).path(path)
         });
         let is_sound = misfit.is_none();
         findings.extend(misfit);
+        let constant = compiled.as_ref().and_then(|compiled| compiled.program().constant());
+        if let Some(constant) = constant.filter(|_| is_sound) {
+            findings.extend(told_of_constant(text, &constant).map(|finding| finding.path(path)));
+        }
         self.found_at(&text.place, findings);
         compiled.filter(|_| is_sound)
     }
 
     fn found_at(&mut self, place: &Place, findings: Vec<Diagnostic>) {
         self.texts.of_policies.push(OfPolicyStep { place: place.clone(), findings });
+    }
+}
+
+/// What is said of a key or an amount that is a constant.
+fn told_of_constant(text: &Embedded, constant: &Value<'_>) -> Option<Diagnostic> {
+    match constant {
+        Value::String(_) => Some(messages::constant_key(text)),
+        Value::Int(..=0) | Value::UInt(0) => Some(messages::bad_counter_amount(text)),
+        Value::Double(amount) if *amount <= 0.0 => Some(messages::bad_counter_amount(text)),
+        _ => None,
     }
 }
 

@@ -93,6 +93,7 @@ pub(super) fn declare(resolved: &ResolvedAgent, functions: &[Declaration<'_>]) -
         functions: functions.iter().map(function).collect(),
         tools: tools.collect(),
         parameters: parameters.iter().map(|parameter| (parameter.name.clone(), parameter.ty())).collect(),
+        domains: parameters.iter().filter_map(|it| Some((it.name.clone(), it.domain()?))).collect(),
         exposes: resolved.agent.exposes.iter().map(|expose| (expose.name.text.clone(), Type::Dyn)).collect(),
         claims: Claims::of(resolved).ty(),
         ..SchemaDecl::default()

@@ -2,7 +2,8 @@
 //!
 //! In: what an agent's context consists of, and the agent. Out: the same with the answer. What is not declared is dropped
 //! when an entry comes in (PAR-07), so only a transform can add a key: one that gives a map puts it in the place of the
-//! whole entry (GR-11, GR-12, EVT-13). One that gives text or parts leaves the keys as they are. Linear in the transforms.
+//! whole entry (GR-11, GR-12, EVT-13). One that gives text or parts leaves the keys as they are. Where one may be, nothing is known of the values of
+//! parameters but their types. Linear in the transforms.
 
 use super::definitions::Definitions;
 use super::expansion::{Expansion, may_refer};
@@ -41,6 +42,9 @@ pub(super) fn close(
     let of_events = transforms(of_events, None);
     if before.is_empty() && after.is_empty() && of_events.is_empty() {
         return;
+    }
+    if !(before.is_empty() && of_events.is_empty()) {
+        declared.domains.clear();
     }
     let Ok(schema) = ContextSchema::new(declared) else { return };
     let keep = |scope: Scope, transforms: &[Transform<'_>], entry: &RecordType| {

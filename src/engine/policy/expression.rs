@@ -3,6 +3,7 @@
 //! In: a text with the way back into its file. Out: an [`Expression`] that runs on the values of its scope, or diagnostics
 //! with carets in the YAML. What goes wrong when it runs is told by its code and place, never by a value.
 
+use super::braces::issues_of_braces;
 use super::definitions::Definitions;
 use super::expansion::{Expansion, may_refer};
 use super::known_call::write_call;
@@ -12,7 +13,7 @@ use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use crate::cel::{
     Activation, Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map,
-    Part, Program, Remembered, Stop, Value, check,
+    Part, Program, Remembered, Stop, Type, Value, check,
 };
 use crate::context::{Activations, Bound, CallAtHand, ExpressionWatch, ScopeEnv, WatchedExpression};
 use crate::diagnostic::Diagnostic;
@@ -139,9 +140,9 @@ impl Expression {
         };
         // what a value of the policy decides, whoever gave the value has decided
         let is_meant = |issue: &&Issue| OF_CONSTANTS.contains(&issue.code) && expansion.is_given(issue.span);
-        let of_calls = compiled.iter().flat_map(|program| issues_of_named_calls(program, scope.env()));
-        let of_calls: Vec<Issue> = of_calls.collect();
-        let explained = issues.iter().chain(&of_calls).filter(|issue| !is_meant(issue)).map(|issue| {
+        let more: Vec<Issue> =
+            compiled.iter().flat_map(|program| more_issues(program, scope, path)).collect();
+        let explained = issues.iter().chain(&more).filter(|issue| !is_meant(issue)).map(|issue| {
             let finding = messages::of_issue(issue, text);
             expansion.explain(issue.span, finding).path(path)
         });
@@ -179,8 +180,8 @@ impl Expression {
         let report = |issue: &Issue| messages::of_issue(issue, text).path(path);
         match compiled {
             Ok(program) => {
-                let of_calls = issues_of_named_calls(&program, scope.env());
-                texts.findings.extend(program.issues().iter().chain(&of_calls).map(report));
+                let more = more_issues(&program, scope, path);
+                texts.findings.extend(program.issues().iter().chain(&more).map(report));
                 let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
                 Some(Self { scope, program, text, path: path.into(), step, is_given: false })
             }
@@ -367,6 +368,14 @@ impl Expression {
         check(other, self.scope.env()).0
     }
 
+    /// Whether it gives a number, of which no more is known.
+    pub(super) fn is_some_number(&self) -> bool {
+        *self.program.result_type() == Type::Dyn
+            && self.checked().is_some_and(|checked| {
+                checked.domain_of(checked.expr.id).is_some_and(|domain| domain.numbers.is_some())
+            })
+    }
+
     /// Where a part of the expression stands in its file.
     pub(crate) fn place_of(&self, part: Span) -> Place {
         self.text.locate(part)
@@ -399,6 +408,15 @@ impl Expression {
     pub fn origin_of(&self, part: Span) -> Origin {
         Origin::new(&self.path, &self.text.locate(part)).of(self.step.as_ref())
     }
+}
+
+/// What is doubtful about a program beyond its own issues.
+fn more_issues(program: &Program, scope: &ScopeEnv, path: &str) -> Vec<Issue> {
+    let mut issues = issues_of_named_calls(program, scope.env());
+    if !is_judged(path) {
+        issues.extend(issues_of_braces(program, scope.env()));
+    }
+    issues
 }
 
 /// Whether what stands at a path of a manifest is taken as a truth.

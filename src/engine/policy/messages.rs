@@ -434,6 +434,19 @@ pub(super) fn misspelt_placeholder(place: Place, path: &str) -> Diagnostic {
     finding.help(format!("did you mean `{{{path}}}`? No blank stands in the braces of a placeholder"))
 }
 
+/// `'{context.user.id}'` as the value of an expression
+pub(super) fn braces_in_text(span: Span, path: &str) -> Issue {
+    Issue {
+        code: "literal_placeholder",
+        severity: Severity::Warning,
+        message: "an expression is no template, so the braces in this text stay as they are written"
+            .to_owned(),
+        span,
+        label: String::new(),
+        help: Some(format!("put the parts together: `'…' + string({path})`")),
+    }
+}
+
 /// Braces that are sent as they are written.
 pub(super) fn literal_braces(place: Place, name: &str, meant: Option<String>) -> Diagnostic {
     let message = format!("`{name}` is no root of a template, so the braces are sent as they are written");
@@ -483,6 +496,20 @@ pub(super) fn observed_counters(place: Place) -> Diagnostic {
         "the counters of a policy that is only tried out reach observed steps alone, and this step decides";
     Diagnostic::error("observed_counters", message, place)
         .help("say `mode: observe` of the step too, or `mode: enforce` of the policy")
+}
+
+/// `key: "'context.user.id'"`
+pub(super) fn constant_key(text: &Embedded) -> Diagnostic {
+    let message = "the key of a counter is this text for every call, so one counter counts for all";
+    Diagnostic::warning("constant_key", message, text.place.clone())
+        .help("write an expression without quotes, such as `context.user.id`, or leave `key` out")
+}
+
+/// `add: "-1"`
+pub(super) fn bad_counter_amount(text: &Embedded) -> Diagnostic {
+    let message = "a call adds more than 0 to a counter: else the counter bounds nothing";
+    Diagnostic::error("bad_counter_amount", message, text.place.clone())
+        .help("leave `add` out to count calls, or name an argument, such as `input.amount`")
 }
 
 pub(super) fn unread_counter(name: &Embedded) -> Diagnostic {
@@ -535,6 +562,12 @@ pub(super) fn set_not_by_all(place: Place, name: &str, first: &str, others: usiz
 pub(super) fn binding_misfit(place: Place, name: &str, function: &str) -> Diagnostic {
     let message = format!("`{function}` does not take this value for `{name}`, so each call of it fails");
     Diagnostic::warning("binding_misfit", message, place)
+        .help("give a value that the schema of the parameter allows")
+}
+
+pub(super) fn invoke_misfit(place: Place, name: &str, function: &str) -> Diagnostic {
+    let message = format!("`{function}` does not take this value for `{name}`, so the step never calls it");
+    Diagnostic::warning("invoke_misfit", message, place)
         .help("give a value that the schema of the parameter allows")
 }
 

@@ -38,12 +38,14 @@
 //! | `model_call`, `model_schema`, `model_steps` | what is sent to a model and what it answers, and the steps on both |
 //! | `operation_rules` | what single operations decide by, as digests |
 //! | `named_calls` | what is found of a macro over all calls that asks for those of one function |
+//! | `braces` | texts of an expression that look like templates |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
 mod allow_list;
 mod arguments;
 mod binding;
+mod braces;
 mod claims;
 mod compile;
 mod compiler;

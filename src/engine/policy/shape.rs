@@ -131,6 +131,12 @@ impl Shape {
             || fewest.zip(largest).is_some_and(|(fewest, largest)| fewest > largest)
     }
 
+    /// Whether it names constants, and the rest of it allows none of them.
+    pub(crate) fn refuses_its_constants(&self) -> bool {
+        let is_refused = |constant: &Json| self.check(&constant.value()).is_err();
+        self.allowed.as_deref().is_some_and(|allowed| allowed.iter().all(is_refused))
+    }
+
     /// Whether it says something of texts beyond that a value is one.
     #[must_use]
     pub(super) fn restricts_texts(&self) -> bool {

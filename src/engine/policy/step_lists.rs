@@ -32,7 +32,7 @@ use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
 use crate::manifest::step_effect::DeclaredEffect;
 use crate::manifest::tool::DeclaredExecute;
 use crate::source::Embedded;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 impl Compiler<'_> {
@@ -175,6 +175,17 @@ impl Compiler<'_> {
             let findings = &mut self.texts.findings;
             let values = invoke.bindings.iter().filter_map(|it| Some((&*it.name, it.expression()?)));
             secrets::warn_of_shown(values, target, &callers, &self.schema, findings);
+            let parameters =
+                function.and_then(|at| self.functions.get(at)).map(|target| target.parameters.iter());
+            for (parameter, binding) in parameters
+                .into_iter()
+                .flatten()
+                .flat_map(|parameter| invoke.bindings.iter().map(move |binding| (parameter, binding)))
+            {
+                if binding.name == parameter.name && binding.misfits(&parameter.shape) {
+                    findings.push(binding.told_of_invoke_misfit(&target.key));
+                }
+            }
         }
         Some(step)
     }
@@ -337,7 +348,7 @@ impl Compiler<'_> {
         &mut self,
         (at, applied): (usize, &AppliedPolicy),
         hook: Hook,
-        transformed: &HashSet<usize>,
+        transformed: &HashMap<usize, usize>,
         calls: &mut [CallSteps],
     ) -> bool {
         let (action, condition) = match hook {
@@ -350,8 +361,7 @@ impl Compiler<'_> {
             if positions.is_empty() {
                 continue;
             }
-            let is_transformed = positions.iter().any(|position| transformed.contains(position));
-            let of = |scope| ScopeKey {
+            let of = |scope, is_transformed| ScopeKey {
                 functions: positions.clone(),
                 transformed: is_transformed,
                 counters: Some(at).filter(|_| hook != Hook::After && !applied.policy.counters.is_empty()),
@@ -364,9 +374,13 @@ impl Compiler<'_> {
                 _ => &key.after,
             };
             for step in written {
-                let action = self.step_scope(of(action), &key.key.text);
+                // its own transform sees what the call gave
+                let own = usize::from(is_transform(step));
+                let others = |at: &usize| transformed.get(at).is_some_and(|transforms| *transforms > own);
+                let is_transformed = positions.iter().any(others);
+                let action = self.step_scope(of(action, is_transformed), &key.key.text);
                 let condition = match &step.condition {
-                    Some(_) => self.step_scope(of(condition), &key.key.text),
+                    Some(_) => self.step_scope(of(condition, is_transformed), &key.key.text),
                     None => action.clone(),
                 };
                 let scopes = StepScopes { action, condition };
@@ -467,24 +481,29 @@ impl Compiler<'_> {
         compiled
     }
 
-    /// The functions of whose results a step of some document makes something else.
-    fn transformed(&self) -> HashSet<usize> {
-        let is_transform = |step: &&DeclaredStep| matches!(step.action, DeclaredAction::Transform(_));
-        let own = self.functions.iter().enumerate().filter(|(_, declaration)| {
+    /// How many steps of all documents make something else of the results of each function.
+    fn transformed(&self) -> HashMap<usize, usize> {
+        let own = self.functions.iter().enumerate().flat_map(|(position, declaration)| {
             let entry = self.resolved.capabilities.get(declaration.capability);
             let capability = entry.and_then(|entry| entry.capability(self.agent));
-            let mut steps = capability.into_iter().flat_map(|capability| &capability.after);
+            let steps = capability.into_iter().flat_map(|capability| &capability.after);
             let name = sanitise(&declaration.function.name);
-            let is_for = |step: &DeclaredStep| {
+            let is_for = move |step: &&DeclaredStep| {
                 step.match_name.as_ref().is_none_or(|selected| sanitise(&selected.text) == name)
             };
-            steps.any(|step| is_transform(&step) && is_for(step))
+            steps.filter(|step| is_transform(step)).filter(is_for).map(move |_| position)
         });
         let keys = self.resolved.policies.iter().flat_map(AppliedPolicy::keys);
-        let keys = keys.filter(|(key, _)| key.after.iter().any(|step| is_transform(&step)));
-        let of_policies = keys.flat_map(|(_, selected)| &selected.functions);
-        let of_policies = of_policies.map(|at| self.position(*at));
-        own.map(|(position, _)| position).chain(of_policies).collect()
+        let of_policies = keys.flat_map(|(key, selected)| {
+            let transforms = key.after.iter().filter(|step| is_transform(step)).count();
+            selected.functions.iter().flat_map(move |at| std::iter::repeat_n(*at, transforms))
+        });
+        let mut counts = HashMap::new();
+        for position in own.chain(of_policies.map(|at| self.position(at))) {
+            let count: &mut usize = counts.entry(position).or_default();
+            *count = count.saturating_add(1);
+        }
+        counts
     }
 
     /// The position of a function among those of the policy.
@@ -503,4 +522,8 @@ fn asks_for_call(step: &Step) -> bool {
 /// Whether the condition of a step is false, whatever comes.
 fn never_applies(step: &Step) -> bool {
     step.condition.as_ref().is_some_and(|condition| condition.program().constant_truth() == Some(false))
+}
+
+fn is_transform(step: &DeclaredStep) -> bool {
+    matches!(step.action, DeclaredAction::Transform(_))
 }

@@ -7,6 +7,20 @@ use super::{named, quoted};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Embedded, Place};
 
+pub(in crate::manifest) fn unread_parameter(name: &Embedded) -> Diagnostic {
+    let message =
+        format!("nothing in the policy reads the parameter `{}`, so its value changes nothing", name.text);
+    Diagnostic::warning("unread_parameter", message, name.place.clone())
+        .help(format!("read it as `parameters.{}`, or take it out", name.text))
+}
+
+pub(in crate::manifest) fn unread_variable(name: &Embedded) -> Diagnostic {
+    let message =
+        format!("nothing in the policy reads the variable `{}`, so what it asks is asked nowhere", name.text);
+    Diagnostic::warning("unread_variable", message, name.place.clone())
+        .help(format!("read it in a step as `variables.{}`, or take it out", name.text))
+}
+
 pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
     Diagnostic::warning("empty_policy", "the policy has no steps and no limits", place.clone())
         .help("put steps under `capabilities`, `guardrails` or `model`")

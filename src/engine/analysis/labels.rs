@@ -1,0 +1,73 @@
+//! Labels that are asked for, and that no step gives: `'privat' in labels(input)`.
+//!
+//! In: the steps of all agents, and their expressions. Out: a finding for each constant that is looked for among labels, or taken from a value, and is none of those that steps give. Where an
+//! expression gives labels, nobody knows which, so only what is nearly one of the others is told. Linear in the expressions, times the labels.
+
+use super::messages;
+use super::path::function;
+use crate::cel::{Checked, Expr, ExprKind, Literal};
+use crate::diagnostic::{Diagnostic, slip};
+use crate::policy::{Expression, Step, StepAction, StepLabels};
+use crate::source::Place;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// The labels of all agents.
+#[derive(Default)]
+pub(super) struct Labels {
+    given: BTreeSet<Arc<str>>,
+    /// Whether some expression gives labels.
+    are_computed: bool,
+    /// The constants that are looked for among labels or taken from values, each with its place and the path of what names it.
+    asked: Vec<(Place, String, String)>,
+}
+
+impl Labels {
+    /// Notes which labels a step gives.
+    pub(super) fn note_step(&mut self, step: &Step) {
+        let StepAction::Label(given) = &step.action else { return };
+        match &given.labels {
+            StepLabels::Written(labels) if !given.takes => self.given.extend(labels.iter().cloned()),
+            StepLabels::Written(labels) => {
+                let asked =
+                    labels.iter().map(|label| (step.place().clone(), step.origin().path, label.to_string()));
+                self.asked.extend(asked);
+            }
+            StepLabels::Computed(_) => self.are_computed |= !given.takes,
+        }
+    }
+
+    /// Notes for which labels an expression asks. A value of the policy is whoever's who gave it.
+    pub(super) fn note_questions(&mut self, expression: &Expression, checked: &Checked) {
+        if !expression.is_given() {
+            look(checked, &checked.expr, &mut |constant, text| {
+                let place = expression.place_of(constant.span);
+                self.asked.push((place, expression.origin().path, text.to_owned()));
+            });
+        }
+    }
+
+    /// What is found once all steps are known.
+    pub(super) fn end(self) -> Vec<Diagnostic> {
+        let Self { given, are_computed, asked } = self;
+        let unknown = asked.into_iter().filter(|(_, _, text)| !given.contains(&**text));
+        let told = unknown.filter_map(|(place, path, text)| {
+            let near = slip(&text, given.iter().map(|label| &**label));
+            (near.is_some() || !are_computed).then(|| messages::unknown_label(place, near).path(path))
+        });
+        told.collect()
+    }
+}
+
+/// Hands over each text that is looked for in what `labels` gives.
+fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
+    let name = |expr: &Expr| function(checked, expr).map_or("", |(name, _)| name);
+    if let ExprKind::Call { target: None, args, .. } = &expr.kind
+        && let ("@in", [constant, of]) = (name(expr), args.as_slice())
+        && let ExprKind::Literal(Literal::String(text)) = &constant.kind
+        && name(of) == "labels"
+    {
+        found(constant, text);
+    }
+    expr.for_each_part(&mut |part| look(checked, part, found));
+}
