@@ -303,6 +303,13 @@ pub(super) fn unused_variable(place: Place, name: &str) -> Diagnostic {
         .help(format!("ask for something of `{name}`, or ask it without the macro; a name that begins with `_` says that this is meant"))
 }
 
+/// `cel.bind(total, input.amount * 2, input.amount < 5)`
+pub(super) fn unused_name(place: Place, name: &str) -> Diagnostic {
+    let message = format!("nothing mentions `{name}`, so its value decides nothing");
+    Diagnostic::warning("unused_variable", message, place)
+        .help("mention it, or leave `cel.bind` out; a name that begins with `_` says that this is meant")
+}
+
 /// `{type: number, minimum: 10, maximum: 1}`
 pub(super) fn impossible_schema(place: Place) -> Diagnostic {
     let message = "no value fits this schema: the least that it allows is above the greatest";

@@ -28,6 +28,9 @@ use crate::source::{Place, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// What is said of a name, or of a limit, at its place.
+type Says = fn(Place, &str) -> Diagnostic;
+
 /// A step whose failure changes nothing, and which asks a person; one that puts in the place of a value the same again; asserts and conditions that are no
 /// questions, or that let by more than they name.
 pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
@@ -253,9 +256,9 @@ pub(super) fn of_expression(
             _ => {}
         }
     });
-    unused_variables(&checked.expr, &mut |variable| {
+    unused_variables(&checked.expr, &mut |variable, told| {
         let place = expression.place_of(variable.span);
-        findings.push(messages::unused_variable(place, &variable.text).path(expression.origin().path));
+        findings.push(told(place, &variable.text).path(expression.origin().path));
     });
     divisions(checked, &checked.expr, &mut |part| {
         findings
@@ -367,15 +370,21 @@ fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'static st
     expr.for_each_part(&mut |part| look(checked, part, found));
 }
 
-/// Hands over the variable of each macro whose predicate asks for something and does not mention it. A name that begins with `_` says that this is meant.
-fn unused_variables<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Name)) {
+/// Hands over the variable of each macro whose predicate asks for something and does not mention it, and each name of `cel.bind` that nothing mentions. A name that begins with `_` says that this is meant.
+fn unused_variables<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Name, Says)) {
     if let ExprKind::Comprehension(comprehension) = &expr.kind {
         let Comprehension { kind, variable, second, body, .. } = &**comprehension;
         let is_question = is_predicate(*kind) && !matches!(body.kind, ExprKind::Literal(_));
         let mut names = [Some(variable), second.as_ref()].into_iter().flatten();
         if is_question && !names.any(|name| name.text.starts_with('_') || mentions(body, &name.text)) {
-            found(variable);
+            found(variable, messages::unused_variable);
         }
+    }
+    if let ExprKind::Bind { variable, body, .. } = &expr.kind
+        && !variable.text.starts_with('_')
+        && !mentions(body, &variable.text)
+    {
+        found(variable, messages::unused_name);
     }
     expr.for_each_part(&mut |part| unused_variables(part, found));
 }
@@ -473,7 +482,6 @@ pub(super) fn of_limits(policy: &DeclaredPolicy) -> Vec<Diagnostic> {
 
 /// Limits of an agent or a policy that no task can keep to; `name` is where they are told of.
 pub(super) fn of_turns(name: &Place, limits: &TaskLimits) -> Vec<Diagnostic> {
-    type Says = fn(Place, &str) -> Diagnostic;
     let zeros: [(&str, Option<u64>, Says); 4] = [
         ("max_turns", limits.max_turns, messages::no_turns),
         ("max_turns_per_message", limits.stretches.max_turns_per_message, messages::no_turns),

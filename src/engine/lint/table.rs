@@ -302,6 +302,11 @@ pub const WARNINGS: &[Warning] = &[
         "An empty `include` grants every action, where its author may have meant none.",
     ),
     row(
+        "read_not_by_all",
+        Advice,
+        "An assert reads an argument that some of the selected functions lack, so each of their calls fails there.",
+    ),
+    row(
         "refused_constant",
         MayLoseARule,
         "A function refuses a constant that it is given, such as a time zone that there is not, so the call always fails.",
@@ -458,7 +463,7 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "unused_variable",
         MayLoseARule,
-        "A predicate does not mention the element that it is asked of, so it is the same for each.",
+        "A predicate does not mention the element that it is asked of, or nothing mentions a name of `cel.bind`, so the value decides nothing.",
     ),
     decided(
         "wide_range",

@@ -565,6 +565,19 @@ pub(super) fn binding_misfit(place: Place, name: &str, function: &str) -> Diagno
         .help("give a value that the schema of the parameter allows")
 }
 
+/// `"*": [{assert: input.amount < 5}]`, where some functions have no such parameter
+pub(super) fn read_not_by_all(place: Place, name: &str, first: &str, others: usize) -> Diagnostic {
+    let which = match others {
+        0 => format!("`{first}` fails here, as it has"),
+        1 => format!("`{first}` and of another function fails here, as they have"),
+        _ => format!("`{first}` and of {others} other functions fails here, as they have"),
+    };
+    let message = format!("each call of {which} no parameter `{name}`");
+    Diagnostic::warning("read_not_by_all", message, place).help(format!(
+        "choose the functions that have it, with `match` or another key, or give the step `condition: has(input.{name})`"
+    ))
+}
+
 pub(super) fn invoke_misfit(place: Place, name: &str, function: &str) -> Diagnostic {
     let message = format!("`{function}` does not take this value for `{name}`, so the step never calls it");
     Diagnostic::warning("invoke_misfit", message, place)

@@ -38,6 +38,7 @@
 //! | `model_call`, `model_schema`, `model_steps` | what is sent to a model and what it answers, and the steps on both |
 //! | `operation_rules` | what single operations decide by, as digests |
 //! | `named_calls` | what is found of a macro over all calls that asks for those of one function |
+//! | `needed` | arguments without which an assert cannot hold |
 //! | `braces` | texts of an expression that look like templates |
 //! | `of_agents` | findings about steps that are compiled for several agents |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
@@ -76,6 +77,7 @@ mod model_call;
 mod model_schema;
 mod model_steps;
 mod named_calls;
+mod needed;
 mod of_agents;
 mod operation_rules;
 mod origin;

@@ -14,6 +14,7 @@ use super::expression::Expression;
 use super::expression::Texts;
 use super::known_call::reads_call;
 use super::messages;
+use super::needed::needed_arguments;
 use super::of_agents::OfPolicyStep;
 use super::panel_check::bad_reviews;
 use super::parameter::{Parameter, ParameterSource};
@@ -28,7 +29,7 @@ use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
 use crate::manifest::mode::Mode;
-use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
+use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook, OnFail};
 use crate::manifest::step_effect::DeclaredEffect;
 use crate::manifest::tool::DeclaredExecute;
 use crate::source::Embedded;
@@ -99,6 +100,8 @@ impl Compiler<'_> {
             if let DeclaredAction::Transform(text) = &step.action {
                 self.check_transform(&positions, compiled.as_ref(), text);
                 transformed.extend(positions);
+            } else {
+                self.check_needed(&positions, compiled.as_ref());
             }
             steps.push(compiled);
         }
@@ -343,6 +346,34 @@ impl Compiler<'_> {
         }
     }
 
+    /// Says so if an assert cannot hold for calls of some of these functions, as they lack an argument that it reads. With a condition, or with a question about the
+    /// function, its author may have thought of that.
+    fn check_needed(&mut self, functions: &[usize], step: Option<&Step>) {
+        let Some(Step { action: StepAction::Assert(assert), condition: None, on_fail, .. }) = step else {
+            return;
+        };
+        let expr = assert.program().expr();
+        if *on_fail == OnFail::Continue || reads_call(expr) {
+            return;
+        }
+        // what the model cannot call, a step calls with what it gives
+        let declared = functions.iter().filter_map(|&at| self.functions.get(at));
+        let declared: Vec<&Declaration<'_>> = declared.filter(|it| it.function.active).collect();
+        for (name, span) in needed_arguments(expr) {
+            let lacks = |declaration: &&&Declaration<'_>| {
+                let parameters = &declaration.parameters;
+                !parameters.is_open() && !parameters.iter().any(|parameter| *parameter.name == *name)
+            };
+            let lacking: Vec<&str> = declared.iter().filter(lacks).map(|it| &*it.function.key).collect();
+            let [first, others @ ..] = lacking.as_slice() else { continue };
+            // where all of them lack it, the type of `input` says so
+            if lacking.len() < declared.len() {
+                let finding = messages::read_not_by_all(assert.place_of(span), name, first, others.len());
+                self.texts.findings.push(finding.path(&assert.origin().path));
+            }
+        }
+    }
+
     /// Adds the steps of one list of a policy to the functions that they are for. Whether all compile.
     fn policy_calls(
         &mut self,
@@ -450,6 +481,7 @@ impl Compiler<'_> {
         }
         let expressions = compiled.iter().flat_map(Step::expressions);
         self.texts.findings.extend(expressions.flat_map(bad_reviews));
+        self.check_needed(callers, compiled.as_ref());
         if let Some((step, values)) = compiled.as_ref().and_then(|step| Some((step, step.sets()?))) {
             self.check_set(callers, step, values);
         }
