@@ -30,7 +30,8 @@ fn names_are_errors_in_their_scope_and_fields_are_warnings() {
         ("mount.read('x') == ''", vec![format!("error {before} undeclared_function: mount.read")]),
         ("1 +", vec![format!("error {before} syntax_error: ")]),
         ("input.acount == ''", vec![format!("warning {before} unknown_field: acount")]),
-        ("input.amount > 5", vec![]),
+        // `lookup` has no amount
+        ("input.amount > 5", vec![format!("warning {before} read_not_by_all: input.amount")]),
         ("c.cap.ledger.count_successful > 0 && c.cap.ledger_lookup.count_errored == 0", vec![]),
         ("has(event) || event.payload.x == 1", vec![]),
     ];

@@ -547,14 +547,19 @@ pub(super) fn set_undeclared<'d>(
     }
 }
 
-/// `"*": [{set: {tenant: "'acme'"}}]`, where some functions have no such parameter
-pub(super) fn set_not_by_all(place: Place, name: &str, first: &str, others: usize) -> Diagnostic {
+/// Which calls fail as their functions have no parameter of this name.
+fn lacking(name: &str, first: &str, others: usize) -> String {
     let which = match others {
         0 => format!("`{first}` fails here, as it has"),
         1 => format!("`{first}` and of another function fails here, as they have"),
         _ => format!("`{first}` and of {others} other functions fails here, as they have"),
     };
-    let message = format!("each call of {which} no parameter `{name}`");
+    format!("each call of {which} no parameter `{name}`")
+}
+
+/// `"*": [{set: {tenant: "'acme'"}}]`, where some functions have no such parameter
+pub(super) fn set_not_by_all(place: Place, name: &str, first: &str, others: usize) -> Diagnostic {
+    let message = lacking(name, first, others);
     Diagnostic::warning("set_not_by_all", message, place)
         .help("choose a key that selects the functions which have it, or give the step a condition")
 }
@@ -567,12 +572,7 @@ pub(super) fn binding_misfit(place: Place, name: &str, function: &str) -> Diagno
 
 /// `"*": [{assert: input.amount < 5}]`, where some functions have no such parameter
 pub(super) fn read_not_by_all(place: Place, name: &str, first: &str, others: usize) -> Diagnostic {
-    let which = match others {
-        0 => format!("`{first}` fails here, as it has"),
-        1 => format!("`{first}` and of another function fails here, as they have"),
-        _ => format!("`{first}` and of {others} other functions fails here, as they have"),
-    };
-    let message = format!("each call of {which} no parameter `{name}`");
+    let message = lacking(name, first, others);
     Diagnostic::warning("read_not_by_all", message, place).help(format!(
         "choose the functions that have it, with `match` or another key, or give the step `condition: has(input.{name})`"
     ))
