@@ -41,6 +41,7 @@
 //! | `needed` | arguments without which an assert cannot hold |
 //! | `braces` | texts of an expression that look like templates |
 //! | `of_agents` | findings about steps that are compiled for several agents |
+//! | `step_checks` | what is found of a step once it is compiled |
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
 mod allow_list;
@@ -98,6 +99,7 @@ mod secrets;
 mod setting;
 mod shape;
 mod step;
+mod step_checks;
 mod step_list;
 mod step_lists;
 mod step_text;
