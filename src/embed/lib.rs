@@ -78,7 +78,9 @@ pub use prove::{ProveWishes, prove};
 #[cfg(feature = "authoring")]
 pub use replay::{Replaying, add_tallies};
 pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
-pub use sources::{Source, analysis, check};
+#[cfg(feature = "authoring")]
+pub use sources::analysis;
+pub use sources::{Source, check};
 pub use step::{Step, ToExplain};
 pub use task::Task;
 pub use texts::Texts;

@@ -11,7 +11,6 @@ use celador::manifest::load::{File, FileOrigin, load};
 use celador::manifest::mode::Mode;
 use celador::source::Source as Text;
 use celador::{Engine, EngineLimits};
-use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// Where manifests and policies come from.
@@ -134,7 +133,8 @@ pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
 ///
 /// # Errors
 /// A path that cannot be read.
-pub fn analysis(sources: &[Source]) -> Result<Value, Error> {
+#[cfg(feature = "authoring")]
+pub fn analysis(sources: &[Source]) -> Result<serde_json::Value, Error> {
     let analysis = Sources::read(sources, Mode::Enforce, EngineLimits::default())?.engine.analysis();
     let mut told = analysis.counts();
     if let Some(members) = told.as_object_mut() {

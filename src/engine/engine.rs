@@ -4,6 +4,7 @@
 //! started with, and a new task gets all of the new set or all of the old. Reading manifests is the only IO, and it is that
 //! of [`manifest::load`](crate::manifest::load()).
 
+#[cfg(feature = "analysis")]
 use crate::analysis::{Analysis, Analyst};
 use crate::cel::{Cache, CacheStats, Json};
 use crate::context::members_of;
@@ -120,6 +121,7 @@ struct Loaded {
     triggers: HashMap<(String, String), Option<Arc<Trigger>>>,
     /// The names of the claims that any policy names.
     claims: HashSet<Arc<str>>,
+    #[cfg(feature = "analysis")]
     analysis: Arc<Analysis>,
 }
 
@@ -466,6 +468,7 @@ impl Engine {
     /// # Ok::<(), celador::OpenError>(())
     /// ```
     #[must_use]
+    #[cfg(feature = "analysis")]
     pub fn analysis(&self) -> Arc<Analysis> {
         self.loaded().analysis.clone()
     }
@@ -616,15 +619,13 @@ fn compile(
         }
     }
     if asked == Asked::Analysis {
-        let (analysis, found) = analyse(&loaded, catalog);
-        loaded.analysis = Arc::new(analysis);
-        findings.extend(found);
+        findings.extend(analyse(&mut loaded, catalog));
     }
     let mut allowances = catalog.allowances().clone();
     allowances.judge(&mut findings);
     if door == Door::Strict {
         // of steps that stop nothing, some things are never found
-        let all = asked == Asked::Analysis && mode == Mode::Enforce;
+        let all = cfg!(feature = "analysis") && asked == Asked::Analysis && mode == Mode::Enforce;
         findings.extend(problems_of_comments(&allowances, catalog, &findings, all));
         shut(&mut loaded, catalog, &findings);
     }
@@ -632,7 +633,8 @@ fn compile(
 }
 
 /// What the policies permit.
-fn analyse(loaded: &Loaded, catalog: &Catalog) -> (Analysis, Vec<Diagnostic>) {
+#[cfg(feature = "analysis")]
+fn analyse(loaded: &mut Loaded, catalog: &Catalog) -> Vec<Diagnostic> {
     let mut analyst = Analyst::default();
     for resolved in catalog.agents() {
         let agent = &resolved.agent;
@@ -647,7 +649,16 @@ fn analyse(loaded: &Loaded, catalog: &Catalog) -> (Analysis, Vec<Diagnostic>) {
             analyst.trigger(&trigger);
         }
     }
-    analyst.end()
+    let (analysis, findings) = analyst.end();
+    loaded.analysis = Arc::new(analysis);
+    findings
+}
+
+/// That this was not asked.
+#[cfg(not(feature = "analysis"))]
+fn analyse(_: &mut Loaded, catalog: &Catalog) -> Vec<Diagnostic> {
+    let agent = catalog.agents().first().map(|resolved| &resolved.agent.name.place);
+    agent.map(|place| crate::lint::not_analysed(place.clone())).into_iter().collect()
 }
 
 /// What is wrong with comments that allow findings. Where a file has an error or is not compiled, a finding that is allowed

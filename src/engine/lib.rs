@@ -94,24 +94,36 @@
 //! what a host records in them: that is the host's to limit, with the manifests' own limits as a help.
 
 #![forbid(unsafe_code)]
+#![cfg_attr(
+    not(feature = "analysis"),
+    expect(
+        dead_code,
+        unused_imports,
+        reason = "what the analysis alone asks stands beside what it is about"
+    )
+)]
 
 mod amount;
+#[cfg(feature = "analysis")]
 pub mod analysis;
 mod candidates;
 pub mod context;
 pub mod copies;
 pub mod counter;
 pub mod detect;
+#[cfg(feature = "analysis")]
 pub mod diff;
 pub mod digest;
 pub mod engine;
 pub mod explained;
 mod layers;
+#[cfg(feature = "analysis")]
 pub mod layout;
 pub mod limits;
 pub mod lint;
 pub mod manifest;
 pub mod policy;
+#[cfg(feature = "analysis")]
 pub mod prove;
 pub mod replay;
 pub mod scenario;

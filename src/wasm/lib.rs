@@ -1,4 +1,4 @@
-//! Celador as a WebAssembly module that a browser, Node or another host loads: engine, checker and cases; tasks in memory, `save` and
+//! Celador as a WebAssembly module that a browser, Node or another host loads: engine, checker and cases, and with the feature `authoring` what authors ask; tasks in memory, `save` and
 //! `restore`. No files, no network: manifests are texts, and time and chance come from the host.
 //!
 //! In: a request as text, in the memory of the module. Out: the answer likewise; they are those of [`celador_embed::Texts`].

@@ -4,7 +4,7 @@
 
 use super::body::{Alone, Answered, Cases, Sources, Told, files_of, read, shown, sources_of, told, told_as};
 use crate::cases::CaseWishes;
-use crate::{Clock, Error, analysis, check, evaluate, evaluate_on_case};
+use crate::{Clock, Error, check, evaluate, evaluate_on_case};
 use celador::cel::Json;
 use celador::manifest::given::{Files, GivenFiles};
 use std::path::Path;
@@ -12,7 +12,6 @@ use std::path::Path;
 pub(super) fn answer(what: &str, body: &str, clock: &Clock) -> Option<Answered> {
     Some(match what {
         "check" => checked(body),
-        "analysis" => read(body).and_then(|Sources { sources }| told(&analysis(&sources_of(sources))?)),
         "test" => test(body),
         "evaluate_alone" => evaluated(body),
         _ => return of_authors(what, body, clock),
@@ -63,7 +62,7 @@ fn test(body: &str) -> Answered {
 
 #[cfg(not(feature = "authoring"))]
 fn of_authors(what: &str, _: &str, _: &Clock) -> Option<Answered> {
-    let words = ["diff", "prove", "explain_file", "fmt", "replay", "replay_begin", "add_replays"];
+    let words = ["analysis", "diff", "prove", "explain_file", "fmt", "replay", "replay_begin", "add_replays"];
     words.contains(&what).then(|| Err(Error::not_here()))
 }
 
@@ -71,6 +70,9 @@ fn of_authors(what: &str, _: &str, _: &Clock) -> Option<Answered> {
 fn of_authors(what: &str, body: &str, clock: &Clock) -> Option<Answered> {
     use super::body::authoring::{Diff, ExplainFile, Prove, Replay, Tallies, Text};
     Some(match what {
+        "analysis" => {
+            read(body).and_then(|Sources { sources }| told(&crate::analysis(&sources_of(sources))?))
+        }
         "diff" => {
             read(body).and_then(|Diff { old, new }| told(&crate::diff(&sources_of(old), &sources_of(new))?))
         }

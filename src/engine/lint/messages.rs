@@ -1,4 +1,4 @@
-//! What is said of comments that allow findings. One function a message; a reason is never repeated here.
+//! What is said of comments that allow findings, and of builds that find less. One function a message; a reason is never repeated here.
 
 use crate::diagnostic::{Diagnostic, Standing, nearest};
 use crate::source::Place;
@@ -41,4 +41,12 @@ pub(super) fn allow_stale(place: Place, code: &str, elsewhere: Option<usize>) ->
         Some(line) => finding.help(format!("one is on line {line}; each finding needs a comment of its own")),
         None => finding.help("take the comment out"),
     }
+}
+
+#[cfg(not(feature = "analysis"))]
+pub(crate) fn not_analysed(agent: Place) -> Diagnostic {
+    let message =
+        "whether the rules of these manifests can decide anything is not known: this build has no analysis";
+    Diagnostic::warning("not_analysed", message, agent)
+        .help("`celador check` finds rules that never hold or always do; run it before manifests come here")
 }

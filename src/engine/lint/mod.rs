@@ -12,6 +12,11 @@
 mod allow;
 mod messages;
 mod table;
+#[cfg(all(test, not(feature = "analysis")))]
+mod unanalysed;
+
+#[cfg(not(feature = "analysis"))]
+pub(crate) use messages::not_analysed;
 
 pub use allow::{Allowances, Comment, Comments};
 pub use table::{Class, Found, WARNINGS, Warning, class, warning};

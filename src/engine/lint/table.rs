@@ -280,6 +280,11 @@ pub const WARNINGS: &[Warning] = &[
         "A limit is zero turns or tokens of the model, so no turn is let by, or none after the first.",
     ),
     row("not_a_manifest", Advice, "A file of a folder is of another program; nothing runs from it."),
+    row(
+        "not_analysed",
+        Advice,
+        "A build without analysis has loaded the manifests, so whether their rules can decide anything is not known here.",
+    ),
     row("not_enforced", MayLoseARule, "A word of a schema looks like a check, and no value is held to it."),
     row(
         "not_iterable",

@@ -51,7 +51,9 @@ mod expect_terms;
 mod explain;
 mod explain_text;
 mod explainable;
+#[cfg(feature = "analysis")]
 mod killers;
+#[cfg(feature = "analysis")]
 mod killing_case;
 mod known_call;
 mod load;
@@ -59,7 +61,9 @@ mod loading;
 mod made_up;
 mod messages;
 mod model_step;
+#[cfg(feature = "analysis")]
 mod mutants;
+#[cfg(feature = "analysis")]
 mod mutate;
 mod observed;
 pub(crate) mod one_document;
@@ -80,6 +84,7 @@ mod story;
 mod table;
 mod terminal;
 mod values;
+#[cfg(feature = "analysis")]
 mod variations;
 mod world;
 
@@ -95,10 +100,13 @@ pub use expect::{Found, Mismatch};
 pub use explain::{ExplainedOperation, explain_script};
 pub use explain_text::{Detail, render_step, render_tree};
 pub use explainable::Explainable;
+#[cfg(feature = "analysis")]
 pub use killing_case::KillingCase;
 pub use load::{cases_among, load_cases};
 pub use messages::NO_ANSWER;
+#[cfg(feature = "analysis")]
 pub use mutants::Mutant;
+#[cfg(feature = "analysis")]
 pub use mutate::{Fate, Mutation, Search, TriedMutant};
 pub use past::StateEntry;
 pub use read::SCOPES;

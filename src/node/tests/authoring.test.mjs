@@ -108,10 +108,38 @@ test("wasm: the module that decides says that it has not what authors ask", { sk
     () => wasm.replayLines([], { policies: text }),
     () => wasm.addReplays([]),
     () => wasm.test(SHOP, { mutate: true }),
+    () => wasm.analysis(text),
   ]) {
     assert.throws(ask, notHere);
   }
-  assert.equal(wasm.analysis(GIVEN.wasm.sources(["examples/first-policy/agent.yaml"])).unknown.length, 1);
+});
+
+/** The manifest of the first example, with something else in the place of a part of it. */
+const changed = (part, other) => {
+  const text = read("examples/first-policy/agent.yaml");
+  assert.ok(text.includes(part));
+  return { name: "agent.yaml", text: text.replace(part, other) };
+};
+
+test("wasm: the module that decides says that it does not analyse, and that for authors refuses what all others refuse", { skip: !hasModule }, () => {
+  const codes = (diagnostics) => diagnostics.map(({ code, refused }) => `${code}${refused ? ", refused" : ""}`);
+  const { wasm } = RUNTIMES;
+  const never = changed("input.amount <= 1000", "input.amount <= 1000 && input.amount > 2000");
+  assert.deepEqual(codes(wasm.check(never)), ["not_analysed"]);
+  assert.deepEqual(codes(wasm.load(never).warnings), ["not_analysed"]);
+  for (const { load } of Object.values(AUTHORING)) {
+    assert.throws(() => load(never), (error) => error.code === "refused" && codes(error.diagnostics).includes("never_true, refused"));
+  }
+  // a comment about what an analysis would find is no stale one
+  const allowed = changed("input.amount <= 1000", "input.amount <= 1000 && input.amount > 2000 # celador: allow(never_true) to see what comes");
+  for (const { load } of [wasm, ...Object.values(AUTHORING)]) load(allowed);
+});
+
+test("wasm: the module that decides refuses formats of names in any script", { skip: !hasModule }, () => {
+  const { wasm } = RUNTIMES;
+  const named = changed("amount: {type", "host: {type: string, description: Where., format: idn-hostname}\n        amount: {type");
+  assert.throws(() => wasm.load(named), (error) => error.diagnostics[0].code === "schema_refused" && error.message.includes("`idna`"));
+  for (const { load } of Object.values(AUTHORING)) load(named);
 });
 
 test("decisions of a task in a store are explained", async () => {

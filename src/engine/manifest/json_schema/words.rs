@@ -243,6 +243,13 @@ const fn format(name: &'static str, about: &'static str) -> Format {
     Format { name, treatment: Treatment::Enforced, about }
 }
 
+/// Formats of names that are written in any script: what becomes of them.
+const IN_ANY_SCRIPT: Treatment = if cfg!(feature = "idna") {
+    Treatment::Enforced
+} else {
+    Treatment::Refused("this format needs a build with the feature `idna`")
+};
+
 /// Every format that is known.
 pub const FORMATS: &[Format] = &[
     format("date-time", "RFC 3339, with a zone"),
@@ -250,9 +257,9 @@ pub const FORMATS: &[Format] = &[
     format("time", "RFC 3339, with a zone"),
     format("duration", "ISO 8601, as in RFC 3339"),
     format("email", "RFC 5321"),
-    format("idn-email", "RFC 6531"),
+    Format { name: "idn-email", treatment: IN_ANY_SCRIPT, about: "RFC 6531" },
     format("hostname", "RFC 1123"),
-    format("idn-hostname", "RFC 5890"),
+    Format { name: "idn-hostname", treatment: IN_ANY_SCRIPT, about: "RFC 5890" },
     format("ipv4", "RFC 2673"),
     format("ipv6", "RFC 4291"),
     format("uri", "RFC 3986"),

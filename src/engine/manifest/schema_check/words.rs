@@ -6,7 +6,7 @@ use crate::manifest::json_schema::Refusal;
 use crate::manifest::json_schema::parts::{Step, schemas};
 use crate::manifest::json_schema::schema_kind::SchemaKind;
 use crate::manifest::json_schema::words::{
-    DIALECTS, FORMATS, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, kinds, word,
+    DIALECTS, FORMATS, Format, PARAMETER_WORDS, SECRET, Takes, Treatment, WORDS, Word, kinds, word,
 };
 use crate::manifest::messages;
 use crate::manifest::node::{Data, Entry, Node};
@@ -313,10 +313,17 @@ fn check_format(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
     let Some(name) = value.as_string() else {
         return reader.report(path, messages::bad_keyword(word.name, value, "text"));
     };
-    if !FORMATS.iter().any(|format| *format.name == *name.text) {
-        let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
-        reader.report(path, messages::unknown_format(name, &known));
-    }
+    let finding = match FORMATS.iter().find(|format| *format.name == *name.text) {
+        Some(Format { treatment: Treatment::Refused(reason), .. }) => {
+            messages::schema_refused(&name.place, reason)
+        }
+        Some(_) => return,
+        None => {
+            let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+            messages::unknown_format(name, &known)
+        }
+    };
+    reader.report(path, finding);
 }
 
 fn check_dialect(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
