@@ -24,6 +24,7 @@ mod functions;
 mod hook;
 mod import;
 mod init;
+mod launcher;
 mod limits;
 #[cfg(feature = "store")]
 mod log;
@@ -68,6 +69,8 @@ use clap::error::ErrorKind;
 use clap::{Parser, Subcommand};
 use exit::ExitCode;
 use files::{load_engine, read_source, read_text};
+pub use launcher::Launcher;
+use launcher::Started;
 use screen::{Color, Format, Screen};
 use std::ffi::OsString;
 use std::io;
@@ -166,7 +169,7 @@ impl From<io::Error> for Failure {
 }
 
 /// Runs the command that these arguments name, the first of which is the name of the program, and gives the code to end the
-/// process with. Whoever brings the command along, as a package of another language does, calls this and ends with it.
+/// process with.
 ///
 /// ```
 /// let answer = celador_cli::run(["celador", "limits", "--format", "json"].map(Into::into));
@@ -174,11 +177,21 @@ impl From<io::Error> for Failure {
 /// assert_eq!(celador_cli::run(["celador", "chekc"].map(Into::into)), 1); // and says on standard error what it takes
 /// ```
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    answer(arguments) as u8
+    run_by(Launcher::own(), arguments)
 }
 
-fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// The same for whoever brings the command along, as a package of another language does. `launcher` says how the command is started there; without it nothing is
+/// written that starts it.
+pub fn run_by(launcher: Option<Launcher>, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    answer(&Started::new(launcher, &arguments), arguments) as u8
+}
+
+#[cfg_attr(
+    not(feature = "server"),
+    expect(unused_variables, reason = "hooks alone ask how the program was started")
+)]
+fn answer(started: &Started, arguments: Vec<OsString>) -> ExitCode {
     let is_hook = matches!(&*arguments, [_, hook, agent, ..] if hook == "hook" && agent == "claude-code");
     let arguments = match Arguments::try_parse_from(arguments) {
         Ok(arguments) => arguments,
@@ -210,7 +223,7 @@ fn answer(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         #[cfg(feature = "server")]
         Command::Serve(serve) => serve.run(&mut screen),
         #[cfg(feature = "server")]
-        Command::Hook(hook) => hook.run(&mut screen),
+        Command::Hook(hook) => hook.run(started, &mut screen),
         #[cfg(feature = "server")]
         Command::Reviews(reviews) => reviews.run(&mut screen),
         #[cfg(feature = "gateway")]

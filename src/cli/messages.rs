@@ -128,6 +128,9 @@ pub(crate) fn no_tools(path: &Path) -> String {
     )
 }
 
+#[cfg(feature = "server")]
+pub(crate) const NO_PROGRAM: &str = "nobody says how this program is started, so no hook can start it";
+
 pub(crate) const NO_TOOL_LEFT: &str = "no tool is left, so nothing was written";
 
 pub(crate) const NO_COMMAND: &str = "there is no command; it stands behind `--`";

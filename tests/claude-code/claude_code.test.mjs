@@ -2,7 +2,7 @@
 // and tools that really run. What is asserted is what the model was sent, what lies on the disk, and what the store has on record.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -107,6 +107,30 @@ test("other arguments reach the tool, and another result the model", async () =>
     const folder = project(OWN, "--grant");
     const said = results(await session(folder, [[bash("echo --loud order o-4711")]]));
     assert.deepEqual(said.toolu_0_0, { text: "--quiet order o-?", isError: false });
+});
+
+test("a session keeps its hooks when a tool takes them out of the settings", async () => {
+    const folder = project(OWN, "--grant");
+    const out = 'import { writeFileSync } from "node:fs"; writeFileSync(".claude/settings.json", JSON.stringify({ hooks: {} }));';
+    writeFileSync(join(folder, "out.mjs"), out);
+    // settings are taken up some time after they were written
+    const said = results(await session(folder, [[bash("node out.mjs && sleep 3")], [bash("echo --loud order o-4711")]]));
+    assert.deepEqual(said.toolu_1_0, { text: "--quiet order o-?", isError: false });
+    assert.equal(readFileSync(join(folder, ".claude/settings.json"), "utf8"), '{"hooks":{}}');
+});
+
+test("other changes of the settings reach the session", async () => {
+    const folder = project(OWN, "--grant");
+    // a hook of somebody else, which says that it was called
+    const own = `const hook = { type: "command", command: "touch called.txt" };
+        import { readFileSync, writeFileSync } from "node:fs";
+        const settings = JSON.parse(readFileSync(".claude/settings.json", "utf8"));
+        settings.hooks.PreToolUse.push({ hooks: [hook] });
+        writeFileSync(".claude/settings.json", JSON.stringify(settings));`;
+    writeFileSync(join(folder, "own.mjs"), own);
+    const said = results(await session(folder, [[bash("node own.mjs && sleep 3")], [bash("echo --loud order o-4711")]]));
+    assert.deepEqual(said.toolu_1_0, { text: "--quiet order o-?", isError: false });
+    assert.ok(existsSync(join(folder, "called.txt")));
 });
 
 test("what was done in a session is known when it is taken up again", async () => {

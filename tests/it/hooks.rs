@@ -307,3 +307,106 @@ fn the_page_shows_what_is_answered() {
     let why = json_of(&output)["hookSpecificOutput"]["permissionDecisionReason"].clone();
     assert_eq!(why, "jira is not one of our servers.");
 }
+
+/// What is refused is a change after which the session would not be asked about each event as it is now; nothing else is.
+#[test]
+fn a_session_keeps_its_hooks_whatever_becomes_of_the_settings() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(folder.path()).unwrap();
+    let [project, local] =
+        ["settings.json", "settings.local.json"].map(|name| root.join(".claude").join(name));
+    let write = |path: &Path, settings: &Value| fs::write(path, settings.to_string()).unwrap();
+    let install = |flags: &[&str]| -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_celador"));
+        command.current_dir(&root).args(["hook", "install", "rules", "--user", "kim"]).args(flags);
+        assert!(command.output().unwrap().status.success());
+        serde_json::from_str(&fs::read_to_string(&project).unwrap()).unwrap()
+    };
+    // as Claude Code calls the hook of an event
+    let ask = |settings: &Value| -> Value {
+        let hook = &settings["hooks"]["ConfigChange"][0]["hooks"][0];
+        let mut command = Command::new(hook["command"].as_str().unwrap());
+        command.args(hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()));
+        command.current_dir(&root).env("CLAUDE_PROJECT_DIR", &root).env("HOME", root.join("home"));
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let event = json!({"session_id": "s-1", "hook_event_name": "ConfigChange", "source": "project_settings", "cwd": root, "file_path": project});
+        let output = answer(command, event.to_string().as_bytes());
+        assert_eq!(output.status.code(), Some(0));
+        json_of(&output)
+    };
+    let installed = install(&[]);
+    let changed = |change: &dyn Fn(&mut Value)| {
+        let mut settings = installed.clone();
+        change(&mut settings);
+        settings
+    };
+    let pre = "/hooks/PreToolUse/0";
+    let at = |settings: &mut Value, path: &str, value: Value| {
+        *settings.pointer_mut(&format!("{pre}{path}")).unwrap() = value
+    };
+    type Change<'c> = (&'c str, &'c dyn Fn(&mut Value), Option<&'c str>);
+    let changes: [Change<'_>; 12] = [
+        ("nothing", &|_| {}, None),
+        ("a rule of permission", &|it| it["permissions"] = json!({"allow": ["Bash(ls)"]}), None),
+        (
+            "a hook of somebody else",
+            &|it| it["hooks"]["Stop"].as_array_mut().unwrap().insert(0, json!({"hooks": []})),
+            None,
+        ),
+        (
+            "no matcher",
+            &|it| {
+                it["hooks"]["PreToolUse"][0].as_object_mut().unwrap().remove("matcher");
+            },
+            None,
+        ),
+        ("no hooks", &|it| it["hooks"] = json!({}), Some("`SessionStart`")),
+        (
+            "one event less",
+            &|it| {
+                it["hooks"].as_object_mut().unwrap().remove("PostToolUse");
+            },
+            Some("`PostToolUse`"),
+        ),
+        ("some tools", &|it| at(it, "/matcher", json!("Read")), Some("`PreToolUse`")),
+        ("other rules", &|it| at(it, "/hooks/0/args/2", json!("/tmp/others")), Some("`PreToolUse`")),
+        ("another program", &|it| at(it, "/hooks/0/command", json!("/bin/true")), Some("`PreToolUse`")),
+        ("no time", &|it| at(it, "/hooks/0/timeout", json!(0)), Some("`PreToolUse`")),
+        (
+            "a condition",
+            &|it| it["hooks"]["PreToolUse"][0]["hooks"][0]["if"] = json!("Bash(ls)"),
+            Some("`PreToolUse`"),
+        ),
+        ("all off", &|it| it["disableAllHooks"] = json!(true), Some("`disableAllHooks`")),
+    ];
+    for (name, change, lost) in changes {
+        write(&project, &changed(change));
+        let said = ask(&installed);
+        match lost {
+            None => assert_eq!(said, json!({}), "{name}"),
+            Some(lost) => {
+                assert_eq!(said["decision"], "block", "{name}: {said}");
+                assert!(said["reason"].as_str().unwrap().contains(lost), "{name}: {said}");
+            }
+        }
+    }
+    // the files of a project are one set of hooks
+    write(&project, &json!({}));
+    write(&local, &installed);
+    assert_eq!(ask(&installed), json!({}));
+    write(&local, &json!({"disableAllHooks": true}));
+    assert_eq!(ask(&installed)["decision"], "block");
+    // what cannot be read has no hooks
+    for text in ["{", "[]"] {
+        fs::write(&project, text).unwrap();
+        fs::write(&local, text).unwrap();
+        assert_eq!(ask(&installed)["decision"], "block", "{text}");
+    }
+    fs::remove_file(&project).unwrap();
+    fs::remove_file(&local).unwrap();
+    assert_eq!(ask(&installed)["decision"], "block");
+    // who only looks on stops nothing
+    let observing = install(&["--observe"]);
+    fs::remove_file(&project).unwrap();
+    assert_eq!(ask(&observing), json!({}));
+}

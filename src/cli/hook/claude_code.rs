@@ -6,12 +6,14 @@
 
 use super::super::files::encoded;
 use super::super::service::from_environment;
-use super::super::{ExitCode, Failure, Screen, messages};
+use super::super::{ExitCode, Failure, Screen, Started, messages};
+use super::{config_change, settings};
 use celador_server::{
     Client, ClientReply, InProcess, Parts, ServerLimits, Settings, hook_refusal, system_clock,
 };
 use celador_store::{Database, Location};
 use clap::Args;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -110,12 +112,16 @@ const EVENTS_TO_REPLAY: u64 = 32;
 type Why = String;
 
 impl Arguments {
-    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+    pub(super) fn run(self, started: &Started, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = ServerLimits::default();
         let event = match event(limits.max_body_bytes) {
             Ok(event) => event,
             Err(why) => return Ok(self.unanswered(&why, screen)),
         };
+        if let Some(answer) = self.of_settings(&event, started) {
+            screen.line(&answer.to_string())?;
+            return Ok(ExitCode::Yes);
+        }
         let mut store = None;
         let code = match self.answer(&event, limits, &mut store) {
             Ok(answer) => {
@@ -137,6 +143,13 @@ impl Arguments {
             let _ = store.shorten_log(LOG_BYTES);
         }
         Ok(code)
+    }
+
+    /// What is answered to a change of settings: nobody's rules are asked, as no rule could see what follows from it.
+    fn of_settings(&self, event: &[u8], started: &Started) -> Option<Value> {
+        // where nobody knows how this process was started, no settings are known to start it
+        let hook = || started.again().map(|call| settings::command(call, &self.how)).unwrap_or_default();
+        config_change::answer(event, hook).map(|answer| if self.observe { json!({}) } else { answer })
     }
 
     fn is_open(&self) -> bool {
@@ -172,7 +185,7 @@ impl Arguments {
         if status == 200 {
             return Ok(body);
         }
-        let problem: serde_json::Value = serde_json::from_slice(&body).unwrap_or_default();
+        let problem: Value = serde_json::from_slice(&body).unwrap_or_default();
         let said = ["detail", "title"].iter().find_map(|name| problem.get(name)?.as_str());
         Err(said.map_or_else(|| messages::no_answer_of_a_server(status), str::to_owned))
     }

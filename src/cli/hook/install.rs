@@ -4,13 +4,13 @@
 //! a whole, so that nobody ever reads half of it; a file that is no JSON object is left alone.
 
 use super::super::files::replace;
-use super::super::{ExitCode, Failure, Screen, messages};
+use super::super::{ExitCode, Failure, Screen, Started, messages};
 use super::claude_code::How;
 use super::settings;
 use clap::Args;
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
-use serde_json::{Serializer, Value, json};
+use serde_json::{Serializer, Value};
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -70,24 +70,18 @@ struct SettingsFile {
     dry_run: bool,
 }
 
-/// How much longer Claude Code waits for a hook than the hook waits for a review, in seconds.
-const SPARE_SECONDS: u64 = 10;
-
 impl Install {
-    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let hook = self.hook()?;
+    pub(super) fn run(self, started: &Started, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let hook = self.hook(started)?;
         self.file.change(screen, |settings| settings::install(settings, &hook))
     }
 
     /// What stands in the settings for each event.
-    fn hook(&self) -> Result<Value, Failure> {
-        let timeout = self.how.review_wait.saturating_add(SPARE_SECONDS);
-        let on_failure = if self.how.fail == "open" { "continue" } else { "block" };
+    fn hook(&self, started: &Started) -> Result<Value, Failure> {
         if let Some(address) = &self.http {
             let url = format!("{}{}", address.trim_end_matches('/'), self.how.path());
-            return Ok(json!({"type": "http", "url": url, "timeout": timeout, "onFailure": on_failure}));
+            return Ok(settings::address(&url, &self.how));
         }
-        let command = std::env::current_exe().map_err(|error| Failure::Unusable(error.to_string()))?;
         let mut words: Vec<String> = vec!["hook".into(), "claude-code".into()];
         match &self.server {
             Some(server) => words.extend(["--server".to_owned(), server.clone()]),
@@ -107,10 +101,8 @@ impl Install {
         words.extend(["--fail".to_owned(), self.how.fail.clone()]);
         let flags = [("--grant", self.how.grant), ("--observe", self.observe)];
         words.extend(flags.iter().filter(|(_, is_on)| *is_on).map(|(name, _)| (*name).to_owned()));
-        let command = command.display().to_string();
-        Ok(
-            json!({"type": "command", "command": command, "args": words, "timeout": timeout, "onFailure": on_failure}),
-        )
+        let call = started.with(words).ok_or_else(|| Failure::Unusable(messages::NO_PROGRAM.to_owned()))?;
+        Ok(settings::command(call, &self.how))
     }
 }
 

@@ -3,14 +3,16 @@
 //! | file | what |
 //! |---|---|
 //! | `claude_code` | answers one event of Claude Code, in this process or by a server |
+//! | `config_change` | what is answered to a change of its settings |
 //! | `install` | writes the hooks into a file of settings, and takes them out |
 //! | `settings` | a file of settings as it is, with and without the hooks |
 
 mod claude_code;
+mod config_change;
 mod install;
 mod settings;
 
-use super::{ExitCode, Failure, Screen};
+use super::{ExitCode, Failure, Screen, Started};
 use clap::{Args, Subcommand};
 
 /// Hold an agent that calls hooks to policies
@@ -28,10 +30,10 @@ enum Action {
 }
 
 impl Arguments {
-    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+    pub(super) fn run(self, started: &Started, screen: &mut Screen) -> Result<ExitCode, Failure> {
         match self.action {
-            Action::ClaudeCode(event) => event.run(screen),
-            Action::Install(install) => install.run(screen),
+            Action::ClaudeCode(event) => event.run(started, screen),
+            Action::Install(install) => install.run(started, screen),
             Action::Uninstall(uninstall) => uninstall.run(screen),
         }
     }

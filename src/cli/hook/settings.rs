@@ -3,10 +3,11 @@
 //! In: the JSON of the file, and the hooks. Out: the same with them, once, however often it is done, or without them. Whatever else
 //! stands there stays, in its order; hooks of others stay where they are.
 
+use super::claude_code::How;
 use serde_json::{Map, Value, json};
 
 /// The events that hooks are called for, each with whether it names tools.
-pub(super) const EVENTS: [(&str, bool); 12] = [
+pub(super) const EVENTS: [(&str, bool); 13] = [
     ("SessionStart", false),
     ("UserPromptSubmit", false),
     ("UserPromptExpansion", false),
@@ -19,7 +20,32 @@ pub(super) const EVENTS: [(&str, bool); 12] = [
     ("SubagentStop", false),
     ("SessionEnd", false),
     ("PermissionRequest", true),
+    ("ConfigChange", false),
 ];
+
+/// How much longer Claude Code waits for a hook than the hook waits for a review, in seconds.
+const SPARE_SECONDS: u64 = 10;
+
+/// A hook that calls a program with these arguments.
+pub(super) fn command((program, arguments): (String, Vec<String>), how: &How) -> Value {
+    let (timeout, on_failure) = (timeout(how), on_failure(how));
+    json!({"type": "command", "command": program, "args": arguments, "timeout": timeout, "onFailure": on_failure})
+}
+
+/// A hook that asks an address.
+pub(super) fn address(url: &str, how: &How) -> Value {
+    json!({"type": "http", "url": url, "timeout": timeout(how), "onFailure": on_failure(how)})
+}
+
+/// How long Claude Code waits for a hook, in seconds.
+fn timeout(how: &How) -> u64 {
+    how.review_wait.saturating_add(SPARE_SECONDS)
+}
+
+/// What it does where a hook gives no answer.
+fn on_failure(how: &How) -> &'static str {
+    if how.fail == "open" { "continue" } else { "block" }
+}
 
 /// Puts a hook of Celador into the settings, for each event in the place of the one that is there. An error is the name of a member
 /// that is not what it has to be.
@@ -76,12 +102,28 @@ fn members(group: &mut Value) -> Option<&mut Vec<Value>> {
     group.get_mut("hooks")?.as_array_mut()
 }
 
+/// Whether settings have exactly this hook for an event, and for all tools where the event names one.
+pub(super) fn calls(settings: &Value, event: &str, hook: &Value) -> bool {
+    let groups = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
+    groups.into_iter().flatten().any(|group| {
+        let is_for_all = matches!(group.get("matcher").map(Value::as_str), None | Some(Some("" | "*")));
+        let hooks = group.get("hooks").and_then(Value::as_array);
+        is_for_all && hooks.into_iter().flatten().any(|one| one == hook)
+    })
+}
+
+/// Whether settings take all hooks out.
+pub(super) fn turns_all_off(settings: &Value) -> bool {
+    settings.get("disableAllHooks") == Some(&Value::Bool(true))
+}
+
 /// Whether a hook is one of Celador: it calls the command, or the address.
 fn is_ours(hook: &Value) -> bool {
     let text = |name: &str| hook.get(name).and_then(Value::as_str).unwrap_or_default();
     let arguments = hook.get("args").and_then(Value::as_array);
-    let mut words = arguments.into_iter().flatten().filter_map(Value::as_str);
-    let is_called = words.next() == Some("hook") && words.next() == Some("claude-code");
+    let words: Vec<&str> = arguments.into_iter().flatten().filter_map(Value::as_str).collect();
+    // an interpreter has its own words ahead of these
+    let is_called = words.windows(2).any(|pair| pair == ["hook", "claude-code"]);
     let path = text("url").split('?').next().unwrap_or_default();
     is_called || text("command").contains("celador hook claude-code") || path.ends_with("/hooks/claude-code")
 }

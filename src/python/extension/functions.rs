@@ -7,6 +7,7 @@ use crate::task::Task;
 use crate::{giving, taking, wishes};
 use celador::cel::Json;
 use celador::manifest::given::Files;
+use celador_cli::Launcher;
 use celador_embed as embed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
@@ -123,11 +124,16 @@ fn restore(py: Python<'_>, policies: &Bound<'_, Policies>, saved: &str) -> PyRes
 #[pyfunction]
 #[pyo3(signature = (arguments=None))]
 fn main(py: Python<'_>, arguments: Option<Vec<OsString>>) -> PyResult<i32> {
+    let sys = py.import("sys")?;
     let arguments = match arguments {
         Some(arguments) => std::iter::once(OsString::from("celador")).chain(arguments).collect(),
-        None => py.import("sys")?.getattr("argv")?.extract::<Vec<OsString>>()?,
+        None => sys.getattr("argv")?.extract::<Vec<OsString>>()?,
     };
-    long_door(py, || Ok(celador_cli::run(arguments).into()))
+    // none where Python is part of another program
+    let python = sys.getattr("executable")?.extract::<Option<PathBuf>>()?;
+    let python = python.filter(|path| !path.as_os_str().is_empty());
+    let launcher = python.map(|path| Launcher::new(path, ["-m", "celador"].map(Into::into).into()));
+    long_door(py, || Ok(celador_cli::run_by(launcher, arguments).into()))
 }
 
 /// What a case came to.
