@@ -323,17 +323,18 @@ fn a_session_keeps_its_hooks_whatever_becomes_of_the_settings() {
         serde_json::from_str(&fs::read_to_string(&project).unwrap()).unwrap()
     };
     // as Claude Code calls the hook of an event
-    let ask = |settings: &Value| -> Value {
+    let ask_of = |settings: &Value, source: &str, file: &Path| -> Value {
         let hook = &settings["hooks"]["ConfigChange"][0]["hooks"][0];
         let mut command = Command::new(hook["command"].as_str().unwrap());
         command.args(hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()));
         command.current_dir(&root).env("CLAUDE_PROJECT_DIR", &root).env("HOME", root.join("home"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let event = json!({"session_id": "s-1", "hook_event_name": "ConfigChange", "source": "project_settings", "cwd": root, "file_path": project});
+        let event = json!({"session_id": "s-1", "hook_event_name": "ConfigChange", "source": source, "cwd": root, "file_path": file});
         let output = answer(command, event.to_string().as_bytes());
         assert_eq!(output.status.code(), Some(0));
         json_of(&output)
     };
+    let ask = |settings: &Value| ask_of(settings, "project_settings", &project);
     let installed = install(&[]);
     let changed = |change: &dyn Fn(&mut Value)| {
         let mut settings = installed.clone();
@@ -396,6 +397,12 @@ fn a_session_keeps_its_hooks_whatever_becomes_of_the_settings() {
     assert_eq!(ask(&installed), json!({}));
     write(&local, &json!({"disableAllHooks": true}));
     assert_eq!(ask(&installed)["decision"], "block");
+    // hooks that stand in something else are none
+    let skill = root.join("skill.json");
+    write(&skill, &installed);
+    write(&local, &json!({}));
+    assert_eq!(ask_of(&installed, "skills", &skill)["decision"], "block");
+    assert_eq!(ask_of(&installed, "user_settings", &skill), json!({}));
     // what cannot be read has no hooks
     for text in ["{", "[]"] {
         fs::write(&project, text).unwrap();

@@ -18,6 +18,9 @@ struct ConfigChange {
     /// Where the session is.
     #[serde(default)]
     cwd: PathBuf,
+    /// What has changed, such as `project_settings` or `skills`.
+    #[serde(default)]
+    source: String,
     /// The file that has changed.
     #[serde(default)]
     file_path: Option<PathBuf>,
@@ -63,7 +66,8 @@ impl ConfigChange {
         let of_user = var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).or(home);
         let mut files = vec![project.join("settings.json"), project.join("settings.local.json")];
         files.extend(of_user.map(|folder| folder.join("settings.json")));
-        files.extend(self.file_path);
+        // what is no file of settings has no hooks, whatever stands in it
+        files.extend(self.file_path.filter(|_| self.source.ends_with("_settings")));
         files.extend(MANAGED.map(PathBuf::from));
         files
     }

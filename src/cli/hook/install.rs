@@ -5,7 +5,7 @@
 
 use super::super::files::replace;
 use super::super::{ExitCode, Failure, Screen, Started, messages};
-use super::claude_code::How;
+use super::how::How;
 use super::settings;
 use clap::Args;
 use serde::Serialize as _;

@@ -4,11 +4,13 @@
 //! |---|---|
 //! | `claude_code` | answers one event of Claude Code, in this process or by a server |
 //! | `config_change` | what is answered to a change of its settings |
+//! | `how` | the options of the two |
 //! | `install` | writes the hooks into a file of settings, and takes them out |
 //! | `settings` | a file of settings as it is, with and without the hooks |
 
 mod claude_code;
 mod config_change;
+mod how;
 mod install;
 mod settings;
 

@@ -3,7 +3,7 @@
 //! In: the JSON of the file, and the hooks. Out: the same with them, once, however often it is done, or without them. Whatever else
 //! stands there stays, in its order; hooks of others stay where they are.
 
-use super::claude_code::How;
+use super::how::How;
 use serde_json::{Map, Value, json};
 
 /// The events that hooks are called for, each with whether it names tools.

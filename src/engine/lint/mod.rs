@@ -12,8 +12,6 @@
 mod allow;
 mod messages;
 mod table;
-#[cfg(all(test, not(feature = "analysis")))]
-mod unanalysed;
 
 #[cfg(not(feature = "analysis"))]
 pub(crate) use messages::not_analysed;

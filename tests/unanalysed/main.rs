@@ -1,10 +1,11 @@
 //! What a build without the analysis says of manifests, and what it does not say.
 
-use crate::limits::EngineLimits;
-use crate::manifest::Catalog;
-use crate::manifest::load::{File, FileOrigin};
-use crate::source::Source;
-use crate::{Diagnostic, Engine};
+#![cfg(not(feature = "analysis"))]
+
+use celador::manifest::Catalog;
+use celador::manifest::load::{File, FileOrigin};
+use celador::source::Source;
+use celador::{Diagnostic, Engine, EngineLimits};
 
 /// An agent with a tool and this step.
 fn manifests(step: &str) -> String {
