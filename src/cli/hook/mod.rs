@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `claude_code` | answers one event of Claude Code, in this process or by a server |
 //! | `config_change` | what is answered to a change of its settings |
-//! | `how` | the options of the two |
+//! | `how` | the options that the hook has, and that `install` writes down for it |
 //! | `install` | writes the hooks into a file of settings, and takes them out |
 //! | `settings` | a file of settings as it is, with and without the hooks |
 
