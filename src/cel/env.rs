@@ -9,7 +9,7 @@ use super::types::Type;
 use crate::limits::EvalLimits;
 use indexmap::IndexMap;
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, OnceLock};
 
@@ -101,15 +101,23 @@ impl Declared {
         }
     }
 
-    /// Whether it may give a type of this name. What is not read yet is looked at as it is written.
-    fn may_give(&self, name: &str) -> bool {
-        let gives =
-            |signature: &str| signature.rsplit_once("->").is_some_and(|(_, result)| result.contains(name));
-        match self {
-            Self::Row(function, _) => function.overloads.iter().any(|(_, signature)| gives(signature)),
-            Self::Own(_) => true,
+    /// The type of a library that has this name, if it gives one. Signatures are read where one is written so.
+    fn gives(&self, name: &str) -> Option<&Type> {
+        if let Self::Row(function, _) = self
+            && !function.overloads.iter().any(|(_, signature)| given(signature) == name)
+        {
+            return None;
         }
+        let mut results = self.get().overloads.iter().map(|overload| &overload.result);
+        results.find(|ty| matches!(ty, Type::Opaque(own) if own.name == name))
     }
+}
+
+/// The name of the type that a signature gives, as it is written.
+fn given(signature: &'static str) -> &'static str {
+    // the last `>` is that of the arrow
+    let result = signature.rsplit_once('>').map_or("", |(_, result)| result);
+    result.split('(').next().unwrap_or(result).trim()
 }
 
 /// A function of the language, and the position of its library.
@@ -121,10 +129,23 @@ struct Shared {
 /// The functions of the language, once for all scopes: there are some hundreds, and an agent has a scope for each set of functions that its
 /// steps are for. No name stands in two libraries.
 static SHARED: LazyLock<HashMap<&'static str, Shared>> = LazyLock::new(|| {
-    let libraries = LANGUAGE.iter().copied().enumerate();
-    let rows = libraries.flat_map(|(library, rows)| rows.iter().map(move |row| (library, row)));
-    let shared = |library, row| Shared { library, declared: Declared::Row(row, OnceLock::new()) };
-    rows.map(|(library, row)| (row.name, shared(library, row))).collect()
+    let mut functions = HashMap::with_capacity(LANGUAGE.iter().map(|rows| rows.len()).sum());
+    for (library, rows) in LANGUAGE.iter().enumerate() {
+        let shared = |row| Shared { library, declared: Declared::Row(row, OnceLock::new()) };
+        functions.extend(rows.iter().map(|row| (row.name, shared(row))));
+    }
+    functions
+});
+
+/// The names of the functions of the language by those of the types that they give: each name in an expression that no variable has is looked up here.
+static GIVING: LazyLock<BTreeMap<&'static str, BTreeSet<&'static str>>> = LazyLock::new(|| {
+    let mut giving: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for row in LANGUAGE.iter().copied().flatten() {
+        for (_, signature) in row.overloads {
+            giving.entry(given(signature)).or_default().insert(row.name);
+        }
+    }
+    giving
 });
 
 impl EnvBuilder {
@@ -317,9 +338,9 @@ impl Env {
 
     /// The type of a library that has this name: it is known by the functions that give it.
     pub(crate) fn type_given(&self, name: &str) -> Option<&Type> {
-        let functions = self.0.scope.all_functions().filter(|function| function.may_give(name));
-        let mut results = functions.flat_map(|it| it.get().overloads.iter()).map(|it| &it.result);
-        results.find(|ty| matches!(ty, Type::Opaque(own) if own.name == name))
+        let scope = &self.0.scope;
+        let of_language = GIVING.get(name).into_iter().flatten().filter_map(|it| scope.function_named(it));
+        scope.functions.values().chain(of_language).find_map(|function| function.gives(name))
     }
 
     /// Why a name that other scopes know is not known here.
