@@ -20,7 +20,12 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut super::Arguments::command(), "celador", &mut script);
+        clap_complete::generate(
+            self.shell,
+            &mut super::Arguments::<super::Command>::command(),
+            "celador",
+            &mut script,
+        );
         screen.text(&String::from_utf8_lossy(&script))?;
         Ok(ExitCode::Yes)
     }

@@ -86,9 +86,9 @@ use std::io;
     propagate_version = true,
     max_term_width = 100
 )]
-struct Arguments {
+struct Arguments<C: Subcommand> {
     #[command(subcommand)]
-    command: Command,
+    command: C,
 
     /// For whom the output is: text for people, or one JSON object a line for programs
     #[arg(long, global = true, value_enum, default_value = "human")]
@@ -152,6 +152,13 @@ enum Command {
     Completions(completions::Arguments),
 }
 
+/// The command that Claude Code starts at each event, by itself: to lay out the options of all others would take longer than to read its own.
+#[cfg(feature = "server")]
+#[derive(Subcommand)]
+enum HookAlone {
+    Hook(hook::Arguments),
+}
+
 /// Why a command ended without an answer.
 enum Failure {
     /// It has said so already.
@@ -187,13 +194,27 @@ pub fn run_by(launcher: Option<Launcher>, arguments: impl IntoIterator<Item = Os
     answer(&Started::new(launcher, &arguments), arguments) as u8
 }
 
+#[cfg(feature = "server")]
+fn parsed(arguments: Vec<OsString>, is_hook: bool) -> Result<Arguments<Command>, clap::Error> {
+    if !is_hook {
+        return Arguments::try_parse_from(arguments);
+    }
+    let Arguments { command: HookAlone::Hook(hook), format, color } = Arguments::try_parse_from(arguments)?;
+    Ok(Arguments { command: Command::Hook(hook), format, color })
+}
+
+#[cfg(not(feature = "server"))]
+fn parsed(arguments: Vec<OsString>, _: bool) -> Result<Arguments<Command>, clap::Error> {
+    Arguments::try_parse_from(arguments)
+}
+
 #[cfg_attr(
     not(feature = "server"),
     expect(unused_variables, reason = "hooks alone ask how the program was started")
 )]
 fn answer(started: &Started, arguments: Vec<OsString>) -> ExitCode {
     let is_hook = matches!(&*arguments, [_, hook, agent, ..] if hook == "hook" && agent == "claude-code");
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match parsed(arguments, is_hook) {
         Ok(arguments) => arguments,
         // a hook with arguments that nobody understands must not let anything by
         Err(error) => match usage(&error) {

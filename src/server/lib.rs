@@ -90,6 +90,7 @@ pub use error::ServeError;
 pub use hooks::refusal as hook_refusal;
 pub use in_process::{InProcess, Person};
 pub use limits::ServerLimits;
+pub use manifests::ReadManifests;
 pub use network::client::{Client, ClientError, ClientReply};
 pub use network::kept_client::KeptClient;
 pub use service::Parts;
@@ -179,7 +180,8 @@ impl Server {
             .block_on(async { listen::bind(address) })
             .map_err(|reason| ServeError::Address { address, reason })?;
         let address = listener.local_addr()?;
-        let service = Arc::new(Service::open(settings, parts, address)?);
+        let manifests = ReadManifests::of(&settings)?;
+        let service = Arc::new(Service::open(settings, manifests, parts, address)?);
         let (stop, stopped) = watch::channel(false);
         upkeep::keep_up(runtime.handle(), &service, &stopped);
         let sending = webhook.map(|webhook| {

@@ -21,6 +21,43 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use tracing::warn;
 
+/// The manifests that [`Settings`] name, as they were found: read, and not compiled yet.
+///
+/// ```
+/// use celador_server::{InProcess, Parts, ReadManifests, Settings, system_clock};
+/// use celador_store::{Database, Location};
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+///
+/// let settings = Settings::new(vec!["examples/first-policy".into()]);
+/// let store = settings.limits.store;
+/// let opening = std::thread::spawn(move || Database::open(&Location::Memory, &store));
+/// let manifests = ReadManifests::of(&settings)?;
+/// let database = opening.join().map_err(|_| "the store")??;
+/// let desk = InProcess::open_once(settings, manifests, Parts { clock: system_clock()?, database, log: None })?;
+/// assert_eq!(desk.send("GET", "/healthz", &[], None)?.status, 200);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct ReadManifests {
+    /// What the files were like ahead of the reading: what is written in between differs at the next look.
+    stamps: Vec<Stamp>,
+    files: Vec<File>,
+    catalog: Catalog,
+    findings: Vec<Diagnostic>,
+}
+
+impl ReadManifests {
+    /// Reads them. Linear in their texts.
+    ///
+    /// # Errors
+    /// [`ServeError`] for paths that cannot be read. What is wrong with a manifest is said when they are compiled.
+    pub fn of(settings: &Settings) -> Result<Self, ServeError> {
+        let stamps = stamps_of(&settings.policies, settings.manifest_digests.as_ref());
+        let read = read(&settings.policies, &settings.texts, &settings.limits.store.engine);
+        let (files, catalog, findings) = read?;
+        Ok(Self { stamps, files, catalog, findings })
+    }
+}
+
 /// The manifests of a server.
 pub(super) struct Manifests {
     paths: Vec<PathBuf>,
@@ -108,20 +145,20 @@ pub(super) struct Status {
 }
 
 impl Manifests {
-    /// The manifests at the paths of the settings, and their texts. `is_kept` says of the digest of a set whether the store keeps it.
+    /// The manifests that were read for these settings, compiled. `is_kept` says of the digest of a set whether the store keeps it.
     ///
     /// # Errors
-    /// Paths that cannot be read, manifests with errors.
+    /// Manifests with errors, and such as are not those that the publisher names.
     pub(super) fn open(
         settings: &Settings,
+        read: ReadManifests,
         is_kept: impl FnOnce(&str) -> bool,
         now: Timestamp,
     ) -> Result<Self, ServeError> {
         let (paths, texts) = (settings.policies.clone(), settings.texts.clone());
         let (digests, limits) = (settings.manifest_digests.clone(), settings.limits.store.engine);
         let mode = if settings.observe { Mode::Observe } else { Mode::Enforce };
-        let stamps = stamps(&paths)?;
-        let (files, catalog, mut findings) = read(&paths, &texts, &limits)?;
+        let ReadManifests { stamps, files, catalog, mut findings } = read;
         if let Some(path) = &digests {
             digest_list::check(path, &files).map_err(|what| ServeError::file(path, what))?;
         }
@@ -145,9 +182,7 @@ impl Manifests {
         let serving = Serving::of(&files, &set, &catalog, mode, &findings, now);
         let state = State { stamps, seen: None, serving, problem: None };
         let served = RwLock::new(Arc::new(Served { engine, set }));
-        let manifests = Self { paths, texts, mode, limits, served, digests, state: Mutex::new(state) };
-        manifests.state().stamps = manifests.stamps();
-        Ok(manifests)
+        Ok(Self { paths, texts, mode, limits, served, digests, state: Mutex::new(state) })
     }
 
     /// What is served now.
@@ -181,11 +216,8 @@ impl Manifests {
         Some(self.reload(now))
     }
 
-    /// The stamps of the manifests, and of the file of digests.
     fn stamps(&self) -> Vec<Stamp> {
-        let mut found = stamps(&self.paths).unwrap_or_default();
-        found.extend(stamps(self.digests.as_slice()).unwrap_or_default());
-        found
+        stamps_of(&self.paths, self.digests.as_ref())
     }
 
     /// The digest of all files; none if they cannot be read.
@@ -257,6 +289,13 @@ impl Manifests {
     }
 }
 
+/// The stamps of the manifests, and of the file of digests. What cannot be looked at has none.
+fn stamps_of(paths: &[PathBuf], digests: Option<&PathBuf>) -> Vec<Stamp> {
+    let mut found = stamps(paths).unwrap_or_default();
+    found.extend(stamps(digests.as_slice()).unwrap_or_default());
+    found
+}
+
 /// Says in the log what keeps manifests from being served, and what comments let by.
 fn tell(findings: &[Diagnostic]) {
     for finding in findings {
@@ -311,10 +350,18 @@ impl Serving {
 
 #[cfg(test)]
 mod tests {
-    use super::{Manifests, Settings};
+    use super::{Manifests, ReadManifests, ServeError, Settings};
     use celador::cel::Timestamp;
     use std::fs;
     use std::sync::Arc;
+
+    fn opened(
+        settings: &Settings,
+        is_kept: impl FnOnce(&str) -> bool,
+        now: Timestamp,
+    ) -> Result<Manifests, ServeError> {
+        Manifests::open(settings, ReadManifests::of(settings)?, is_kept, now)
+    }
 
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
     #[test]
@@ -329,7 +376,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
-        let manifests = Manifests::open(&Settings::new(paths.to_vec()), |_| false, now)?;
+        let manifests = opened(&Settings::new(paths.to_vec()), |_| false, now)?;
         let digest = || manifests.status().serving.digest;
         let first = digest();
         assert!(manifests.poll(now).is_none());
@@ -344,6 +391,28 @@ mod tests {
         Ok(())
     }
 
+    /// A file that is written after it was read for the first time, and before it is served, is read again.
+    #[test]
+    fn a_file_that_changes_during_the_start_is_not_missed() -> Result<(), Box<dyn std::error::Error>> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("a.yaml");
+        let text = |prompt: &str| {
+            format!(
+                "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
+            )
+        };
+        let now = Timestamp::from_nanos(0)?;
+        fs::write(&file, text("First."))?;
+        let settings = Settings { analyse_kept: false, ..Settings::new(vec![folder.path().to_owned()]) };
+        // the store is asked for the digest between the reading and the serving
+        let manifests = opened(&settings, |_| fs::write(&file, text("Second, longer.")).is_err(), now)?;
+        let first = manifests.status().serving.digest;
+        assert!(manifests.poll(now).is_none());
+        assert!(manifests.poll(now).is_some_and(|served| served.is_ok()));
+        assert_ne!(manifests.status().serving.digest, first);
+        Ok(())
+    }
+
     /// Files that are read anew and say the same leave what is served as it is, and end the problem that others have made.
     #[test]
     fn what_is_served_stays_where_the_files_say_the_same() -> Result<(), Box<dyn std::error::Error>> {
@@ -352,11 +421,8 @@ mod tests {
         let text =
             "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: p\n";
         fs::write(&file, text)?;
-        let manifests = Manifests::open(
-            &Settings::new(vec![folder.path().to_owned()]),
-            |_| false,
-            Timestamp::from_nanos(0)?,
-        )?;
+        let manifests =
+            opened(&Settings::new(vec![folder.path().to_owned()]), |_| false, Timestamp::from_nanos(0)?)?;
         let first = manifests.served();
         let later = Timestamp::from_nanos(1_000_000_000)?;
         fs::write(&file, "kind: nothing\n")?;
@@ -379,7 +445,7 @@ mod tests {
         let now = Timestamp::from_nanos(0)?;
         for (analyse_kept, is_kept) in [(true, true), (true, false), (false, true), (false, false)] {
             let settings = Settings { analyse_kept, ..Settings::new(vec![folder.path().to_owned()]) };
-            let opened = Manifests::open(&settings, |_| is_kept, now);
+            let opened = opened(&settings, |_| is_kept, now);
             assert_eq!(opened.is_ok(), is_kept && !analyse_kept, "{analyse_kept}, {is_kept}");
         }
         Ok(())

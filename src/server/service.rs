@@ -6,7 +6,7 @@ use super::agent_contexts::AgentContexts;
 use super::auth::Authority;
 use super::clock::Clock;
 use super::error::ServeError;
-use super::manifests::Manifests;
+use super::manifests::{Manifests, ReadManifests};
 use super::network::origin::Origins;
 use super::problem::Problem;
 use super::settings::Settings;
@@ -57,8 +57,13 @@ pub(super) struct Service {
 }
 
 impl Service {
-    /// Reads everything that the settings name, for a server that listens at this address.
-    pub(super) fn open(settings: Settings, parts: Parts, address: SocketAddr) -> Result<Self, ServeError> {
+    /// Reads everything else that the settings name, for a server that listens at this address.
+    pub(super) fn open(
+        settings: Settings,
+        manifests: ReadManifests,
+        parts: Parts,
+        address: SocketAddr,
+    ) -> Result<Self, ServeError> {
         let Parts { clock, database, log } = parts;
         let refused = |error: RetentionError| ServeError::setting("retention", error.to_string());
         settings.retention.check().map_err(refused)?;
@@ -70,7 +75,7 @@ impl Service {
         let origins = Origins::new(&settings, address, authority.is_required())?;
         let kept = StoredTasks::new(database.clone(), &settings.limits.store);
         let is_kept = |digest: &str| matches!(kept.manifests(digest), Ok(Some(_)));
-        let manifests = Arc::new(Manifests::open(&settings, is_kept, clock())?);
+        let manifests = Arc::new(Manifests::open(&settings, manifests, is_kept, clock())?);
         let metrics = Arc::new(Metrics::new());
         if settings.log_required && log.is_none() {
             return Err(ServeError::NoLog);

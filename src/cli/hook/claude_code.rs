@@ -9,13 +9,15 @@ use super::super::{ExitCode, Failure, Screen, Started, messages};
 use super::how::How;
 use super::{config_change, settings};
 use celador_server::{
-    Client, ClientReply, InProcess, Parts, ServerLimits, Settings, hook_refusal, system_clock,
+    Client, ClientReply, InProcess, Parts, ReadManifests, ServerLimits, Settings, hook_refusal, system_clock,
 };
 use celador_store::{Database, Location};
 use clap::Args;
 use serde_json::{Value, json};
 use std::io::{self, Read as _};
+use std::mem::forget;
 use std::path::{Path, PathBuf};
+use std::thread;
 
 /// Answer an event of a hook of Claude Code
 ///
@@ -72,8 +74,8 @@ impl Arguments {
             screen.line(&answer.to_string())?;
             return Ok(ExitCode::Yes);
         }
-        let mut store = None;
-        let code = match self.answer(&event, limits, &mut store) {
+        let mut opened = None;
+        let code = match self.answer(&event, limits, &mut opened) {
             Ok(answer) => {
                 screen.bytes(&answer)?;
                 screen.text("\n")?;
@@ -89,8 +91,10 @@ impl Arguments {
         };
         // the answer is out before the log is touched, since another process may be in the way there; what is decided is in the store either way
         screen.flush()?;
-        if let Some(store) = store {
+        if let Some((desk, store)) = opened {
             let _ = store.shorten_log(LOG_BYTES);
+            // all of it is on disk, and goes with the process: to take it apart would take longer than to decide
+            forget((desk, store));
         }
         Ok(code)
     }
@@ -111,12 +115,12 @@ impl Arguments {
         if self.is_open() { ExitCode::Unusable } else { ExitCode::No }
     }
 
-    /// The answer, and the store that was opened for it, if one was.
+    /// The answer, and who gave it over which store, if one was opened for it.
     fn answer(
         &self,
         event: &[u8],
         limits: ServerLimits,
-        store: &mut Option<Database>,
+        opened: &mut Option<(InProcess, Database)>,
     ) -> Result<Vec<u8>, Why> {
         let path = self.how.path();
         let reply = match &self.server {
@@ -126,8 +130,7 @@ impl Arguments {
                 client.send("POST", &path, Some(event)).map_err(|error| error.to_string())?
             }
             None => {
-                let (desk, database) = self.desk(limits)?;
-                *store = Some(database);
+                let (desk, _) = opened.insert(self.desk(limits)?);
                 desk.send("POST", &path, &[], Some(event)).map_err(|error| error.to_string())?
             }
         };
@@ -160,6 +163,7 @@ impl Arguments {
         limits.store.max_checked_file_bytes = 0;
         // one after the other reads and writes here, and each event opens the store and the task anew
         limits.store.max_connections = 1;
+        limits.store.max_commit_batch = 1;
         limits.store.max_events_to_replay = EVENTS_TO_REPLAY;
         let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
             Some(store) => Location::parse(&store),
@@ -173,12 +177,25 @@ impl Arguments {
         let of_manifests = Settings::new(self.manifests.clone());
         let settings = Settings { observe: self.observe, analyse_kept: false, limits, ..of_manifests };
         let clock = system_clock().map_err(|error| error.to_string())?;
-        let database =
-            Database::open(&location, &settings.limits.store).map_err(|error| error.to_string())?;
+        let (database, manifests) =
+            beside(|| Database::open(&location, &settings.limits.store), || ReadManifests::of(&settings));
+        let database = database.map_err(|error| error.to_string())?;
+        let manifests = manifests.map_err(|error| error.to_string())?;
         let parts = Parts { clock, database: database.clone(), log: None };
-        let desk = InProcess::open_once(settings, parts).map_err(|error| error.to_string())?;
+        let desk = InProcess::open_once(settings, manifests, parts).map_err(|error| error.to_string())?;
         Ok((desk, database))
     }
+}
+
+/// The answers of two functions, of which the first runs on another thread if one can be begun.
+fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
+    thread::scope(|scope| {
+        let begun = thread::Builder::new().spawn_scoped(scope, &first);
+        let second = second();
+        // one that could not be begun, or that panicked, is made up for here
+        let first = begun.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(&first);
+        (first, second)
+    })
 }
 
 /// The event on standard input, within the bound of a body.

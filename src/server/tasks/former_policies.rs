@@ -68,7 +68,7 @@ impl FormerPolicies {
 mod tests {
     use super::{FormerPolicies, Lack};
     use crate::limits::ServerLimits;
-    use crate::manifests::Manifests;
+    use crate::manifests::{Manifests, ReadManifests};
     use crate::settings::Settings;
     use celador::cel::Timestamp;
     use celador::task::{StartTask, User};
@@ -91,7 +91,8 @@ mod tests {
                     "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
                 ),
             )?;
-            let opened = Manifests::open(&Settings::new(vec![folder.path().to_owned()]), |_| false, now)?;
+            let settings = Settings::new(vec![folder.path().to_owned()]);
+            let opened = Manifests::open(&settings, ReadManifests::of(&settings)?, |_| false, now)?;
             let served = opened.served();
             let user = User { id: "u".into(), email: None, ..User::default() };
             let task = served.engine.start(StartTask::new(prompt, "n", "a", user, now))?;

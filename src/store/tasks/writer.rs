@@ -101,9 +101,10 @@ impl Drop for Thread {
 }
 
 impl Writer {
-    /// A thread that writes at most so many at once. In memory there is no disk to share a sync of, so each writes for themselves.
+    /// A thread that writes at most so many at once. Where nothing is shared, be it that one write is the most or that there is no disk to share a sync
+    /// of, each writes for themselves.
     pub(super) fn start(database: Database, most: usize) -> Self {
-        if *database.location() == Location::Memory {
+        if most <= 1 || *database.location() == Location::Memory {
             return Self::Alone(database);
         }
         let (jobs, receive) = channel();
