@@ -6,6 +6,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync,
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
+import { createInterface } from "node:readline";
 import { after, test } from "node:test";
 import { model } from "./model.mjs";
 
@@ -14,7 +15,7 @@ const example = (name) => join(CELADOR_ROOT, "examples/claude-code", name);
 const EXAMPLE = ["agent.yaml", "rules.yaml", "tools.yaml"].map(example);
 const OWN = [join(CELADOR_ROOT, "tests/claude-code/policies/agent.yaml"), example("tools.yaml")];
 const CLAUDE = join(import.meta.dirname, "node_modules/.bin/claude");
-const TOOLS = "Bash Read Write Agent mcp__notes__read mcp__notes__wipe";
+const TOOLS = "Bash Read Write Agent mcp__notes__read mcp__notes__wipe mcp__notes__ask";
 
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -33,8 +34,11 @@ function celador(folder, ...given) {
     return execFileSync(CELADOR, given, { cwd: folder, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Runs Claude Code in a project: what the model was sent with its last turn, what it said at the end, and the session. */
-async function session(folder, turns, { prompt = "Go on.", more = [] } = {}) {
+/**
+ * Runs Claude Code in a project: what the model was sent with its last turn, what it said at the end, and the session. `fills`, if it is given, is what somebody
+ * fills into each form that a server of MCP shows.
+ */
+async function session(folder, turns, { prompt = "Go on.", more = [], fills } = {}) {
     const stub = await model(turns);
     const environment = {
         PATH: process.env.PATH,
@@ -44,8 +48,11 @@ async function session(folder, turns, { prompt = "Go on.", more = [] } = {}) {
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
         DISABLE_AUTOUPDATER: "1",
     };
-    const given = ["-p", prompt, "--output-format", "stream-json", "--verbose", "--allowedTools", TOOLS, ...more];
-    const child = spawn(CLAUDE, given, { cwd: folder, env: environment, stdio: ["ignore", "pipe", "pipe"] });
+    const said = fills === undefined ? [prompt] : ["--input-format", "stream-json"];
+    const given = ["-p", ...said, "--output-format", "stream-json", "--verbose", "--allowedTools", TOOLS, ...more];
+    const child = spawn(CLAUDE, given, { cwd: folder, env: environment, stdio: ["pipe", "pipe", "pipe"] });
+    if (fills === undefined) child.stdin.end();
+    else fillIn(child, prompt, fills);
     let [out, errors] = ["", ""];
     child.stdout.on("data", (part) => (out += part));
     child.stderr.on("data", (part) => (errors += part));
@@ -55,6 +62,19 @@ async function session(folder, turns, { prompt = "Go on.", more = [] } = {}) {
     const result = lines.findLast((line) => line.type === "result");
     assert.ok(result !== undefined || stub.sent.length === 0, out + errors);
     return { sent: stub.sent, result, id: lines.find((line) => line.session_id)?.session_id, said: out + errors };
+}
+
+/** Says something to Claude Code as a program that embeds it does, and fills in what it is asked until it has answered. */
+function fillIn(child, prompt, content) {
+    const say = (message) => child.stdin.write(`${JSON.stringify(message)}\n`);
+    say({ type: "user", message: { role: "user", content: prompt } });
+    createInterface({ input: child.stdout }).on("line", (line) => {
+        const { type, request_id, request } = line.startsWith("{") ? JSON.parse(line) : {};
+        if (type === "result") child.stdin.end();
+        if (type !== "control_request") return;
+        const response = request.subtype === "elicitation" ? { action: "accept", content } : {};
+        say({ type: "control_response", response: { subtype: "success", request_id, response } });
+    });
 }
 
 /** The results of calls that the model was sent with its last turn, by the id of the call: `{ text, isError }`. */
@@ -162,6 +182,21 @@ test("tools of a server of MCP are guarded by their server and name", async () =
     const said = results(await session(folder, calls, { more: ["--mcp-config", join(folder, "mcp.json")] }));
     assert.equal(said.toolu_0_0.text, "Buy milk.");
     assert.ok(said.toolu_1_0.text.includes("mcp__notes__wipe is not for this agent."), said.toolu_1_0.text);
+});
+
+test("a server asks the user for what rules let it ask, and a rule may answer", async () => {
+    const folder = project(OWN);
+    const servers = { mcpServers: { notes: { command: "node", args: [join(import.meta.dirname, "notes.mjs")] } } };
+    writeFileSync(join(folder, "mcp.json"), JSON.stringify(servers));
+    const ask = (what) => [{ name: "mcp__notes__ask", input: { what } }];
+    const said = results(await session(folder, [ask("size"), ask("password")], { more: ["--mcp-config", join(folder, "mcp.json")] }));
+    assert.deepEqual([said.toolu_0_0.text, said.toolu_1_0.text], ['accept {"size":"M"}', "decline null"]);
+    const key = `sk-ant-api03-${"Zx81".repeat(23)}AA`;
+    const filled = await session(folder, [ask("note")], { more: ["--mcp-config", join(folder, "mcp.json")], fills: { note: `take ${key}` } });
+    assert.equal(results(filled).toolu_0_0.text, 'accept {"note":"take [anthropic_key]"}');
+    // the rule that refused is on record, as for any other call
+    const report = celador(folder, "report", "--store", "celador-data/celador.db", "--manifests", "celador");
+    assert.match(report, /Elicitation +claude-code\/tried#no-passwords/);
 });
 
 test("calls of a subagent are held to the rules of the session", async () => {

@@ -7,7 +7,7 @@ use super::how::How;
 use serde_json::{Map, Value, json};
 
 /// The events that hooks are called for, each with whether it names tools.
-pub(super) const EVENTS: [(&str, bool); 13] = [
+pub(super) const EVENTS: [(&str, bool); 15] = [
     ("SessionStart", false),
     ("UserPromptSubmit", false),
     ("UserPromptExpansion", false),
@@ -20,6 +20,8 @@ pub(super) const EVENTS: [(&str, bool); 13] = [
     ("SubagentStop", false),
     ("SessionEnd", false),
     ("PermissionRequest", true),
+    ("Elicitation", false),
+    ("ElicitationResult", false),
     ("ConfigChange", false),
 ];
 

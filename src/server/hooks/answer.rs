@@ -58,6 +58,13 @@ pub(crate) struct Specific {
     /// What the model is told beside.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) additional_context: Option<String>,
+    /// `accept` or `decline`: the answer to a question of a server of MCP.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) action: Option<&'static str>,
+    /// What is filled in there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    pub(super) content: Option<Json>,
     /// Whether what was said is left out where it is said that it was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) suppress_original_prompt: Option<bool>,
@@ -132,7 +139,7 @@ fn take_texts(value: &mut Value, said: &mut Option<&str>) {
 }
 
 /// The answer to an event about which nothing could be decided, so that nothing goes on unjudged: a call is not made, what was said or
-/// found does not reach the model. An event that nothing follows from is told of. What is no event at all ends the session's turn.
+/// found does not reach the model, and a server of MCP gets no answer of the user. An event that nothing follows from is told of. What is no event at all ends the session's turn.
 ///
 /// ```
 /// let event = br#"{"session_id": "s", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t"}"#;
@@ -157,6 +164,7 @@ pub(super) fn refused(event: &Event, why: &str) -> HookAnswer {
         Kind::Before => HookAnswer::deny(event, why),
         Kind::Said => HookAnswer::refuse_prompt(event, why),
         Kind::After => HookAnswer::withhold(event, why),
+        Kind::Elicitation | Kind::ElicitationResult => HookAnswer::decline(event, why),
         Kind::Turn => HookAnswer::nothing().ending(&why),
         // what has failed or stops anyway: to hold it up would keep the session in a circle
         Kind::Failed

@@ -49,16 +49,24 @@ pub(crate) fn claude_code(service: &Service, request: &Request) -> Result<Answer
 }
 
 /// One event.
-struct Hook<'h> {
-    session: Session<'h>,
-    event: &'h Event,
+pub(super) struct Hook<'h> {
+    pub(super) session: Session<'h>,
+    pub(super) event: &'h Event,
     query: &'h HookQuery,
 }
 
 /// What a call came to, and what its user is still to be asked.
-struct Settled {
-    decision: Decision,
-    asked: Vec<String>,
+pub(super) struct Settled {
+    pub(super) decision: Decision,
+    pub(super) asked: Vec<String>,
+}
+
+/// What the report of a call came to.
+pub(super) enum Reported {
+    /// The decision about the result.
+    Judged(Decision),
+    /// Nobody had asked about the call, and it would not have been made: the decision about that.
+    NotToBeMade(Decision),
 }
 
 impl Hook<'_> {
@@ -79,6 +87,8 @@ impl Hook<'_> {
                 self.forget()?;
                 Ok(self.at_end()?.unwrap_or_else(HookAnswer::nothing))
             }
+            Kind::Elicitation => self.elicits(),
+            Kind::ElicitationResult => self.elicited(),
             // the call was judged when it was made, and the event does not say which it is
             Kind::Permission | Kind::Other => Ok(HookAnswer::nothing()),
         }
@@ -113,7 +123,7 @@ impl Hook<'_> {
         let (Some(tool), Some(id)) = (&self.event.tool_name, &self.event.tool_use_id) else {
             return Err(ProblemKind::BadRequest.into());
         };
-        let named = self.session.named(tool, self.event.tool_input.as_ref())?;
+        let named = self.tool(tool)?;
         let Settled { decision, asked } = self.judge(&named, &self.event.call_id(id))?;
         match decision.verdict {
             Verdict::Allow => Ok(self.allowed(&named, &decision, asked)),
@@ -135,12 +145,21 @@ impl Hook<'_> {
         }
     }
 
-    fn is_undeclared(&self, named: &Named) -> Result<bool, Problem> {
+    /// The call that the event is about.
+    fn tool(&self, tool: &str) -> Result<Named, Problem> {
+        let arguments = self.event.tool_input.as_ref().map(serde_json::to_value).transpose();
+        let arguments =
+            arguments.map_err(|_| Problem::from(ProblemKind::Internal))?.unwrap_or_else(|| json!({}));
+        let server = tool.strip_prefix("mcp__").and_then(|rest| Some(rest.split_once("__")?.0));
+        self.session.named(tool, server.unwrap_or_default(), arguments)
+    }
+
+    pub(super) fn is_undeclared(&self, named: &Named) -> Result<bool, Problem> {
         self.session.look(|task| task.policy().position(&named.function).is_none())
     }
 
     /// Has a call judged, as far as a hook can.
-    fn judge(&self, named: &Named, id: &str) -> Result<Settled, Problem> {
+    pub(super) fn judge(&self, named: &Named, id: &str) -> Result<Settled, Problem> {
         let Named { function, arguments, .. } = named;
         let body = json!({"id": id, "function": function, "arguments": arguments});
         let outcome = self.session.step::<Before>(body)?;
@@ -174,27 +193,41 @@ impl Hook<'_> {
         HookAnswer::nothing().with(specific)
     }
 
-    /// A call has run, or was tried. One that nobody had asked about is judged now, and what it has given is withheld if it may not have
-    /// been made.
-    fn after(&self, status: Value, output: Option<&Json>) -> Result<HookAnswer, Problem> {
-        let (Some(tool), Some(id)) = (&self.event.tool_name, &self.event.tool_use_id) else {
-            return Err(ProblemKind::BadRequest.into());
-        };
-        let id = self.event.call_id(id);
+    /// Has the result of a call judged. One that nobody had asked about is judged ahead of it.
+    pub(super) fn reported(
+        &self,
+        id: &str,
+        named: impl FnOnce() -> Result<Named, Problem>,
+        status: Value,
+        output: Option<&Json>,
+    ) -> Result<Reported, Problem> {
         let result = json!({"call": id, "result": {"status": status, "output": output}});
         let outcome = match self.session.step::<After>(result.clone()) {
             Err(problem) if problem.kind == ProblemKind::UnknownCall => {
-                let named = self.session.named(tool, self.event.tool_input.as_ref())?;
-                let Settled { decision, asked } = self.judge(&named, &id)?;
+                let Settled { decision, asked } = self.judge(&named()?, id)?;
                 if decision.verdict != Verdict::Allow || !asked.is_empty() {
-                    let why = told_to_model(&decision);
-                    return Ok(ended(HookAnswer::withhold(self.event, why), &decision));
+                    return Ok(Reported::NotToBeMade(decision));
                 }
                 self.session.step::<After>(result)?
             }
             outcome => outcome?,
         };
-        let Settled { decision, .. } = self.settle(outcome)?;
+        Ok(Reported::Judged(self.settle(outcome)?.decision))
+    }
+
+    /// A call has run, or was tried. What one has given that may not have been made is withheld.
+    fn after(&self, status: Value, output: Option<&Json>) -> Result<HookAnswer, Problem> {
+        let (Some(tool), Some(id)) = (&self.event.tool_name, &self.event.tool_use_id) else {
+            return Err(ProblemKind::BadRequest.into());
+        };
+        let reported = self.reported(&self.event.call_id(id), || self.tool(tool), status, output)?;
+        let decision = match reported {
+            Reported::Judged(decision) => decision,
+            Reported::NotToBeMade(decision) => {
+                let withheld = HookAnswer::withhold(self.event, told_to_model(&decision));
+                return Ok(ended(withheld, &decision));
+            }
+        };
         let is_failure = self.event.kind() == Kind::Failed;
         match decision.verdict {
             Verdict::Allow if is_failure || decision.value.as_ref() == output => Ok(HookAnswer::nothing()),
@@ -283,8 +316,8 @@ impl Hook<'_> {
                 };
                 continue;
             }
-            // only a call can be put to whoever sits there
-            if panel.is_some() || self.event.kind() != Kind::Before {
+            // only a call can be put to whoever sits there, and the question of a server, which is put to them anyway
+            if panel.is_some() || !matches!(self.event.kind(), Kind::Before | Kind::Elicitation) {
                 return self.give_up(&asks, messages::asks_several(reviewer));
             }
             let question = asks.question;
@@ -343,7 +376,7 @@ impl Hook<'_> {
     }
 
     /// Takes a call back. One that is not open any more stays what it is.
-    fn withdraw(&self, id: &str, ran: Value) -> Result<(), Problem> {
+    pub(super) fn withdraw(&self, id: &str, ran: Value) -> Result<(), Problem> {
         match self.session.step::<Withdraw>(json!({"call": id, "ran": ran})) {
             Ok(_) => Ok(()),
             Err(problem) if problem.kind == ProblemKind::UnknownCall => Ok(()),
@@ -363,7 +396,7 @@ impl Hook<'_> {
 }
 
 /// What the model is told.
-fn told_to_model(decision: &Decision) -> String {
+pub(super) fn told_to_model(decision: &Decision) -> String {
     decision.message.clone().or_else(|| decision.reason.clone()).unwrap_or_default()
 }
 
@@ -373,7 +406,7 @@ fn told_to_user(decision: &Decision) -> String {
 }
 
 /// The same answer, and the end of the session's turn where the task has come to its end.
-fn ended(answer: HookAnswer, decision: &Decision) -> HookAnswer {
+pub(super) fn ended(answer: HookAnswer, decision: &Decision) -> HookAnswer {
     match decision.verdict {
         Verdict::LockTask | Verdict::Terminate => answer.ending(&told_to_user(decision)),
         _ => answer,

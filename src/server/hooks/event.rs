@@ -50,6 +50,32 @@ pub(crate) struct Event {
     /// Whether the model goes on because a hook has refused its answer.
     #[serde(default)]
     pub(super) stop_hook_active: bool,
+    /// The server of MCP that asks the user (`Elicitation`), and gets the answer (`ElicitationResult`).
+    #[serde(default)]
+    pub(super) mcp_server_name: Option<String>,
+    /// The question of a server.
+    #[serde(default)]
+    pub(super) message: Option<String>,
+    /// `form` or `url`: whether a form is filled in, or a page opened.
+    #[serde(default)]
+    pub(super) mode: Option<String>,
+    /// The page.
+    #[serde(default)]
+    pub(super) url: Option<String>,
+    /// The question, where it has an id.
+    #[serde(default)]
+    pub(super) elicitation_id: Option<String>,
+    /// The schema of the form.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    pub(super) requested_schema: Option<Json>,
+    /// `accept`, `decline` or `cancel`: what the user has answered.
+    #[serde(default)]
+    pub(super) action: Option<String>,
+    /// What they have filled in.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    pub(super) content: Option<Json>,
 }
 
 /// A call of a turn.
@@ -86,6 +112,10 @@ pub(super) enum Kind {
     End,
     /// A subagent has answered.
     SubagentStop,
+    /// A server of MCP asks the user.
+    Elicitation,
+    /// The user has answered a server.
+    ElicitationResult,
     /// Nothing that Celador decides about.
     Other,
 }
@@ -104,6 +134,8 @@ impl Event {
             "SessionStart" => Kind::Start,
             "SessionEnd" => Kind::End,
             "SubagentStop" => Kind::SubagentStop,
+            "Elicitation" => Kind::Elicitation,
+            "ElicitationResult" => Kind::ElicitationResult,
             _ => Kind::Other,
         }
     }

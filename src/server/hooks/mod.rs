@@ -7,9 +7,11 @@
 //! | `query` | how the address of a hook says it |
 //! | `session` | the task of a session: it begins with the first event, and takes steps |
 //! | `claude_code` | which operation each event is, and what its decision means to Claude Code |
+//! | `elicitation` | a server of MCP that asks the user: a call of a tool, and what the user has filled in as its result |
 
 mod answer;
 pub(crate) mod claude_code;
+mod elicitation;
 mod event;
 mod messages;
 mod query;

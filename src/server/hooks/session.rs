@@ -10,7 +10,6 @@ use crate::request::Request;
 use crate::service::Service;
 use crate::tasks::check_task_id;
 use crate::tasks::steps::StepBody;
-use celador::cel::Json;
 use celador::context::Runtime;
 use celador::task::{CallId, Decision, QuestionId, Request as Asked, StartTask, User};
 use serde::Deserialize;
@@ -127,10 +126,9 @@ impl<'s> Session<'s> {
         Ok(Request { caller, target, headers, body, ..Request::of_server(&self.event.session_id) })
     }
 
-    /// A call as the task knows it. A tool that no manifest names is a call of [`ANY_TOOL`], where the agent has that.
-    pub(super) fn named(&self, tool: &str, input: Option<&Json>) -> Result<Named, Problem> {
-        let arguments = input.map(serde_json::to_value).transpose();
-        let arguments = arguments.map_err(|_| Problem::from(Kind::Internal))?.unwrap_or_else(|| json!({}));
+    /// A call of a tool as the task knows it, with the server that has the tool; that is empty for those of Claude Code. A tool that no manifest names is a call of
+    /// [`ANY_TOOL`], where the agent has that.
+    pub(super) fn named(&self, tool: &str, server: &str, arguments: Value) -> Result<Named, Problem> {
         let function = self.look(|task| {
             let is_offered = |name: &str| {
                 let function = task.policy().position(name).and_then(|at| task.policy().function(at));
@@ -141,8 +139,7 @@ impl<'s> Session<'s> {
         if !function {
             return Ok(Named { function: tool.to_owned(), arguments, is_any: false });
         }
-        let server = tool.strip_prefix("mcp__").and_then(|rest| Some(rest.split_once("__")?.0));
-        let arguments = json!({"tool": tool, "server": server.unwrap_or_default(), "arguments": arguments});
+        let arguments = json!({"tool": tool, "server": server, "arguments": arguments});
         Ok(Named { function: ANY_TOOL.to_owned(), arguments, is_any: true })
     }
 
