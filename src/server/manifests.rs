@@ -363,16 +363,17 @@ mod tests {
         Manifests::open(settings, ReadManifests::of(settings)?, is_kept, now)
     }
 
+    fn text(prompt: &str) -> String {
+        format!(
+            "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
+        )
+    }
+
     /// A file that is written between two looks is left alone, whatever it holds; one that rests is served.
     #[test]
     fn a_file_is_served_when_two_looks_agree() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("a.yaml");
-        let text = |prompt: &str| {
-            format!(
-                "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
-            )
-        };
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let paths = [folder.path().to_owned()];
@@ -396,11 +397,6 @@ mod tests {
     fn a_file_that_changes_during_the_start_is_not_missed() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("a.yaml");
-        let text = |prompt: &str| {
-            format!(
-                "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: {prompt}\n"
-            )
-        };
         let now = Timestamp::from_nanos(0)?;
         fs::write(&file, text("First."))?;
         let settings = Settings { analyse_kept: false, ..Settings::new(vec![folder.path().to_owned()]) };

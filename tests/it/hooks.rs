@@ -287,6 +287,40 @@ fn settings_keep_whatever_else_stands_in_them() {
     assert_eq!(fs::read_to_string(&new).unwrap(), "{}\n");
 }
 
+/// A server of MCP has its hand in what its question holds: whatever it makes of it, a question that cannot be read is not put.
+#[test]
+fn a_question_that_cannot_be_read_is_declined() {
+    let serving = Serving::with(&Location::Memory, |settings, _| {
+        settings.policies = MANIFESTS.map(PathBuf::from).to_vec();
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let deep = format!("{}1{}", "{\"a\":".repeat(2_000), "}".repeat(2_000));
+    for kind in ["Elicitation", "ElicitationResult"] {
+        for question in [
+            r#""message":"\ud800""#.to_owned(),
+            r#""message":7"#.to_owned(),
+            r#""message":"a","message":"b""#.to_owned(),
+            r#""content":{"a":1e999}"#.to_owned(),
+            format!(r#""requested_schema":{deep}"#),
+            format!(r#""mcp_server_name":"{}""#, "s".repeat(5_000)),
+        ] {
+            let event = format!(
+                r#"{{"session_id":"s-1",{question},"action":"accept","hook_event_name":"{kind}","mcp_server_name":"s"}}"#
+            );
+            let by_command = json_of(&answer(command(folder.path()), event.as_bytes()));
+            let headers = [("content-type", "application/json")];
+            let reply = serving.send("POST", "/hooks/claude-code?user=kim", &headers, event.as_bytes());
+            assert_eq!(reply.status, 200);
+            for answer in [by_command, reply.json()] {
+                let start: String = question.chars().take(40).collect();
+                assert_eq!(answer["hookSpecificOutput"]["action"], "decline", "{kind} {start}: {answer}");
+                // beside a decision Claude Code 2.1.197 overlooks the action
+                assert_eq!(answer["decision"], Value::Null);
+            }
+        }
+    }
+}
+
 /// What the page shows is what is answered, and its policy stands beside those of the example.
 #[test]
 fn the_page_shows_what_is_answered() {

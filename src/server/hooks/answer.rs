@@ -6,7 +6,7 @@
 use super::event::{Event, Kind};
 use super::messages;
 use celador::cel::Json;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// The answer to an event. What is absent changes nothing.
@@ -150,11 +150,26 @@ fn take_texts(value: &mut Value, said: &mut Option<&str>) {
 /// ```
 #[must_use]
 pub fn refusal(event: &[u8], why: &str) -> Vec<u8> {
-    let answer = match serde_json::from_slice::<Event>(event) {
-        Ok(event) => refused(&event, why),
-        Err(_) => HookAnswer::nothing().ending(&messages::undecided(why)),
+    let event = serde_json::from_slice::<Event>(event).ok().or_else(|| named(event));
+    let answer = match event {
+        Some(event) => refused(&event, why),
+        None => HookAnswer::nothing().ending(&messages::undecided(why)),
     };
     serde_json::to_vec(&answer).unwrap_or_default()
+}
+
+/// A question of a server of MCP that cannot be read, by its name alone: the server has its hand in the rest, and that a turn ends would not keep the question from
+/// being put.
+fn named(event: &[u8]) -> Option<Event> {
+    let EventName { hook_event_name } = serde_json::from_slice(event).ok()?;
+    let event = Event { hook_event_name, ..Event::default() };
+    matches!(event.kind(), Kind::Elicitation | Kind::ElicitationResult).then_some(event)
+}
+
+/// The kind of an event, whatever else it holds.
+#[derive(Deserialize)]
+struct EventName {
+    hook_event_name: String,
 }
 
 /// The same for an event that was read.

@@ -33,7 +33,7 @@ pub(crate) fn claude_code(service: &Service, request: &Request) -> Result<Answer
         Ok(event) => event,
         Err(problem) if query.fails_open() => return Err(problem),
         Err(problem) => {
-            let body = super::refusal(&[], &problem.to_string());
+            let body = super::refusal(&request.body, &problem.to_string());
             return Ok(Answer { body, ..Answer::json(200, &())? });
         }
     };

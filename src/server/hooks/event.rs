@@ -7,7 +7,7 @@ use celador::cel::Json;
 use serde::Deserialize;
 
 /// An event of Claude Code: `session_id`, `hook_event_name`, and what the kind of event brings. Other members are not looked at.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ClaudeCodeEvent"))]
 pub(crate) struct Event {
     /// The session, which is the id of its task.
