@@ -37,6 +37,7 @@ impl Hook<'_> {
             (Verdict::Respond, Some(value)) if value.root().is_object() => {
                 Ok(HookAnswer::accept(self.event, value.clone()))
             }
+            (Verdict::Wait, _) => Ok(HookAnswer::decline(self.event, messages::asked_too_early())),
             (Verdict::Respond, _) => Ok(HookAnswer::decline(self.event, messages::cannot_rewrite_question())),
             _ => Ok(self.declined(&settled.decision)),
         }
@@ -84,7 +85,8 @@ impl Hook<'_> {
         let wanted = self.event.elicitation_call("");
         let is_one = |call: &str| match self.event.elicitation_id {
             Some(_) => call == wanted,
-            None => call.starts_with(&wanted),
+            // an id that was made up has no colon, unlike the name of another server that begins alike
+            None => call.strip_prefix(&wanted).is_some_and(|id| !id.contains(':')),
         };
         self.session.look(|task| task.open_calls().map(ToString::to_string).find(|call| is_one(call)))
     }

@@ -58,6 +58,11 @@ pub(super) fn cannot_rewrite() -> String {
     "A rule takes something out of this message, which cannot be done here. Leave it out yourself.".to_owned()
 }
 
+/// A question of a server came while calls or reviews are open that its rules depend on.
+pub(super) fn asked_too_early() -> String {
+    "This depends on calls or reviews that are still open, so it is declined.".to_owned()
+}
+
 /// A rule has changed the question of a server, or has answered it with what is no form.
 pub(super) fn cannot_rewrite_question() -> String {
     "A rule changes or answers this question in a way that cannot be done here, so it is declined.".to_owned()
