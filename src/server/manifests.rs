@@ -414,19 +414,17 @@ mod tests {
     fn what_is_served_stays_where_the_files_say_the_same() -> Result<(), Box<dyn std::error::Error>> {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("a.yaml");
-        let text =
-            "kind: commonagents.info/v1beta2/agent\nnamespace: n\nname: a\ndescription: d\nprompt: p\n";
-        fs::write(&file, text)?;
+        fs::write(&file, text("p"))?;
         let manifests =
             opened(&Settings::new(vec![folder.path().to_owned()]), |_| false, Timestamp::from_nanos(0)?)?;
         let first = manifests.served();
         let later = Timestamp::from_nanos(1_000_000_000)?;
         fs::write(&file, "kind: nothing\n")?;
         assert!(manifests.reload(later).is_err() && manifests.status().problem.is_some());
-        fs::write(&file, text)?;
+        fs::write(&file, text("p"))?;
         assert!(manifests.reload(later).is_ok() && manifests.status().problem.is_none());
         assert!(Arc::ptr_eq(&first, &manifests.served()));
-        fs::write(&file, text.replace("prompt: p", "prompt: q"))?;
+        fs::write(&file, text("q"))?;
         assert!(manifests.reload(later).is_ok() && !Arc::ptr_eq(&first, &manifests.served()));
         Ok(())
     }
