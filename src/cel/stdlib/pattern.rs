@@ -4,6 +4,9 @@
 //! megabyte takes a minute. So a pattern is read first, counted repetitions multiplied out: how many *places* a match
 //! can stand at, each of which every character may have to visit, and how many *ranges* of characters compiling goes
 //! through, `\w` being some hundreds. Nothing is compiled and no text is searched before it is paid for.
+//!
+//! A small constant pattern is compiled when it first searches: a process that decides about one call, as a hook does, runs few of the rules
+//! that it loads, and compiling takes most of the time of loading one. A pattern that might be too large is compiled at once.
 
 use crate::fault::{ErrorCode, Fault};
 use crate::limits::EvalLimits;
@@ -11,6 +14,7 @@ use crate::meter::{Meter, text_units};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
+use std::sync::OnceLock;
 
 /// Cost units for each byte of a pattern that is compiled when it runs; each range costs one more.
 pub(super) const COMPILE_COST: u64 = 50;
@@ -29,12 +33,18 @@ const MAX_NESTING: u32 = 100;
 /// Bytes that a compiled pattern holds for each range, and besides; measured, the crate does not tell.
 const BYTES_PER_RANGE: u64 = 64;
 const BYTES_AT_LEAST: u64 = 16 * 1024;
+/// The most states of a range beyond ASCII: it is split into at most 21 sequences of four bytes of UTF-8.
+const MOST_STATES_PER_RANGE: u64 = 21 * 4;
+/// The most bytes of a state: 24, those of the ways from it, and what is kept of a group.
+const MOST_BYTES_PER_STATE: u64 = 128;
 
 /// A pattern that was read but not compiled.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Extent {
     places: u64,
     ranges: u64,
+    /// It compiles to no more states than these.
+    most_states: u64,
 }
 
 /// The price of a regular expression, known before another package compiles it.
@@ -68,11 +78,13 @@ impl PatternPrice {
     }
 }
 
-/// A compiled pattern.
+/// A pattern that was read and that compiles, which it does when it first searches at the latest.
 #[derive(Debug)]
 pub(crate) struct Pattern {
-    regex: Regex,
+    text: Box<str>,
     extent: Extent,
+    max_bytes: usize,
+    regex: OnceLock<Result<Regex, Fault>>,
 }
 
 impl Extent {
@@ -99,25 +111,43 @@ impl Extent {
 
     fn of_part(part: &Hir) -> Self {
         match part.kind() {
-            HirKind::Empty => Self { places: 0, ranges: 0 },
-            HirKind::Look(_) => Self { places: 1, ranges: 1 },
+            HirKind::Empty => Self { places: 0, ranges: 0, most_states: 1 },
+            HirKind::Look(_) => Self { places: 1, ranges: 1, most_states: 1 },
             // few beginnings of one text are matched at a time
             HirKind::Literal(text) => {
                 let bytes = text.0.len() as u64;
-                Self { places: (bytes / 8).saturating_add(1), ranges: bytes }
+                Self { places: (bytes / 8).saturating_add(1), ranges: bytes, most_states: bytes }
             }
-            HirKind::Class(Class::Unicode(class)) => Self { places: 1, ranges: class.ranges().len() as u64 },
-            HirKind::Class(Class::Bytes(class)) => Self { places: 1, ranges: class.ranges().len() as u64 },
+            HirKind::Class(class) => {
+                let (ranges, is_ascii) = match class {
+                    Class::Unicode(class) => (class.ranges().len(), class.is_ascii()),
+                    Class::Bytes(class) => (class.ranges().len(), class.is_ascii()),
+                };
+                let ranges = ranges as u64;
+                let states = if is_ascii { 1 } else { ranges.saturating_mul(MOST_STATES_PER_RANGE) };
+                Self { places: 1, ranges, most_states: states.saturating_add(1) }
+            }
             HirKind::Repetition(repeated) => {
                 let times = u64::from(repeated.max.unwrap_or(repeated.min).max(1));
-                let Self { places, ranges } = Self::of_part(&repeated.sub);
-                Self { places: places.saturating_mul(times), ranges: ranges.saturating_mul(times) }
+                let Self { places, ranges, most_states } = Self::of_part(&repeated.sub);
+                // each time may be left out, and what has no end begins again
+                let most_states = most_states.saturating_add(2).saturating_mul(times).saturating_add(2);
+                Self {
+                    places: places.saturating_mul(times),
+                    ranges: ranges.saturating_mul(times),
+                    most_states,
+                }
             }
-            HirKind::Capture(group) => Self::of_part(&group.sub),
+            HirKind::Capture(group) => {
+                let inner = Self::of_part(&group.sub);
+                Self { most_states: inner.most_states.saturating_add(2), ..inner }
+            }
             HirKind::Concat(parts) | HirKind::Alternation(parts) => {
-                parts.iter().map(Self::of_part).fold(Self { places: 0, ranges: 0 }, |sum, part| Self {
+                let sum = Self { places: 0, ranges: 0, most_states: 2 };
+                parts.iter().map(Self::of_part).fold(sum, |sum, part| Self {
                     places: sum.places.saturating_add(part.places),
                     ranges: sum.ranges.saturating_add(part.ranges),
+                    most_states: sum.most_states.saturating_add(part.most_states),
                 })
             }
         }
@@ -133,28 +163,29 @@ impl Extent {
         let bytes = self.ranges.saturating_mul(BYTES_PER_RANGE).saturating_add(BYTES_AT_LEAST);
         usize::try_from(bytes).unwrap_or(usize::MAX).min(limits.max_regex_bytes)
     }
+
+    /// No more bytes than these are those of what it compiles to.
+    fn most_bytes(self) -> usize {
+        let most = self.most_states.saturating_mul(MOST_BYTES_PER_STATE).saturating_add(BYTES_AT_LEAST);
+        usize::try_from(most).unwrap_or(usize::MAX)
+    }
 }
 
 impl Pattern {
-    /// Compiles a pattern that was read before.
+    /// A pattern that was read before, compiled unless it surely can be.
     ///
     /// # Errors
     /// `invalid_argument` if it is none after all, `budget_exceeded` if it is over `max_regex_bytes`.
     pub(crate) fn new(pattern: &str, extent: Extent, limits: &EvalLimits) -> Result<Self, Fault> {
-        let built = RegexBuilder::new(pattern)
-            .nest_limit(MAX_NESTING)
-            .size_limit(limits.max_regex_bytes)
-            // what searches keep between them; less would slow ordinary patterns down
-            .dfa_size_limit(limits.max_regex_bytes.saturating_mul(2))
-            .build();
-        match built {
-            Ok(regex) => Ok(Self { regex, extent }),
-            Err(regex::Error::CompiledTooBig(_)) => Err(Fault::budget("max_regex_bytes")),
-            Err(_) => Err(ErrorCode::InvalidArgument.into()),
+        let max_bytes = limits.max_regex_bytes;
+        let pattern = Self { text: pattern.into(), extent, max_bytes, regex: OnceLock::new() };
+        if extent.most_bytes() > max_bytes {
+            pattern.regex()?;
         }
+        Ok(pattern)
     }
 
-    /// Compiles a pattern that is known only when it runs, paid for.
+    /// A pattern that is known only when it runs, paid for.
     ///
     /// # Errors
     /// As [`Pattern::new`], and `budget_exceeded`.
@@ -186,13 +217,29 @@ impl Pattern {
     /// `budget_exceeded`.
     pub(crate) fn is_match(&self, meter: &mut Meter<'_>, text: &str) -> Result<bool, Fault> {
         self.charge(meter, text.len())?;
-        Ok(self.regex.is_match(text))
+        Ok(self.regex()?.is_match(text))
     }
 
     /// The compiled expression, to search with what [`Pattern::charge`] has paid for.
-    pub(crate) fn regex(&self) -> &Regex {
-        &self.regex
+    ///
+    /// # Errors
+    /// As [`Pattern::new`], which excludes them.
+    pub(crate) fn regex(&self) -> Result<&Regex, Fault> {
+        self.regex.get_or_init(|| compiled(&self.text, self.max_bytes)).as_ref().map_err(|fault| *fault)
     }
+}
+
+fn compiled(pattern: &str, max_bytes: usize) -> Result<Regex, Fault> {
+    let built = RegexBuilder::new(pattern)
+        .nest_limit(MAX_NESTING)
+        .size_limit(max_bytes)
+        // what searches keep between them; less would slow ordinary patterns down
+        .dfa_size_limit(max_bytes.saturating_mul(2))
+        .build();
+    built.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => Fault::budget("max_regex_bytes"),
+        _ => ErrorCode::InvalidArgument.into(),
+    })
 }
 
 /// The classes by property that a pattern names.
@@ -202,7 +249,9 @@ fn properties(pattern: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::Extent;
+    use super::{Extent, Pattern, compiled};
+    use crate::limits::EvalLimits;
+    use proptest::prelude::*;
 
     #[test]
     fn counted_repetitions_are_multiplied_out() {
@@ -213,5 +262,59 @@ mod tests {
         assert_eq!(places("abc[0-9]{3}"), 4);
         assert_eq!(Extent::of("(?:(?:[ab]{1000}){1000}){1000}").unwrap().factor(), 1_000_000_000 / 16);
         assert!(Extent::of("(").is_err() && Extent::of(&"(".repeat(5_000)).is_err());
+    }
+
+    #[test]
+    fn a_small_pattern_is_compiled_when_it_searches() {
+        let limits = EvalLimits::default();
+        let made = |text: &str| Pattern::new(text, Extent::of(text).unwrap(), &limits);
+        let small = made("(^|/)([.]env|[.]ssh/|id_rsa)").unwrap();
+        assert!(small.regex.get().is_none());
+        assert!(small.regex().unwrap().is_match("/home/kim/.ssh/id"));
+        assert!(small.regex.get().is_some());
+        let may_be_large = made(r"\w+").unwrap();
+        assert!(may_be_large.regex.get().is_some());
+        assert!(made(r"\pL{100}").is_err());
+    }
+
+    /// Patterns of all that patterns are made of, which repeat and nest.
+    fn patterns() -> impl Strategy<Value = String> {
+        let part = prop_oneof![
+            Just(String::new()),
+            Just("^".to_owned()),
+            Just(r"\b".to_owned()),
+            Just(".".to_owned()),
+            Just(r"\s".to_owned()),
+            Just("[^a]".to_owned()),
+            Just("(?i)k".to_owned()),
+            "[a-zäß€😀]{1,20}",
+            (any::<char>(), any::<char>()).prop_map(|(a, b)| {
+                let (least, most) = (a.min(b), a.max(b));
+                format!("[\\x{{{:x}}}-\\x{{{:x}}}]", u32::from(least), u32::from(most))
+            }),
+        ];
+        part.prop_recursive(5, 40, 6, |part| {
+            prop_oneof![
+                prop::collection::vec(part.clone(), 1..6)
+                    .prop_map(|parts| format!("(?:{})", parts.join("|"))),
+                prop::collection::vec(part.clone(), 1..6).prop_map(|parts| parts.concat()),
+                part.clone().prop_map(|part| format!("({part})")),
+                (part.clone(), 0_u32..9, 0_u32..9)
+                    .prop_map(|(part, least, more)| format!("(?:{part}){{{least},{}}}", least + more)),
+                (part, prop_oneof![Just("*"), Just("+?"), Just("{3,}")])
+                    .prop_map(|(part, sign)| format!("(?:{part}){sign}")),
+            ]
+        })
+    }
+
+    proptest! {
+        /// What is not compiled at once does not turn out to be too large when a rule runs.
+        #[test]
+        fn no_pattern_compiles_to_more_than_is_said(pattern in patterns()) {
+            if let Ok(extent) = Extent::of(&pattern) {
+                let compiled = compiled(&pattern, extent.most_bytes());
+                prop_assert!(compiled.is_ok(), "{pattern}: {} bytes, {compiled:?}", extent.most_bytes());
+            }
+        }
     }
 }

@@ -30,7 +30,7 @@ pub(super) static REGEX: &[Function] = &[
             [Value::String(text), Value::String(pattern)] => {
                 let pattern = extracting(meter, pattern)?;
                 pattern.charge(meter, text.len())?;
-                match pattern.regex().captures(text).and_then(|captures| extracted(&captures)) {
+                match pattern.regex()?.captures(text).and_then(|captures| extracted(&captures)) {
                     Some(found) => Ok(some(part(meter, text, found.range())?)),
                     None => Ok(Value::Optional(None)),
                 }
@@ -53,7 +53,7 @@ pub(super) static REGEX: &[Function] = &[
                 let pattern = extracting(meter, pattern)?;
                 pattern.charge(meter, text.len())?;
                 let mut all = Vec::new();
-                for captures in pattern.regex().captures_iter(text) {
+                for captures in pattern.regex()?.captures_iter(text) {
                     charge_match(meter, &pattern, text, &captures)?;
                     if let Some(found) = extracted(&captures) {
                         List::charge(meter, 1)?;
@@ -114,12 +114,12 @@ fn charge_match(
 /// A pattern to extract with: of several groups it would not be clear which is meant.
 fn extracting(meter: &mut Meter<'_>, pattern: &str) -> Result<Pattern, Fault> {
     let pattern = Pattern::compile(meter, pattern)?;
-    if groups(&pattern) > 1 { Err(ErrorCode::InvalidArgument.into()) } else { Ok(pattern) }
+    if groups(&pattern)? > 1 { Err(ErrorCode::InvalidArgument.into()) } else { Ok(pattern) }
 }
 
 /// The groups of a pattern, the whole match not counted.
-fn groups(pattern: &Pattern) -> usize {
-    pattern.regex().captures_len().saturating_sub(1)
+fn groups(pattern: &Pattern) -> Result<usize, Fault> {
+    Ok(pattern.regex()?.captures_len().saturating_sub(1))
 }
 
 /// What a match is taken to have found: the whole, or its group unless that is empty.
@@ -139,12 +139,12 @@ fn replace<'a>(
 ) -> Result<Value<'a>, Fault> {
     let pattern = Pattern::compile(meter, pattern)?;
     meter.charge_built(by.len())?;
-    let pieces = pieces(by, groups(&pattern))?;
+    let pieces = pieces(by, groups(&pattern)?)?;
     pattern.charge(meter, text.len())?;
     meter.charge_built(text.len())?;
     let mut replaced = String::new();
     let mut after = 0;
-    for captures in pattern.regex().captures_iter(text).take(most) {
+    for captures in pattern.regex()?.captures_iter(text).take(most) {
         charge_match(meter, &pattern, text, &captures)?;
         let Some(whole) = captures.get(0) else { continue };
         replaced.push_str(text.get(after..whole.start()).unwrap_or_default());
