@@ -5,11 +5,13 @@
 //! gives; there is none for secrets. A mark is the name of the kind in square brackets: no kind has one of these in it, so a text with
 //! marks has nothing of what was taken away, and marking it again changes nothing.
 
-use super::kind::{Kind, Table, Wanted};
+use super::kind::Kind;
 use super::pii::PII;
 use super::search::Instead;
 use super::secrets::SECRETS;
+use super::table::Table;
 use super::walk::{Place, Walk};
+use super::wanted::Wanted;
 use crate::cel::{Code, Entries, Fault, Function, Key, List, Map, Meter, Value};
 use std::sync::LazyLock;
 

@@ -5,7 +5,8 @@
 //! what a pattern cannot, such as a check digit. The language knows none of this, because the rows are about what agents must not
 //! pass on, and they age: formats of tokens come and go with those who issue them, and what CEL means does not.
 //!
-//! From the bottom up: `reading` says how a text is read, `kind` is a row and a table of them made ready, `card`, `iban`, `contact`,
+//! From the bottom up: `reading` says how a text is read, `kind` is a row, `wanted` says which rows are looked for, `signs` which of them
+//! have their sign in a text, `table` is rows made ready, `card`, `iban`, `contact`,
 //! `identity` and `token` decide about candidates, `pii` and `secrets` are the rows, `search` goes through one text, `walk` through
 //! a value, `function` is what expressions call.
 //!
@@ -21,8 +22,11 @@ mod pii;
 mod reading;
 mod search;
 mod secrets;
+mod signs;
+mod table;
 mod token;
 mod walk;
+mod wanted;
 
 pub use function::DETECTION;
 pub use kind::Kind;

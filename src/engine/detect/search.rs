@@ -3,8 +3,9 @@
 //! In: a text, a table and the wanted kinds. Out: what was found, as places of the text as it was given, in order. Every pattern goes
 //! through the text once, and candidates are disjoint, so all is linear in it; each candidate is paid for before code decides about it.
 
-use super::kind::{Table, Wanted};
 use super::reading::Reading;
+use super::table::Table;
+use super::wanted::Wanted;
 use crate::cel::{Fault, Meter};
 use std::ops::Range;
 

@@ -4,8 +4,9 @@
 //! of a list is not put together: those who want that join them first. What the host did not keep whole is an error, since nobody can
 //! say what it had. Recurses into values, which are no deeper than what expressions and `max_json_depth` let in.
 
-use super::kind::{Table, Wanted};
 use super::search::{Instead, redacted, search};
+use super::table::Table;
+use super::wanted::Wanted;
 use crate::cel::{Entries, ErrorCode, Fault, Key, List, Map, Meter, Value};
 use std::borrow::Cow;
 use std::collections::HashMap;
