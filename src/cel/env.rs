@@ -74,7 +74,8 @@ pub struct EnvBuilder {
     libraries: Vec<usize>,
     /// The functions of its own, which stand in the place of those of the language.
     functions: HashMap<Cow<'static, str>, Declared>,
-    elsewhere: HashMap<&'static str, &'static str>,
+    /// Names that other scopes know, with the reasons. Nothing is looked up here but for a message.
+    elsewhere: Vec<(&'static str, &'static str)>,
     container: String,
     limits: EvalLimits,
 }
@@ -260,10 +261,10 @@ impl EnvBuilder {
         self
     }
 
-    /// A name that other scopes know and this one does not, with the reason, for the message.
+    /// Names that other scopes know, each with the reason why this one does not, for the message. Of a name that it has the reason is left out.
     #[must_use]
-    pub fn elsewhere(mut self, name: &'static str, why: &'static str) -> Self {
-        self.elsewhere.insert(name, why);
+    pub fn elsewhere(mut self, names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
+        self.elsewhere.extend(names);
         self
     }
 
@@ -346,7 +347,9 @@ impl Env {
     /// Why a name that other scopes know is not known here.
     #[must_use]
     pub fn reason(&self, name: &str) -> Option<&'static str> {
-        self.0.scope.elsewhere.get(name).copied()
+        let scope = &self.0.scope;
+        let (_, why) = scope.elsewhere.iter().find(|(known, _)| *known == name)?;
+        (!scope.declares(name)).then_some(*why)
     }
 
     /// The container of the scope; may be empty.

@@ -70,9 +70,11 @@ fn scope() -> Env {
         .variable("start", Type::Timestamp)
         .variable("span", Type::Duration)
         .variable("a.b", Type::Int)
-        .elsewhere("output", "there is a result in `after` only")
-        .elsewhere("review", "a guardrail cannot wait for a person")
-        .elsewhere("mount.read", "files are read by CEL tools only")
+        .elsewhere([
+            ("output", "there is a result in `after` only"),
+            ("review", "a guardrail cannot wait for a person"),
+            ("mount.read", "files are read by CEL tools only"),
+        ])
         .build()
 }
 

@@ -204,10 +204,7 @@ impl ScopeEnv {
             let beside = |key: &str| capability(key, known.function(key));
             builder = declared.capabilities().map(beside).fold(builder, EnvBuilder::function);
         }
-        let env = messages::known_elsewhere(scope).fold(builder, |builder, (name, why)| {
-            if builder.declares(name) { builder } else { builder.elsewhere(name, why) }
-        });
-        let env = env.build();
+        let env = builder.elsewhere(messages::known_elsewhere(scope)).build();
         // slots are given in the order of declaration, which is that of the scope's table
         let known = |root: &Root| env.variable(root.name()).is_some();
         let roots = scope.roots().iter().copied().filter(known).collect();
