@@ -347,7 +347,7 @@ impl Gate {
 }
 
 /// Has a route's function run on this thread. A panic in it is the caller's answer, and nobody else's end.
-fn done_by(
+pub(super) fn done_by(
     service: &Service,
     answer: fn(&Service, &Request) -> Result<Answer, Problem>,
     request: &Request,

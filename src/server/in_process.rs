@@ -62,33 +62,11 @@ impl InProcess {
     /// # Errors
     /// [`ServeError`], but for those of a network.
     pub fn open(settings: Settings, parts: Parts) -> Result<Self, ServeError> {
-        let mut runtime = Builder::new_multi_thread();
-        runtime.worker_threads(1).event_interval(EVENT_INTERVAL);
         let steps_at_once = *parts.database.location() == Location::Memory;
         let manifests = ReadManifests::of(&settings)?;
-        Self::with(runtime, steps_at_once, settings, manifests, parts)
-    }
-
-    /// The same for a process that sends one request and ends: the thread that sends it does the work as well, so no other one is begun. A
-    /// step takes as long as it takes, whatever `max_request_ms` says. The manifests are those of the settings: such a process reads them
-    /// while it opens its store.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
-    pub fn open_once(settings: Settings, manifests: ReadManifests, parts: Parts) -> Result<Self, ServeError> {
-        // a connection to Postgres has a runtime of its own, which does not run within this one
-        let steps_at_once = !matches!(parts.database.location(), Location::Postgres(_));
-        Self::with(Builder::new_current_thread(), steps_at_once, settings, manifests, parts)
-    }
-
-    fn with(
-        mut runtime: Builder,
-        steps_at_once: bool,
-        settings: Settings,
-        manifests: ReadManifests,
-        parts: Parts,
-    ) -> Result<Self, ServeError> {
-        let runtime = runtime
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .event_interval(EVENT_INTERVAL)
             .enable_all()
             .thread_name("celador")
             .max_blocking_threads(most_threads(&settings.limits))

@@ -87,7 +87,7 @@ mod upkeep;
 
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
-pub use hooks::refusal as hook_refusal;
+pub use hooks::{HookDesk, refusal as hook_refusal};
 pub use in_process::{InProcess, Person};
 pub use limits::ServerLimits;
 pub use manifests::ReadManifests;

@@ -24,17 +24,11 @@ use tracing::warn;
 /// The manifests that [`Settings`] name, as they were found: read, and not compiled yet.
 ///
 /// ```
-/// use celador_server::{InProcess, Parts, ReadManifests, Settings, system_clock};
-/// use celador_store::{Database, Location};
+/// use celador_server::{ReadManifests, Settings};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 ///
-/// let settings = Settings::new(vec!["examples/first-policy".into()]);
-/// let store = settings.limits.store;
-/// let opening = std::thread::spawn(move || Database::open(&Location::Memory, &store));
-/// let manifests = ReadManifests::of(&settings)?;
-/// let database = opening.join().map_err(|_| "the store")??;
-/// let desk = InProcess::open_once(settings, manifests, Parts { clock: system_clock()?, database, log: None })?;
-/// assert_eq!(desk.send("GET", "/healthz", &[], None)?.status, 200);
+/// ReadManifests::of(&Settings::new(vec!["examples/first-policy".into()]))?;
+/// assert!(ReadManifests::of(&Settings::new(vec!["examples/no-such-folder".into()])).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ReadManifests {

@@ -59,7 +59,7 @@ macro_rules! kinds {
                 match self { $(Self::$name => $status,)+ }
             }
 
-            const fn title(self) -> &'static str {
+            pub(super) const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title,)+ }
             }
 

@@ -74,7 +74,7 @@ impl Service {
         }
         let origins = Origins::new(&settings, address, authority.is_required())?;
         let kept = StoredTasks::new(database.clone(), &settings.limits.store);
-        let is_kept = |digest: &str| matches!(kept.manifests(digest), Ok(Some(_)));
+        let is_kept = |digest: &str| kept.keeps_manifests(digest).unwrap_or(false);
         let manifests = Arc::new(Manifests::open(&settings, manifests, is_kept, clock())?);
         let metrics = Arc::new(Metrics::new());
         if settings.log_required && log.is_none() {

@@ -85,6 +85,7 @@ fn a_text_does_not_go_while_a_task_comes_under_it() {
             let head = begins.load(&nobody, &task.id).unwrap().head;
             let digest = head.policy().and_then(|policy| policy.manifests.clone()).expect("manifests");
             assert_eq!(begins.manifests(&digest).unwrap().as_ref(), Some(&*set));
+            assert!(begins.keeps_manifests(&digest).unwrap() && !begins.keeps_manifests("").unwrap());
         }
         begins.verify().unwrap();
     }

@@ -9,7 +9,7 @@ use super::super::{ExitCode, Failure, Screen, Started, messages};
 use super::how::How;
 use super::{config_change, settings};
 use celador_server::{
-    Client, ClientReply, InProcess, Parts, ReadManifests, ServerLimits, Settings, hook_refusal, system_clock,
+    Client, ClientReply, HookDesk, Parts, ReadManifests, ServerLimits, Settings, hook_refusal, system_clock,
 };
 use celador_store::{Database, Location};
 use clap::Args;
@@ -120,20 +120,22 @@ impl Arguments {
         &self,
         event: &[u8],
         limits: ServerLimits,
-        opened: &mut Option<(InProcess, Database)>,
+        opened: &mut Option<(HookDesk, Database)>,
     ) -> Result<Vec<u8>, Why> {
-        let path = self.how.path();
-        let reply = match &self.server {
-            Some(server) => {
-                let token = self.token()?;
-                let client = Client::new(server, token.as_deref()).map_err(|error| error.to_string())?;
-                client.send("POST", &path, Some(event)).map_err(|error| error.to_string())?
-            }
+        match &self.server {
+            Some(server) => self.asked(server, event),
             None => {
                 let (desk, _) = opened.insert(self.desk(limits)?);
-                desk.send("POST", &path, &[], Some(event)).map_err(|error| error.to_string())?
+                desk.answer(&self.how.query(), event.to_vec())
             }
-        };
+        }
+    }
+
+    /// The answer of a server.
+    fn asked(&self, server: &str, event: &[u8]) -> Result<Vec<u8>, Why> {
+        let token = self.token()?;
+        let client = Client::new(server, token.as_deref()).map_err(|error| error.to_string())?;
+        let reply = client.send("POST", &self.how.path(), Some(event)).map_err(|error| error.to_string())?;
         let ClientReply { status, body } = reply;
         if status == 200 {
             return Ok(body);
@@ -154,8 +156,8 @@ impl Arguments {
         }
     }
 
-    /// The server of this process, over the store that the hooks of a session share, and that store.
-    fn desk(&self, mut limits: ServerLimits) -> Result<(InProcess, Database), Why> {
+    /// Who decides in this process, over the store that the hooks of a session share, and that store.
+    fn desk(&self, mut limits: ServerLimits) -> Result<(HookDesk, Database), Why> {
         // a review is waited for within one request, of which a fifth is for all else
         let waits_ms = self.how.review_wait.saturating_mul(1_250);
         limits.max_request_ms = limits.max_request_ms.max(waits_ms);
@@ -182,7 +184,7 @@ impl Arguments {
         let database = database.map_err(|error| error.to_string())?;
         let manifests = manifests.map_err(|error| error.to_string())?;
         let parts = Parts { clock, database: database.clone(), log: None };
-        let desk = InProcess::open_once(settings, manifests, parts).map_err(|error| error.to_string())?;
+        let desk = HookDesk::open(settings, manifests, parts).map_err(|error| error.to_string())?;
         Ok((desk, database))
     }
 }

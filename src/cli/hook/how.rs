@@ -33,10 +33,15 @@ pub(super) struct How {
 }
 
 impl How {
-    /// The path of the request.
+    /// The path of the request to a server.
     pub(super) fn path(&self) -> String {
-        let mut path = format!(
-            "/hooks/claude-code?reviews={}&review_ms={}&grant={}&fail={}",
+        format!("/hooks/claude-code?{}", self.query())
+    }
+
+    /// The query of that path.
+    pub(super) fn query(&self) -> String {
+        let mut query = format!(
+            "reviews={}&review_ms={}&grant={}&fail={}",
             self.reviews,
             self.review_wait.saturating_mul(1_000),
             self.grant,
@@ -46,9 +51,9 @@ impl How {
         for (name, value) in [("agent", self.agent.clone()), ("user", self.user.clone().or_else(own))] {
             if let Some(value) = value {
                 // writing to a text cannot fail
-                let _ = write!(path, "&{name}={}", encoded(&value));
+                let _ = write!(query, "&{name}={}", encoded(&value));
             }
         }
-        path
+        query
     }
 }

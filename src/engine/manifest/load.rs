@@ -150,10 +150,14 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
 fn read(path: &Path, limits: &EngineLimits) -> Result<Result<Source, Box<Diagnostic>>, LoadError> {
     let name = path.display().to_string();
     let most = u64::try_from(limits.max_manifest_bytes).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
-    fs::File::open(path)
-        .and_then(|file| file.take(most).read_to_end(&mut bytes))
-        .map_err(|reason| unreadable(path, reason))?;
+    let bytes = fs::File::open(path).and_then(|file| {
+        // read at once, unless it grows meanwhile
+        let length = file.metadata()?.len().min(most);
+        let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+        file.take(most).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    });
+    let bytes = bytes.map_err(|reason| unreadable(path, reason))?;
     if bytes.len() > limits.max_manifest_bytes {
         return Ok(Err(Box::new(too_large(name, limits))));
     }

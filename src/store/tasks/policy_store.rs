@@ -19,6 +19,18 @@ impl StoredTasks {
         self.database().read(|sql| set(sql, digest))
     }
 
+    /// Whether the manifests with a digest are kept, because a task is under them. They are not read.
+    ///
+    /// # Errors
+    /// Those of the database.
+    ///
+    /// # Cost
+    /// A row by its key.
+    pub fn keeps_manifests(&self, digest: &str) -> Result<bool, StoreError> {
+        let statement = "SELECT digest FROM manifest_set WHERE digest = $1";
+        self.database().read(|sql| Ok(sql.query_one(statement, &[digest.into()])?.is_some()))
+    }
+
     /// What is known of the policies of some tasks of an owner, by the ids of the tasks.
     ///
     /// # Errors
