@@ -9,7 +9,7 @@ use super::issue::Issue;
 use super::program::Program;
 use crate::limits::EvalLimits;
 use quick_cache::sync::Cache as Store;
-use quick_cache::{DefaultHashBuilder, Equivalent, Lifecycle, Weighter};
+use quick_cache::{DefaultHashBuilder, Equivalent, Lifecycle, OptionsBuilder, Weighter};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -78,13 +78,14 @@ impl Cache {
     pub fn new(limits: &EvalLimits) -> Self {
         let evictions = CountEvictions::default();
         let items = usize::try_from(limits.max_cache_bytes / TYPICAL_BYTES).unwrap_or(usize::MAX);
-        let store = Store::with(
-            items.max(1),
-            limits.max_cache_bytes,
-            Weigh,
-            DefaultHashBuilder::default(),
-            evictions.clone(),
-        );
+        let (items, bytes, hashes) = (items.max(1), limits.max_cache_bytes, DefaultHashBuilder::default());
+        let mut options = OptionsBuilder::new();
+        options.shards(SHARDS).estimated_items_capacity(items).weight_capacity(bytes);
+        let store = match options.build() {
+            Ok(options) => Store::with_options(options, Weigh, hashes, evictions.clone()),
+            // nothing is left out of the options
+            Err(_) => Store::with(items, bytes, Weigh, hashes, evictions.clone()),
+        };
         Self { store, hits: AtomicU64::new(0), misses: AtomicU64::new(0), evictions }
     }
 
@@ -123,6 +124,10 @@ impl Cache {
         }
     }
 }
+
+/// The parts of a cache, each with a lock and a share of the bytes, in which an expression has to fit: what is kept is so the same on all
+/// machines, and nobody has to ask how many processors there are.
+const SHARDS: usize = 16;
 
 /// What a compiled expression usually weighs; only sizes the table at first.
 const TYPICAL_BYTES: u64 = 4096;
