@@ -299,8 +299,10 @@ mod tests {
                     .prop_map(|parts| format!("(?:{})", parts.join("|"))),
                 prop::collection::vec(part.clone(), 1..6).prop_map(|parts| parts.concat()),
                 part.clone().prop_map(|part| format!("({part})")),
-                (part.clone(), 0_u32..9, 0_u32..9)
-                    .prop_map(|(part, least, more)| format!("(?:{part}){{{least},{}}}", least + more)),
+                (part.clone(), 0_u32..9, 0_u32..9).prop_map(|(part, least, more)| format!(
+                    "(?:{part}){{{least},{}}}",
+                    least.saturating_add(more)
+                )),
                 (part, prop_oneof![Just("*"), Just("+?"), Just("{3,}")])
                     .prop_map(|(part, sign)| format!("(?:{part}){sign}")),
             ]
