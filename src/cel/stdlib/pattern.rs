@@ -35,8 +35,12 @@ const BYTES_PER_RANGE: u64 = 64;
 const BYTES_AT_LEAST: u64 = 16 * 1024;
 /// The most states of a range beyond ASCII: it is split into at most 21 sequences of four bytes of UTF-8.
 const MOST_STATES_PER_RANGE: u64 = 21 * 4;
-/// The most bytes of a state: 24, those of the ways from it, and what is kept of a group.
+/// The most bytes of a state: 24, those of a few ways from it, and what is kept of a group but for its name.
 const MOST_BYTES_PER_STATE: u64 = 128;
+/// Ways from a state, of 8 bytes each, that take no more than half of what a state is counted for.
+const WAYS_PER_STATE: u64 = 8;
+/// Bytes of a pattern that count as a state, since names of groups are kept twice.
+const BYTES_OF_NAMES_PER_STATE: u64 = 16;
 
 /// A pattern that was read but not compiled.
 #[derive(Clone, Copy, Debug)]
@@ -106,7 +110,9 @@ impl Extent {
     /// Reads a pattern. Linear in it but for its properties.
     fn of(pattern: &str) -> Result<Self, Fault> {
         let read = ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(pattern);
-        read.map(|pattern| Self::of_part(&pattern)).map_err(|_| ErrorCode::InvalidArgument.into())
+        let extent = Self::of_part(&read.map_err(|_| Fault::from(ErrorCode::InvalidArgument))?);
+        let names = pattern.len() as u64 / BYTES_OF_NAMES_PER_STATE;
+        Ok(Self { most_states: extent.most_states.saturating_add(names), ..extent })
     }
 
     fn of_part(part: &Hir) -> Self {
@@ -124,7 +130,10 @@ impl Extent {
                     Class::Bytes(class) => (class.ranges().len(), class.is_ascii()),
                 };
                 let ranges = ranges as u64;
-                let states = if is_ascii { 1 } else { ranges.saturating_mul(MOST_STATES_PER_RANGE) };
+                let states = match is_ascii {
+                    true => ranges / WAYS_PER_STATE,
+                    false => ranges.saturating_mul(MOST_STATES_PER_RANGE),
+                };
                 Self { places: 1, ranges, most_states: states.saturating_add(1) }
             }
             HirKind::Repetition(repeated) => {
@@ -277,6 +286,18 @@ mod tests {
         assert!(made(r"\pL{100}").is_err());
     }
 
+    fn sparse() -> String {
+        format!("[{}]", (0..64).map(|half| format!(r"\x{:02x}", half * 2)).collect::<String>())
+    }
+
+    #[test]
+    fn states_with_many_ways_are_counted_by_their_ways() {
+        let pattern = format!("(?:{}){{192}}", sparse().repeat(3));
+        let extent = Extent::of(&pattern).unwrap();
+        assert!(compiled(&pattern, EvalLimits::default().max_regex_bytes).is_err());
+        assert!(compiled(&pattern, extent.most_bytes()).is_ok());
+    }
+
     /// Patterns of all that patterns are made of, which repeat and nest.
     fn patterns() -> impl Strategy<Value = String> {
         let part = prop_oneof![
@@ -287,6 +308,9 @@ mod tests {
             Just(r"\s".to_owned()),
             Just("[^a]".to_owned()),
             Just("(?i)k".to_owned()),
+            // every second character of ASCII: one state with as many ways from it as there can be
+            Just(sparse()),
+            "[a-z]{200}".prop_map(|name| format!("(?P<{name}>)")),
             "[a-zäß€😀]{1,20}",
             (any::<char>(), any::<char>()).prop_map(|(a, b)| {
                 let (least, most) = (a.min(b), a.max(b));
