@@ -287,7 +287,7 @@ mod tests {
     }
 
     fn sparse() -> String {
-        format!("[{}]", (0..64).map(|half| format!(r"\x{:02x}", half * 2)).collect::<String>())
+        format!("[{}]", (0..128).step_by(2).map(|sign| format!(r"\x{sign:02x}")).collect::<String>())
     }
 
     #[test]
