@@ -6,8 +6,7 @@ use crate::conversation_servers::noise;
 use crate::openapi;
 use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, agent, desk, new_task};
-use celador_server::ServerLimits;
-use celador_server::{Parts, Server, Settings};
+use celador_server::{InProcess, Parts, ServerLimits, Settings};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -235,22 +234,19 @@ fn max_shutdown_ms() {
     assert_eq!(status, Some(200));
 }
 
-/// A server each of whose looks at its clock finds that another server over the same store takes a step of the task, as
-/// often as `others` says: once when the request comes in, and once in each decision.
+/// A desk each of whose looks at its clock finds that a server over the same store takes a step of the task, as often as `others`
+/// says: once when the request comes in, and once in each decision. The desk does nothing beside its requests: a server looks for
+/// reviews and for calls that are over too, at moments of its own.
 fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
     let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    let other = Arc::new(Serving::over(database.clone(), |_, _| {}));
-    let task = other.task();
+    let other = Serving::over(database.clone(), |_, _| {});
+    let path = format!("{}/model-turn", other.task());
     let others = Arc::new(AtomicUsize::new(0));
     let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
     let now = NOON.parse().unwrap();
-    let looks = Arc::new(AtomicUsize::new(0));
     let clock = {
-        let (other, others, path, turn) =
-            (other.clone(), others.clone(), format!("{task}/model-turn"), turn.clone());
-        let looks = looks.clone();
+        let (others, path, turn) = (others.clone(), path.clone(), turn.clone());
         move || {
-            looks.fetch_add(1, Ordering::Relaxed);
             let left = others.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             if left.is_ok() {
                 assert_eq!(other.post(&path, &turn).status, 200);
@@ -259,31 +255,16 @@ fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
         }
     };
     let mut settings = Settings::new(vec![desk()]);
-    settings.address.set_port(0);
-    settings.watch = None;
     settings.limits.max_conflicts = max_conflicts;
-    let server = Server::start(settings, Parts { clock: Arc::new(clock), database, log: None }).unwrap();
-    // what a server does by itself when it starts, and then every ten seconds, looks at the clock for reviews and for calls
-    let begun = Instant::now();
-    while looks.load(Ordering::Relaxed) < 2 && begun.elapsed() < Duration::from_secs(60) {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    let parts = Parts { clock: Arc::new(clock), database, log: None };
+    let desk = InProcess::open(settings, parts).unwrap();
     move |times| {
         others.store(times, Ordering::Relaxed);
-        let url = format!("http://{}{task}/model-turn", server.address());
-        let sent = agent().post(url).content_type("application/json").send(turn.to_string().as_bytes());
-        let mut answer = sent.unwrap();
-        let text = answer.body_mut().read_to_string().unwrap();
-        let media_type = answer.headers()["content-type"].to_str().unwrap();
-        openapi::check(
-            "POST",
-            &format!("{task}/model-turn"),
-            answer.status().as_u16(),
-            media_type,
-            text.as_bytes(),
-        );
+        let answer = desk.send("POST", &path, &[], Some(turn.to_string().as_bytes())).unwrap();
+        let media_type = if answer.status == 200 { "application/json" } else { "application/problem+json" };
+        openapi::check("POST", &path, answer.status, media_type, &answer.body);
         assert_eq!(others.load(Ordering::Relaxed), 0, "looked at its clock less often");
-        (answer.status().as_u16(), serde_json::from_str(&text).unwrap())
+        (answer.status, serde_json::from_slice(&answer.body).unwrap())
     }
 }
 
