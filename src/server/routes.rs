@@ -464,11 +464,10 @@ struct Judged {
 
 impl<'t> Offers<'t> {
     fn of(policy: &'t Policy) -> Self {
-        let offered = policy.functions().iter().filter(|function| function.offered);
-        let functions = offered.map(|function| Offered {
+        let functions = policy.offered_functions().map(|function| Offered {
             name: &function.called,
             description: function.description.as_deref(),
-            schema: &function.schema,
+            schema: function.schema(),
             output_schema: function.output.as_ref().map(OutputSchema::schema),
             destructive: function.annotations.as_ref().map(Annotations::is_destructive),
         });

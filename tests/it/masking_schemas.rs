@@ -163,7 +163,7 @@ fn the_model_is_offered_a_schema_without_the_word() {
     let (engine, errors) = with_action(parameters);
     assert!(errors.is_empty(), "{errors:?}");
     let policy = engine.policy("demo", "clerk").unwrap();
-    let schema = &policy.functions()[0].schema;
+    let schema = policy.functions()[0].schema();
     assert_eq!(
         schema["properties"]["secret"],
         json!({ "type": "object", "properties": { "b": { "type": "string" } } })

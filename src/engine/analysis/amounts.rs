@@ -331,7 +331,7 @@ impl<'p> Amounts<'p> {
 
 /// The schema of an argument that is a number.
 pub(super) fn number_schema<'p>(policy: &'p Policy, function: usize, argument: &str) -> Option<&'p Value> {
-    let schema = policy.function(function)?.schema.get("properties")?.get(argument)?;
+    let schema = policy.function(function)?.schema().get("properties")?.get(argument)?;
     let kind = schema.get("type").and_then(Value::as_str)?;
     matches!(kind, "number" | "integer").then_some(schema)
 }

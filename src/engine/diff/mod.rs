@@ -148,7 +148,7 @@ impl<'s> AgentOfSet<'s> {
     }
 
     fn functions(&self) -> BTreeSet<&str> {
-        let offered = self.policy.functions().iter().filter(|function| function.offered);
+        let offered = self.policy.offered_functions();
         offered.map(|function| &*function.key).collect()
     }
 }

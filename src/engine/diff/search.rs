@@ -157,7 +157,7 @@ impl<'s> Search<'s> {
             let Ok(policy) = engine.policy(self.agent.0, self.agent.1) else { continue };
             let found = policy.position(function).and_then(|at| policy.function(at));
             let schema =
-                found.and_then(|function| function.schema.get("properties")).and_then(Value::as_object);
+                found.and_then(|function| function.schema().get("properties")).and_then(Value::as_object);
             properties
                 .extend(schema.into_iter().flatten().map(|(name, schema)| (name.clone(), schema.clone())));
         }

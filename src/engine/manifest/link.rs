@@ -296,7 +296,7 @@ impl<'a> Linker<'a> {
             self.budget = left;
             self.take_key(&function.key, reference, path);
             by_name.entry(sanitise(&function.name)).or_insert(entry.functions.len());
-            entry.functions.push(function);
+            entry.functions.push(Arc::new(function));
         }
         if let Some(key) = entry.tool_record().map(str::to_owned) {
             self.take_key(&key, reference, path);

@@ -47,7 +47,7 @@ pub struct CapabilityEntry {
     /// What the reference names.
     pub target: Target,
     /// The functions it brings: one an action, or one for a sub-agent.
-    pub functions: Vec<DeclaredFunction>,
+    pub functions: Vec<Arc<DeclaredFunction>>,
     /// The events it brings.
     pub events: Vec<EventEntry>,
 }

@@ -12,7 +12,7 @@ use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::source::{Embedded, Place, Source, Span};
 use granit_parser::{ErrorKind, Event, Marker, Parser, ScalarStyle, ScanError, StructureStyle, Tag};
-use std::collections::{HashMap, hash_map};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A document of a file.
@@ -96,8 +96,16 @@ struct Open {
 
 enum OpenKind {
     Sequence(Vec<Node>),
-    Mapping { entries: Vec<Entry>, key: Key, keys: HashMap<Arc<str>, Place> },
+    /// `known` is for [`entry_of`].
+    Mapping {
+        entries: Vec<Entry>,
+        key: Key,
+        known: HashMap<Arc<str>, usize>,
+    },
 }
+
+/// The most keys of a mapping that are compared one by one.
+const FEW_KEYS: usize = 8;
 
 /// The key whose value comes next.
 enum Key {
@@ -189,7 +197,8 @@ impl<'a> Tree<'a> {
             }
             Event::MappingStart(style, anchor, tag) => {
                 self.collection_tag(tag.as_deref(), "map", span);
-                let kind = OpenKind::Mapping { entries: Vec::new(), key: Key::Awaited, keys: HashMap::new() };
+                let kind =
+                    OpenKind::Mapping { entries: Vec::new(), key: Key::Awaited, known: HashMap::new() };
                 self.start(kind, style, anchor, span)
             }
             Event::SequenceEnd | Event::MappingEnd => {
@@ -335,19 +344,16 @@ impl<'a> Tree<'a> {
                 items.push(built.node);
                 None
             }
-            OpenKind::Mapping { entries, key, keys } => match std::mem::replace(key, Key::Awaited) {
+            OpenKind::Mapping { entries, key, known } => match std::mem::replace(key, Key::Awaited) {
                 Key::Awaited => {
                     let (read, finding) = as_key(built);
                     *key = read;
                     finding
                 }
                 Key::Refused => None,
-                Key::Read(key) => match keys.entry(Arc::clone(&key.text)) {
-                    hash_map::Entry::Occupied(first) => {
-                        Some(messages::duplicate_key(&key, first.get().clone()))
-                    }
-                    hash_map::Entry::Vacant(free) => {
-                        free.insert(key.place.clone());
+                Key::Read(key) => match entry_of(entries, known, &key.text) {
+                    Some(first) => Some(messages::duplicate_key(&key, first.key.place.clone())),
+                    None => {
                         entries.push(Entry { key, value: built.node });
                         None
                     }
@@ -358,6 +364,17 @@ impl<'a> Tree<'a> {
             self.report(finding);
         }
     }
+}
+
+/// The entry of a key, if there is one. `known` comes to hold the positions of all keys where they are many; a few are compared one by
+/// one, which takes less than to hash them.
+fn entry_of<'e>(entries: &'e [Entry], known: &mut HashMap<Arc<str>, usize>, key: &str) -> Option<&'e Entry> {
+    if entries.len() <= FEW_KEYS {
+        return entries.iter().find(|entry| *entry.key.text == *key);
+    }
+    let unknown = entries.iter().enumerate().skip(known.len());
+    known.extend(unknown.map(|(at, entry)| (entry.key.text.clone(), at)));
+    entries.get(*known.get(key)?)
 }
 
 /// A node that stands as a key, and what is wrong with it.

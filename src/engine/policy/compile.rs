@@ -7,7 +7,7 @@
 use super::binding::Binding;
 use super::claims::Claims;
 use super::compiler::{Compiler, ScopeKey};
-use super::declaration::{Declaration, called, description, offered_schema, setting_defaults, target};
+use super::declaration::{Declaration, called, description, setting_defaults, target};
 use super::encoding::{fingerprint, rules};
 use super::event::Event;
 use super::expression::Expression;
@@ -15,6 +15,7 @@ use super::function::{AgentFunction, Execute};
 use super::message::compile_prompt;
 use super::messages;
 use super::of_agents::OfPolicyStep;
+use super::offered_schema::OfferedSchema;
 use super::parameters::{InputOf, Parameters};
 use super::reads::KnownDependencies;
 use super::task_limits::AllLimits;
@@ -192,7 +193,7 @@ impl Compiler<'_> {
                     capability: *at,
                     offered: function.active && entry.listed.is_some() && !matches!(execute, Execute::Absent),
                     description: description(entry, function),
-                    schema: offered_schema(function),
+                    schema: OfferedSchema::of(function),
                     bindings: bound.into_iter().flatten().filter(is_bound).cloned().collect(),
                     parameters: parameters.clone(),
                     output: output.clone(),

@@ -99,6 +99,10 @@ impl<'c> Compiler<'c> {
 
     /// The scope of a step that these functions share.
     pub(super) fn step_scope(&mut self, key: ScopeKey, name: &str) -> Arc<ScopeEnv> {
+        // the types of what the functions share are dearer than to look for the scope
+        if let Some(made) = self.scopes.get(&key) {
+            return made.clone();
+        }
         let shared: Vec<_> = key.functions.iter().filter_map(|&at| self.functions.get(at)).collect();
         let parameters: Vec<&Parameters> = shared.iter().map(|function| &function.parameters).collect();
         let of = if key.events.is_empty() { InputOf::Attempt } else { InputOf::AttemptOrEvent };

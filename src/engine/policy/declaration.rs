@@ -11,7 +11,6 @@ use crate::cel::{Json, Type};
 use crate::context::{CallAtHand, FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 use crate::manifest::agent::Agent;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, ResolvedAgent, Target};
-use crate::manifest::json_schema::Shown;
 use crate::manifest::schema::Property;
 use crate::manifest::tool::DeclaredExecute;
 use std::sync::Arc;
@@ -20,7 +19,7 @@ use std::sync::Arc;
 pub(super) struct Declaration<'d> {
     /// The position of its capability.
     pub(super) capability: usize,
-    pub(super) function: &'d DeclaredFunction,
+    pub(super) function: &'d Arc<DeclaredFunction>,
     pub(super) parameters: Parameters,
     /// What it returns, if its tool says so.
     pub(super) output: Option<OutputSchema>,
@@ -98,30 +97,6 @@ pub(super) fn declare(resolved: &ResolvedAgent, functions: &[Declaration<'_>]) -
         claims: Claims::of(resolved).ty(),
         ..SchemaDecl::default()
     }
-}
-
-/// The schema that the model sees: the offered parameters, without the words that are not for it (BND-20).
-pub(super) fn offered_schema(function: &DeclaredFunction) -> serde_json::Value {
-    let mut shown = Shown::default();
-    let mut properties = serde_json::Map::new();
-    let mut required = Vec::new();
-    for parameter in function.parameters.iter().filter(|parameter| parameter.offered) {
-        let declared = parameter.declared.as_ref().map(|property| &property.schema);
-        let schema = match declared {
-            Some(schema) if function.action.is_some() => shown.schema(&schema.node, &schema.root),
-            _ => serde_json::json!({ "type": "string" }),
-        };
-        if declared.is_none_or(|schema| schema.is_required()) {
-            required.push(serde_json::Value::from(parameter.name.as_str()));
-        }
-        properties.insert(parameter.name.clone(), schema);
-    }
-    let mut schema = serde_json::json!({ "type": "object", "properties": properties, "required": required });
-    let definitions = shown.definitions();
-    if let Some(schema) = schema.as_object_mut().filter(|_| !definitions.is_empty()) {
-        schema.insert("$defs".to_owned(), serde_json::Value::Object(definitions));
-    }
-    schema
 }
 
 /// The name by which the model calls a function: its own, where it is a tool of a host, else the key (KEY-04).

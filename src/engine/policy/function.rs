@@ -2,6 +2,7 @@
 
 use super::binding::Binding;
 use super::expression::Expression;
+use super::offered_schema::OfferedSchema;
 use super::parameters::Parameters;
 use super::result::OutputSchema;
 use crate::cel::Json;
@@ -34,7 +35,7 @@ pub struct AgentFunction {
     /// Its description in the manifest, for the model.
     pub description: Option<Arc<str>>,
     /// The JSON Schema of its parameters as the model sees it (BND-03).
-    pub schema: serde_json::Value,
+    pub(super) schema: OfferedSchema,
     /// The schema of its successful results, if its tool declares one.
     pub output: Option<OutputSchema>,
     /// Defaults of the settings of its tool (INT-23).
@@ -46,6 +47,12 @@ pub struct AgentFunction {
 }
 
 impl AgentFunction {
+    /// The JSON Schema of its parameters as the model sees it (BND-03). Linear in the schemas of the parameters, once.
+    #[must_use]
+    pub fn schema(&self) -> &serde_json::Value {
+        self.schema.get()
+    }
+
     /// Whether its calls are tasks of another agent.
     #[must_use]
     pub fn is_delegation(&self) -> bool {

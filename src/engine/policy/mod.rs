@@ -80,6 +80,7 @@ mod model_steps;
 mod named_calls;
 mod needed;
 mod of_agents;
+mod offered_schema;
 mod operation_rules;
 mod origin;
 mod panel;
@@ -280,6 +281,11 @@ impl Policy {
         &self.functions
     }
 
+    /// Those that the model is offered (AG-11).
+    pub fn offered_functions(&self) -> impl Iterator<Item = &AgentFunction> {
+        self.functions.iter().filter(|function| function.offered)
+    }
+
     /// A function by its position.
     #[must_use]
     pub fn function(&self, position: usize) -> Option<&AgentFunction> {
@@ -475,7 +481,7 @@ impl Policy {
     pub fn trial_scope(&self, scope: Scope) -> Arc<ScopeEnv> {
         let declared = || {
             let is_of_model = matches!(scope, Scope::ModelBefore | Scope::ModelAfter);
-            let offered = self.functions.iter().filter(|function| function.offered);
+            let offered = self.offered_functions();
             let capabilities: Vec<Arc<str>> = offered.map(|function| function.key.clone()).collect();
             Arc::new(ScopeEnv::new(&ScopeDecl {
                 schema: Some(&self.schema),

@@ -35,14 +35,10 @@ impl OutputSchema {
     /// The schema of the action at this path.
     pub(super) fn of(declared: &Schema, action: &str) -> Self {
         let mut shown = Shown::default();
-        let mut schema = shown.schema(&declared.node, &declared.root);
-        let definitions = shown.definitions();
-        if let Some(schema) = schema.as_object_mut().filter(|_| !definitions.is_empty()) {
-            schema.insert("$defs".to_owned(), serde_json::Value::Object(definitions));
-        }
+        let schema = shown.schema(&declared.node, &declared.root);
         Self {
             shape: Shape::of(declared),
-            shown: Arc::new(schema),
+            shown: Arc::new(shown.whole(schema)),
             path: format!("{action}.output"),
             place: declared.node.place.clone(),
         }

@@ -256,7 +256,7 @@ fn numbers(policy: &Policy, functions: &[usize]) -> Vec<f64> {
                 literals(expression.program().expr(), &mut numbers);
             }
         }
-        let schema = policy.function(*function).and_then(|function| function.schema.get("properties"));
+        let schema = policy.function(*function).and_then(|function| function.schema().get("properties"));
         let properties = schema.and_then(|properties| properties.as_object()).into_iter().flatten();
         numbers.extend(properties.filter_map(|(_, property)| property.get("maximum")?.as_f64()));
     }

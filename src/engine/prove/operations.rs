@@ -20,8 +20,8 @@ pub(super) struct Callable {
 impl Callable {
     pub(super) fn new(function: &AgentFunction, named: &Named) -> Self {
         let none = Map::new();
-        let properties = function.schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-        let required = function.schema.get("required").and_then(Value::as_array);
+        let properties = function.schema().get("properties").and_then(Value::as_object).unwrap_or(&none);
+        let required = function.schema().get("required").and_then(Value::as_array);
         let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
         let values = properties.iter().map(|(name, schema)| {
             let mut values = likely_first(named.fitting(schema));

@@ -41,7 +41,7 @@ pub(super) fn answer_refused() -> String {
 /// The functions that there are stand in it, as many as somebody reads: one of them may be meant.
 pub(super) fn unknown_function(name: &str, policy: &Policy) -> String {
     const MOST: usize = 20;
-    let offered = || policy.functions().iter().filter(|function| function.offered);
+    let offered = || policy.offered_functions();
     let shown: Vec<String> = offered().take(MOST).map(|function| format!("`{}`", function.called)).collect();
     let there = match (shown.as_slice(), offered().count().saturating_sub(MOST)) {
         ([], _) => String::new(),

@@ -25,7 +25,7 @@ type Definitions = IndexMap<(usize, String), (String, Value)>;
 
 impl Shown {
     /// The schema of a parameter as the model is to see it: without the words that are not for it (BND-20), and with
-    /// references that lead to [`Shown::definitions`]. `root` is the block that it stands in.
+    /// references to what [`Shown::whole`] puts beside it. `root` is the block that it stands in.
     pub fn schema(&mut self, schema: &Node, root: &Node) -> Value {
         let block = root.as_mapping().map_or(0, |entries| entries.as_ptr().addr());
         let before = self.definitions.len();
@@ -35,11 +35,20 @@ impl Shown {
         shown
     }
 
-    /// Everything that was referred to, by its name.
+    /// A schema that was made of these, with everything that they refer to in its own `$defs`.
     #[must_use]
-    pub fn definitions(self) -> Map<String, Value> {
-        self.definitions.into_values().collect()
+    pub fn whole(self, schema: Value) -> Value {
+        whole(schema, self.definitions)
     }
+}
+
+fn whole(mut schema: Value, definitions: Definitions) -> Value {
+    if let Value::Object(members) = &mut schema
+        && !definitions.is_empty()
+    {
+        members.insert("$defs".to_owned(), definitions.into_values().collect::<Map<_, _>>().into());
+    }
+    schema
 }
 
 /// The schema for the validator. Its patterns are those of the engine; `patterns` says what was written.
@@ -47,15 +56,9 @@ impl Shown {
 pub(super) fn for_validator(schema: &Node, root: &Node) -> Value {
     let mut definitions = Definitions::default();
     let mut writer = Writer { root, block: 0, purpose: Purpose::Validator, definitions: &mut definitions };
-    let mut written = writer.schema(schema);
+    let written = writer.schema(schema);
     writer.define(0);
-    if !definitions.is_empty() {
-        let definitions: Map<String, Value> = definitions.into_values().collect();
-        if let Value::Object(members) = &mut written {
-            members.insert("$defs".to_owned(), Value::Object(definitions));
-        }
-    }
-    written
+    whole(written, definitions)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

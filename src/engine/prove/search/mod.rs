@@ -91,7 +91,7 @@ pub(super) fn search<'s>(
         named.add(resolved, woven.engine.limits());
     }
     let invoked = invoked(policy, &named);
-    let offered = policy.functions().iter().filter(|function| function.offered);
+    let offered = policy.offered_functions();
     let callables: Vec<Callable> = offered.map(|function| Callable::new(function, &named)).collect();
     let of_tasks: Vec<(&str, &Expression)> =
         claims.iter().filter_map(|claim| Some((*claim, of_task(policy, claim)?))).collect();

@@ -21,7 +21,7 @@ use crate::cel::{Cache, Fault, Json};
 use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::brought::{BroughtTool, LeftOut};
-use crate::policy::{AllowList, OutputSchema, Policy};
+use crate::policy::{AgentFunction, AllowList, OutputSchema, Policy};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -247,11 +247,10 @@ impl Task {
 
     /// The functions that the model is offered, in the order of the manifest (AG-11, AG-22); interfaces of models call them tools.
     pub fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
-        let offered = self.policy.functions().iter().filter(|function| function.offered);
-        offered.map(|function| Offer {
+        self.policy.offered_functions().map(|function| Offer {
             name: &function.called,
             description: function.description.as_deref(),
-            schema: &function.schema,
+            schema: function.schema(),
             output: function.output.as_ref().map(OutputSchema::schema),
             annotations: function.annotations.as_ref(),
         })
@@ -259,7 +258,7 @@ impl Task {
 
     /// The names of the functions that the model is offered.
     pub fn functions(&self) -> impl Iterator<Item = &str> {
-        self.offers().map(|offer| offer.name)
+        self.policy.offered_functions().map(|function| &*function.called)
     }
 
     /// The JSON Schema of a function's parameters as the model sees them (BND-03, BND-20).
@@ -267,7 +266,7 @@ impl Task {
     /// # Errors
     /// [`TaskError::UnknownFunction`] for one that the model is not offered.
     pub fn schema(&self, function: &str) -> Result<&serde_json::Value, TaskError> {
-        let offered = self.offers().find(|offer| offer.name == function);
-        offered.map(|offer| offer.schema).ok_or_else(|| TaskError::UnknownFunction(function.to_owned()))
+        let offered = self.policy.offered_functions().find(|offered| *offered.called == *function);
+        offered.map(AgentFunction::schema).ok_or_else(|| TaskError::UnknownFunction(function.to_owned()))
     }
 }
