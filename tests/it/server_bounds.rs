@@ -6,7 +6,7 @@ use crate::conversation_servers::noise;
 use crate::openapi;
 use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, agent, desk, new_task};
-use celador_server::{InProcess, Parts, ServerLimits, Settings};
+use celador_server::{InProcess, Parts, Server, ServerLimits, Settings};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -234,38 +234,70 @@ fn max_shutdown_ms() {
     assert_eq!(status, Some(200));
 }
 
-/// A desk each of whose looks at its clock finds that a server over the same store takes a step of the task, as often as `others`
-/// says: once when the request comes in, and once in each decision. The desk does nothing beside its requests: a server looks for
-/// reviews and for calls that are over too, at moments of its own.
-fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
-    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    let other = Serving::over(database.clone(), |_, _| {});
-    let path = format!("{}/model-turn", other.task());
-    let others = Arc::new(AtomicUsize::new(0));
-    let turn = json!({"prompt_tokens": 1, "completion_tokens": 1});
-    let now = NOON.parse().unwrap();
-    let clock = {
-        let (others, path, turn) = (others.clone(), path.clone(), turn.clone());
-        move || {
-            let left = others.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+/// The step that all contend for.
+fn turn() -> Value {
+    json!({"prompt_tokens": 1, "completion_tokens": 1})
+}
+
+/// A task in a store, and a clock each of whose looks has another server take a step of it, as often as `others` says.
+struct Contended {
+    path: String,
+    others: Arc<AtomicUsize>,
+    settings: Settings,
+    parts: Parts,
+}
+
+impl Contended {
+    fn new(max_conflicts: usize) -> Self {
+        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+        let other = Serving::over(database.clone(), |_, _| {});
+        let path = format!("{}/model-turn", other.task());
+        let others = Arc::new(AtomicUsize::new(0));
+        let (counted, step, now) = (others.clone(), path.clone(), NOON.parse().unwrap());
+        let clock = move || {
+            let left = counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
             if left.is_ok() {
-                assert_eq!(other.post(&path, &turn).status, 200);
+                assert_eq!(other.post(&step, &turn()).status, 200);
             }
             now
-        }
-    };
-    let mut settings = Settings::new(vec![desk()]);
-    settings.limits.max_conflicts = max_conflicts;
-    let parts = Parts { clock: Arc::new(clock), database, log: None };
+        };
+        let mut settings = Settings::new(vec![desk()]);
+        settings.address.set_port(0);
+        settings.watch = None;
+        settings.limits.max_conflicts = max_conflicts;
+        Self { path, others, settings, parts: Parts { clock: Arc::new(clock), database, log: None } }
+    }
+}
+
+/// Steps of a desk that looks at its clock once when the request comes in, and once in each decision. It does nothing beside its requests:
+/// a server looks for reviews and for calls that are over too, at moments of its own.
+fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
+    let Contended { path, others, settings, parts } = Contended::new(max_conflicts);
     let desk = InProcess::open(settings, parts).unwrap();
     move |times| {
         others.store(times, Ordering::Relaxed);
-        let answer = desk.send("POST", &path, &[], Some(turn.to_string().as_bytes())).unwrap();
+        let answer = desk.send("POST", &path, &[], Some(turn().to_string().as_bytes())).unwrap();
         let media_type = if answer.status == 200 { "application/json" } else { "application/problem+json" };
         openapi::check("POST", &path, answer.status, media_type, &answer.body);
         assert_eq!(others.load(Ordering::Relaxed), 0, "looked at its clock less often");
         (answer.status, serde_json::from_slice(&answer.body).unwrap())
     }
+}
+
+/// A step of a server, before each of whose decisions there is another, and what it comes to over HTTP.
+fn contended_over_http() -> (u16, Value) {
+    let Contended { path, others, settings, parts } = Contended::new(2);
+    let server = Server::start(settings, parts).unwrap();
+    // more than there are looks, those of the server itself included
+    others.store(1_000, Ordering::Relaxed);
+    let url = format!("http://{}{path}", server.address());
+    let sent = agent().post(url).content_type("application/json").send(turn().to_string().as_bytes());
+    others.store(0, Ordering::Relaxed);
+    let mut answer = sent.unwrap();
+    let text = answer.body_mut().read_to_string().unwrap();
+    let media_type = answer.headers()["content-type"].to_str().unwrap();
+    openapi::check("POST", &path, answer.status().as_u16(), media_type, text.as_bytes());
+    (answer.status().as_u16(), serde_json::from_str(&text).unwrap())
 }
 
 #[test]
@@ -284,6 +316,8 @@ fn max_conflicts() {
     assert_eq!(never_anew(1 + 1).0, 409);
     let always_anew = contended(usize::MAX);
     assert_eq!(always_anew(20).0, 200);
+    let (status, problem) = contended_over_http();
+    assert_eq!((status, &problem["type"]), (409, &json!("urn:celador:problem:contended")));
 }
 
 /// The ids of a caller's tasks, page by page.

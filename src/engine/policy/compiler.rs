@@ -99,10 +99,11 @@ impl<'c> Compiler<'c> {
 
     /// The scope of a step that these functions share.
     pub(super) fn step_scope(&mut self, key: ScopeKey, name: &str) -> Arc<ScopeEnv> {
-        // the types of what the functions share are dearer than to look for the scope
-        if let Some(made) = self.scopes.get(&key) {
-            return made.clone();
-        }
+        self.scope_with(key, |compiler, key| compiler.step_types(key, name))
+    }
+
+    /// The types of `input`, `output` and `event` in such a step.
+    fn step_types(&self, key: &ScopeKey, name: &str) -> [Type; 3] {
         let shared: Vec<_> = key.functions.iter().filter_map(|&at| self.functions.get(at)).collect();
         let parameters: Vec<&Parameters> = shared.iter().map(|function| &function.parameters).collect();
         let of = if key.events.is_empty() { InputOf::Attempt } else { InputOf::AttemptOrEvent };
@@ -118,14 +119,23 @@ impl<'c> Compiler<'c> {
             let entry = resolved.capabilities.get(at)?;
             entry.event(entry.events.get(event)?)
         };
-        let event = shared_type(key.events.clone().iter().filter_map(event));
-        self.scope(key, input, output, event)
+        [input, output, shared_type(key.events.iter().filter_map(event))]
     }
 
     pub(super) fn scope(&mut self, key: ScopeKey, input: Type, output: Type, event: Type) -> Arc<ScopeEnv> {
+        self.scope_with(key, |_, _| [input, output, event])
+    }
+
+    /// The same with types that are worked out for a scope that is not there yet.
+    fn scope_with(
+        &mut self,
+        key: ScopeKey,
+        types: impl FnOnce(&Self, &ScopeKey) -> [Type; 3],
+    ) -> Arc<ScopeEnv> {
         if let Some(made) = self.scopes.get(&key) {
             return made.clone();
         }
+        let [input, output, event] = types(self, &key);
         let made = self.new_scope(&key, input, output, event);
         self.scopes.insert(key, made.clone());
         made

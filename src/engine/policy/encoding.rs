@@ -337,7 +337,7 @@ impl Encoder {
         // what `call` is in a step is written with the steps that may ask for it
         let Declaration { capability, function, parameters, output, call: _ } = declaration;
         // the parameters are there as they are taken, and the action as what it does
-        let DeclaredFunction { key, name, action: _, active, parameters: _ } = &***function;
+        let DeclaredFunction { key, name, action: _, active, parameters: _ }: &DeclaredFunction = function;
         let entry = resolved.capabilities.get(*capability);
         self.part("function");
         self.count(*capability as u64);

@@ -34,7 +34,7 @@ pub struct AgentFunction {
     pub bindings: Vec<Arc<Binding>>,
     /// Its description in the manifest, for the model.
     pub description: Option<Arc<str>>,
-    /// The JSON Schema of its parameters as the model sees it (BND-03).
+    /// What [`schema`](Self::schema) gives.
     pub(super) schema: OfferedSchema,
     /// The schema of its successful results, if its tool declares one.
     pub output: Option<OutputSchema>,
