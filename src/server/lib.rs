@@ -49,6 +49,7 @@
 //! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
 //! | `sweeper` | retention: what is too old goes |
 //! | `readiness` | what `/readyz` answers; log and store are tried by writing |
+//! | `strict_json`, `traffic` | for components between two programs: JSON that all readers read alike, and what is done with each form of message |
 //! | `service`, `settings`, `limits`, `clock` | what all requests share; what an operator sets; the bounds; the time |
 
 mod agent_contexts;
@@ -80,9 +81,11 @@ mod service;
 mod settings;
 mod shares;
 mod stopping;
+pub mod strict_json;
 mod sweeper;
 mod tasks;
 mod telemetry;
+pub mod traffic;
 mod upkeep;
 
 pub use clock::{Clock, system_clock};

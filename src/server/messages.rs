@@ -4,6 +4,9 @@ use celador::task::TaskError;
 use celador_store::{Age, LogBehind, StoreError};
 use std::net::SocketAddr;
 
+/// What a parser is told about an object with two members of one key.
+pub(super) const DUPLICATE_KEY: &str = "duplicate key";
+
 pub(super) fn open_to_all(address: &SocketAddr) -> String {
     format!(
         "{address} is not a loopback address and callers would need no token: configure tokens or a JWKS, or allow \

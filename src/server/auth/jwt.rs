@@ -10,13 +10,13 @@ use super::Refused;
 use super::keys::{self, Algorithm, Key};
 use crate::identity::{Caller, Person, Scope, of_issuer};
 use crate::settings::{Jwt, JwtIdentity};
+use crate::strict_json::Plain;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use celador::cel::{Json, Timestamp};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
-use std::fmt;
 
 /// How far the clocks of issuer and server may be apart.
 const LEEWAY_SECONDS: i128 = 30;
@@ -36,9 +36,6 @@ struct Header {
 
 /// A JSON object in which no name stands twice: what of two is meant would be anybody's guess (RFC 7515, 4; RFC 7519, 4).
 struct Members(Map<String, Value>);
-
-/// Any value in which no object has a name twice, however deep.
-struct Plain(Value);
 
 struct Claims(Members);
 
@@ -206,63 +203,6 @@ impl<'de> Deserialize<'de> for Members {
             Value::Object(members) => Ok(Self(members)),
             _ => Err(D::Error::custom("not an object")),
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for Plain {
-    /// Recurses as deep as the value, which `serde_json` bounds.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reader;
-        impl<'de> Visitor<'de> for Reader {
-            type Value = Plain;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON value")
-            }
-
-            fn visit_unit<E>(self) -> Result<Plain, E> {
-                Ok(Plain(Value::Null))
-            }
-
-            fn visit_bool<E>(self, value: bool) -> Result<Plain, E> {
-                Ok(Plain(value.into()))
-            }
-
-            fn visit_i64<E>(self, value: i64) -> Result<Plain, E> {
-                Ok(Plain(value.into()))
-            }
-
-            fn visit_u64<E>(self, value: u64) -> Result<Plain, E> {
-                Ok(Plain(value.into()))
-            }
-
-            fn visit_f64<E>(self, value: f64) -> Result<Plain, E> {
-                Ok(Plain(value.into()))
-            }
-
-            fn visit_str<E>(self, value: &str) -> Result<Plain, E> {
-                Ok(Plain(value.into()))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Plain, A::Error> {
-                let mut read = Vec::new();
-                while let Some(Plain(item)) = items.next_element()? {
-                    read.push(item);
-                }
-                Ok(Plain(Value::Array(read)))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Plain, A::Error> {
-                let mut read = Map::new();
-                while let Some((name, Plain(value))) = members.next_entry()? {
-                    if read.insert(name, value).is_some() {
-                        return Err(A::Error::custom("a name stands twice"));
-                    }
-                }
-                Ok(Plain(Value::Object(read)))
-            }
-        }
-        deserializer.deserialize_any(Reader)
     }
 }
 
