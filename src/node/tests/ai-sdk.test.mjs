@@ -1,15 +1,12 @@
 // The AI SDK through the scenarios, with its own scripted model: at once and streamed, and with a new process between question and answer.
 import { guard } from "@celador/ai-sdk";
-import { generateText, jsonSchema, stepCountIs, streamText, tool } from "ai";
-import { MockLanguageModelV3, simulateReadableStream } from "ai/test";
+import { generateText, stepCountIs, streamText } from "ai";
+import { simulateReadableStream } from "ai/test";
 import { test } from "node:test";
+import { MockModel, USAGE } from "./ai-models.mjs";
+import { toolsOf } from "./ai-tools.mjs";
 import { Shop, agentOf, compare, drive, outcome, scenarios } from "./desk.mjs";
 import { newStore } from "./folders.mjs";
-
-const USAGE = {
-  inputTokens: { total: 10, noCache: 10, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 5, text: 5, reasoning: 0 },
-};
 
 /** A model that answers with one turn of the script after the other; the turn follows from the messages, so a new process goes on. */
 function scripted({ script }, came) {
@@ -26,7 +23,7 @@ function scripted({ script }, came) {
     if (text !== undefined) content.unshift({ type: "text", text });
     return { content, finishReason: { unified: calls.length > 0 ? "tool-calls" : "stop", raw: undefined }, usage: USAGE, warnings: [] };
   };
-  return new MockLanguageModelV3({
+  return new MockModel({
     doGenerate: async (options) => turn(options),
     doStream: async (options) => {
       const { content, finishReason, usage } = turn(options);
@@ -44,35 +41,16 @@ function scripted({ script }, came) {
   });
 }
 
-function toolsOf(shop) {
-  const schema = (properties, required) => jsonSchema({ type: "object", properties, required, additionalProperties: false });
-  const text = { type: "string" };
-  return {
-    get_order: tool({ description: "Looks an order up.", inputSchema: schema({ order: text }, ["order"]), execute: async (args) => shop.get_order(args) }),
-    close_order: tool({ description: "Closes an order.", inputSchema: schema({ order: text }, ["order"]), execute: async (args) => shop.close_order(args) }),
-    refund: tool({
-      description: "Pays money back.",
-      inputSchema: schema({ order: text, amount: { type: "number" } }, ["order", "amount"]),
-      execute: async (args) => shop.refund(args),
-    }),
-    send_mail: tool({
-      description: "Sends a mail to the customer.",
-      inputSchema: schema({ text, sender: text }, ["text"]),
-      execute: async (args) => shop.send_mail(args),
-    }),
-  };
-}
-
 const WAYS = {
   generateText: async (given) => {
-    const { text, response } = await generateText(given);
-    return { text, messages: response.messages, streamed: "" };
+    const { text, response, responseMessages } = await generateText(given);
+    return { text, messages: responseMessages ?? response.messages, streamed: "" };
   },
   streamText: async (given) => {
     const result = streamText({ ...given, onError: () => {} });
     let streamed = "";
     for await (const part of result.fullStream) streamed += JSON.stringify(part);
-    return { text: await result.text, messages: (await result.response).messages, streamed };
+    return { text: await result.text, messages: (await result.responseMessages) ?? (await result.response).messages, streamed };
   },
 };
 

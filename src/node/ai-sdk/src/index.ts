@@ -4,27 +4,30 @@
  * In: a task, a model, tools. Out: the model and the tools under the policies of the task, for `generateText`, `streamText` and agents.
  */
 
-import type { LanguageModelV3 } from "@ai-sdk/provider";
 import type { AnyTask } from "@celador/api";
-import { type ToolSet, wrapLanguageModel } from "ai";
+import { type LanguageModel, type ToolSet, wrapLanguageModel } from "ai";
+import { Calls } from "./calls.js";
 import { guardedModel } from "./model.js";
 import type { GuardOptions } from "./options.js";
 import { guardedTools } from "./tools.js";
 
+export { FORMS } from "./forms.js";
 export type { GuardOptions } from "./options.js";
 export { toolsOf } from "./tools.js";
 
 /** A model and tools, as `generateText` takes them. */
 export interface Model<TOOLS extends ToolSet> {
-  readonly model: LanguageModelV3;
+  /** A model as a provider makes it, of any version that the installed SDK takes. Its name alone is none. */
+  readonly model: Exclude<LanguageModel, string>;
   readonly tools: TOOLS;
 }
 
 /** The model and the tools under the policies of a task. Make it once for a task in a process. */
 export function guard<TOOLS extends ToolSet>(task: AnyTask, { model, tools }: Model<TOOLS>, options: GuardOptions = {}): Model<TOOLS> {
   const guarded = { task, options };
+  const calls = new Calls(guarded, tools);
   return {
-    model: wrapLanguageModel({ model, middleware: guardedModel(guarded) }),
-    tools: guardedTools(guarded, tools),
+    model: wrapLanguageModel({ model: model as Parameters<typeof wrapLanguageModel>[0]["model"], middleware: guardedModel(guarded, calls) }),
+    tools: guardedTools(guarded, calls, tools),
   };
 }

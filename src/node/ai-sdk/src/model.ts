@@ -1,189 +1,204 @@
 /**
  * A model behind guardrails and limits.
  *
- * In: what is about to be sent to the model, and what it answers. Out: the same where policies let it through. Each turn is reported with
- * its tokens and all of its calls, so that they are decided together, in their order, before any runs. What the user says passes the
- * guardrails before the model reads it, what the model says before the user does. A model that may not be asked answers with the text
- * of the policy.
+ * In: what is about to be sent to the model, and what it answers. Out: the same, written anew from what policies have decided; nothing that they
+ * were not shown goes on. Each turn is reported with its tokens and all of its calls, so that they are decided together, in their order, before
+ * any runs. A model that may not be asked answers with the text of the policy.
  */
 
-import type {
-  LanguageModelV3CallOptions,
-  LanguageModelV3Content,
-  LanguageModelV3FinishReason,
-  LanguageModelV3GenerateResult,
-  LanguageModelV3Message,
-  LanguageModelV3Middleware,
-  LanguageModelV3StreamPart,
-  LanguageModelV3StreamResult,
-  LanguageModelV3Usage,
-} from "@ai-sdk/provider";
-import { type CallRequest, MisuseError, isObject } from "@celador/api";
-import { why } from "@celador/api/adapter";
-import { denied } from "./approvals.js";
-import type { Guarded } from "./options.js";
+import { type JsonObject, MisuseError } from "@celador/api";
+import { REFUSED, notice, whoIsAsked, why } from "@celador/api/adapter";
+import type { LanguageModelMiddleware } from "ai";
+import type { Calls } from "./calls.js";
+import { type AnyPart, inAnswer, inStream, readParts, writeParts } from "./forms.js";
+import type { GuardOptions, Guarded } from "./options.js";
+import { type Message, Prompt } from "./prompt.js";
 
-const FILTERED: LanguageModelV3FinishReason = { unified: "content-filter", raw: "celador" };
-const NO_TOKENS: LanguageModelV3Usage = {
+/** What a call to the model brings, as far as it matters here. */
+interface Params {
+  readonly prompt: readonly Message[];
+  readonly tools?: readonly { readonly type: string; readonly name: string }[];
+}
+
+interface Usage {
+  readonly inputTokens: { readonly total?: number };
+  readonly outputTokens: { readonly total?: number };
+}
+
+interface Answer {
+  readonly content: readonly AnyPart[];
+  readonly usage: Usage;
+  readonly [member: string]: unknown;
+}
+
+/** A model as a middleware has it. */
+interface Model {
+  doGenerate(params: Params): PromiseLike<Answer>;
+  doStream(params: Params): PromiseLike<{ readonly stream: ReadableStream<AnyPart>; readonly [member: string]: unknown }>;
+}
+
+interface Wrapped {
+  readonly params: Params;
+  readonly model: Model;
+}
+
+const FILTERED = { unified: "content-filter", raw: "celador" };
+const NO_TOKENS = {
   inputTokens: { total: 0, noCache: 0, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 0, text: 0, reasoning: 0 },
 };
 
 /** What may be sent, or what is said in the model's place. */
-type Entrance = { readonly params: LanguageModelV3CallOptions } | { readonly says: string };
+type Entrance = { readonly params: Params } | { readonly says: string };
 
-export function guardedModel(guarded: Guarded): LanguageModelV3Middleware {
-  const door = new Door(guarded);
-  return {
+/** The same for versions 6 and 7: what differs is which parts there are. */
+export function guardedModel(guarded: Guarded, calls: Calls): LanguageModelMiddleware {
+  const door = new Door(guarded, calls);
+  const middleware = {
     specificationVersion: "v3",
-    async wrapGenerate({ params, model }): Promise<LanguageModelV3GenerateResult> {
+    async wrapGenerate({ params, model }: Wrapped) {
       const entrance = await door.enter(params);
       if ("says" in entrance) {
-        const content: LanguageModelV3Content[] = [{ type: "text", text: entrance.says }];
-        return { content, finishReason: FILTERED, usage: NO_TOKENS, warnings: [] };
+        return { content: [{ type: "text", text: entrance.says }], finishReason: FILTERED, usage: NO_TOKENS, warnings: [] };
       }
-      const result = await model.doGenerate(entrance.params);
-      const { text, isRefused } = await door.leave(result.content, result.usage);
-      const others = result.content.filter((part) => part.type !== "text");
-      const content: LanguageModelV3Content[] = text === "" ? others : [{ type: "text", text }, ...others];
-      return { ...result, content, ...(isRefused ? { finishReason: FILTERED } : {}) };
+      const { response, ...result } = await model.doGenerate(entrance.params);
+      const left = await door.leave(result.content, result.usage);
+      const { body: _, ...known } = Object(response) as JsonObject;
+      return { ...result, ...left.instead, content: left.content, ...(response === undefined ? {} : { response: known }) };
     },
-    async wrapStream({ params, model }): Promise<LanguageModelV3StreamResult> {
+    async wrapStream({ params, model }: Wrapped) {
       const entrance = await door.enter(params);
       if ("says" in entrance) return { stream: streamOf(said(entrance.says)) };
       const { stream, ...rest } = await model.doStream(entrance.params);
       return { ...rest, stream: stream.pipeThrough(held(door, guarded.options.streamed ?? "held")) };
     },
   };
+  return middleware as unknown as LanguageModelMiddleware;
+}
+
+/** What goes on of an answer. */
+interface Left {
+  readonly content: readonly AnyPart[];
+  /** Whether the response was refused or changed. */
+  readonly isChanged: boolean;
+  /** What takes the place of members of the answer beside its content. */
+  readonly instead: { readonly finishReason?: unknown; readonly providerMetadata?: undefined };
 }
 
 class Door {
   readonly #guarded: Guarded;
-  /** The last input that was let in, and what became of it: the AI SDK sends it again with each step, and when a request failed. */
-  #input: { readonly at: number; readonly text: string; readonly becomes: string } | undefined;
+  readonly #calls: Calls;
+  readonly #prompt: Prompt;
 
-  constructor(guarded: Guarded) {
+  constructor(guarded: Guarded, calls: Calls) {
     this.#guarded = guarded;
+    this.#calls = calls;
+    this.#prompt = new Prompt(guarded, calls);
   }
 
-  async enter(params: LanguageModelV3CallOptions): Promise<Entrance> {
+  async enter(params: Params): Promise<Entrance> {
+    for (const { type, name } of params.tools ?? []) {
+      if (type !== "function") throw new MisuseError("provider_tool", "tools that a provider runs cannot be held here");
+      if (!this.#calls.has(name)) throw new MisuseError("unguarded_tool", `the tool \`${name}\` is none of those that \`guard\` was given`);
+    }
+    const judged = await this.#prompt.judged(params.prompt);
+    if ("says" in judged) return await this.#instead(judged.says);
     const { task } = this.#guarded;
-    if (params.tools?.some((tool) => tool.type === "provider")) {
-      throw new MisuseError("provider_tool", "tools that a provider runs cannot be held here");
-    }
-    await this.#denials(params.prompt);
-    const at = params.prompt.findLastIndex((message) => message.role === "user");
-    const message = params.prompt[at];
-    if (message?.role !== "user") return this.#limits(params);
-    const text = textOf(message);
-    if (this.#input?.at !== at || this.#input.text !== text) {
-      // what stands behind it has been answered: it came in an earlier process
-      if (at === params.prompt.length - 1) {
-        const decision = await task.input(text);
-        if (!decision.allowed) return { says: decision.userMessage ?? why(decision) };
-        this.#input = { at, text, becomes: decision.text ?? text };
-      } else {
-        this.#input = { at, text, becomes: await this.#latest(text) };
-      }
-    }
-    const { becomes } = this.#input;
-    const prompt = becomes === text ? params.prompt : params.prompt.with(at, { ...message, content: replaced(message, becomes) });
-    return this.#limits({ ...params, prompt });
+    const limits = await task.limits("model_turn");
+    if (limits.allowed) return { params: { ...params, prompt: judged.prompt } };
+    const asked = await whoIsAsked(task);
+    return await this.#instead(limits.userMessage ?? (asked === "" ? why(limits) : notice("waits", asked)));
   }
 
-  /** What the guardrails made of the latest input: it stands in the context of the task. */
-  async #latest(text: string): Promise<string> {
-    const { input } = (await this.#guarded.task.context("input")) as { input?: readonly { message?: readonly { text?: string }[] }[] };
-    return input?.[0]?.message?.map((part) => part.text ?? "").join("") ?? text;
-  }
-
-  async #limits(params: LanguageModelV3CallOptions): Promise<Entrance> {
-    const decision = await this.#guarded.task.limits("model_turn");
-    return decision.allowed ? { params } : { says: decision.userMessage ?? why(decision) };
-  }
-
-  async #denials(prompt: readonly LanguageModelV3Message[]): Promise<void> {
-    const last = prompt.at(-1);
-    if (last?.role !== "tool") return;
-    for (const part of last.content) {
-      if (part.type === "tool-result" && part.output.type === "execution-denied") {
-        await denied(this.#guarded, part.toolCallId, part.output.reason);
-      }
-    }
+  async #instead(says: string): Promise<Entrance> {
+    await this.#prompt.judge.told(says);
+    return { says };
   }
 
   /** Reports the turn. What the model says comes to an end here, whether calls stand beside it or not. */
-  async leave(
-    content: readonly { readonly type: string }[],
-    usage: LanguageModelV3Usage,
-  ): Promise<{ readonly text: string; readonly isRefused: boolean }> {
+  async leave(came: readonly AnyPart[], usage: Usage): Promise<Left> {
     const { task } = this.#guarded;
-    const parts = content as readonly LanguageModelV3Content[];
-    const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("");
-    const calls = parts.flatMap((part) => (part.type === "tool-call" ? called(part.toolCallId, part.toolName, part.input) : []));
+    const content = await this.#whole(came);
+    const calls = content.flatMap(({ call }) => (call === undefined ? [] : [call]));
+    const parts = content.map(({ part }) => part);
+    const readable = readParts(parts, inAnswer);
+    const saysNothing = readable.every(({ text, mimeType }) => text === "" && mimeType === "text/plain");
+    const whole: Left = { content: parts.filter(isCall), isChanged: false, instead: {} };
     // while a review is open nothing is said, so what stands beside calls comes ahead of them
-    const beside = calls.length > 0 && text !== "" ? await this.#said(text) : undefined;
+    const beside = calls.length > 0 && !saysNothing ? await this.#said(parts) : undefined;
     const turn = await task.turn({
       calls,
       promptTokens: usage.inputTokens.total ?? 0,
       completionTokens: usage.outputTokens.total ?? 0,
     });
-    if (beside !== undefined) return { text: beside.text, isRefused: false };
-    if (calls.length > 0 || text === "") return { text, isRefused: false };
-    if (!turn.limits.allowed) return { text: turn.limits.userMessage ?? why(turn.limits), isRefused: true };
-    return await this.#said(text);
+    for (const { id, arguments: args } of calls) this.#calls.reported(id, args);
+    if (beside !== undefined) return beside;
+    if (calls.length > 0 || saysNothing) return whole;
+    if (!turn.limits.allowed) return this.#refused(parts, turn.limits.userMessage ?? why(turn.limits));
+    return await this.#said(parts);
   }
 
-  async #said(text: string): Promise<{ readonly text: string; readonly isRefused: boolean }> {
-    const decision = await this.#guarded.task.output(text);
-    if (decision.allowed) return { text: decision.text ?? text, isRefused: false };
-    return { text: decision.userMessage ?? why(decision), isRefused: true };
+  /** The parts of an answer, of which each is known, with the calls among them as the task takes them. */
+  async #whole(came: readonly AnyPart[]): Promise<{ part: AnyPart; call?: { id: string; function: string; arguments: JsonObject } }[]> {
+    const whole = [];
+    for (const part of came) {
+      const { type, toolCallId, toolName, input, providerExecuted } = part as AnyPart & { [name in "toolCallId" | "toolName" | "input"]: string };
+      inAnswer(type);
+      if (type !== "tool-call") {
+        whole.push({ part });
+        continue;
+      }
+      if (providerExecuted === true) throw new MisuseError("provider_tool", `the provider has run \`${toolName}\` itself, which cannot be held here`);
+      const { dynamic, providerMetadata } = part;
+      const known = { type, toolCallId, toolName, ...(dynamic === undefined ? {} : { dynamic }), ...(providerMetadata === undefined ? {} : { providerMetadata }) };
+      const args = await this.#calls.argumentsOf(toolName, input);
+      // the SDK refuses what is no object, and tells the model
+      if (args === undefined) whole.push({ part: { ...known, input: JSON.stringify(String(input)) } });
+      else whole.push({ part: { ...known, input: input === "" ? "{}" : input }, call: { id: toolCallId, function: toolName, arguments: args } });
+    }
+    return whole;
+  }
+
+  async #said(parts: readonly AnyPart[]): Promise<Left> {
+    const readable = readParts(parts, inAnswer);
+    const judged = await this.#prompt.judge.output(readable);
+    if (judged.kind !== "goes") return this.#refused(parts, judged.text);
+    const isChanged = JSON.stringify(judged.parts) !== JSON.stringify(readable);
+    const content = writeParts(parts, judged.parts, inAnswer, (part) => (isCall(part) ? part : undefined));
+    // what a provider says of its own words, such as their probabilities, is none of other words
+    return { content, isChanged, instead: isChanged ? { providerMetadata: undefined } : {} };
+  }
+
+  #refused(parts: readonly AnyPart[], text: string): Left {
+    const calls = parts.filter(isCall);
+    // beside calls a refusal ends nothing
+    const instead = calls.length > 0 ? {} : { finishReason: FILTERED };
+    return { content: [{ type: "text", text }, ...calls], isChanged: true, instead: { ...instead, providerMetadata: undefined } };
   }
 }
 
-/** A call of the turn; nothing of one whose arguments are no object, which the AI SDK itself refuses. */
-function called(id: string, name: string, input: string): CallRequest[] {
-  try {
-    const args: unknown = JSON.parse(input === "" ? "{}" : input);
-    return isObject(args) ? [{ id, function: name, arguments: args }] : [];
-  } catch {
-    return [];
-  }
-}
+const isCall = ({ type }: AnyPart) => type === "tool-call";
 
-function textOf(message: Extract<LanguageModelV3Message, { role: "user" }>): string {
-  return message.content.map((part) => (part.type === "text" ? part.text : "")).join("");
-}
-
-/** The message with another text: all of it stands in the first part that has one. */
-function replaced(message: Extract<LanguageModelV3Message, { role: "user" }>, text: string): typeof message.content {
-  let isFirst = true;
-  return message.content.flatMap((part): typeof message.content => {
-    if (part.type !== "text") return [part];
-    const becomes = isFirst ? [{ ...part, text }] : [];
-    isFirst = false;
-    return becomes;
-  });
-}
-
-function said(text: string): LanguageModelV3StreamPart[] {
+function said(text: string): AnyPart[] {
   return [
     { type: "stream-start", warnings: [] },
-    ...spoken(text),
+    ...spoken({ type: "text", text }, "celador"),
     { type: "finish", finishReason: FILTERED, usage: NO_TOKENS },
   ];
 }
 
-function spoken(text: string): LanguageModelV3StreamPart[] {
-  const id = "celador";
+/** A part as events. */
+function spoken(part: AnyPart, id: string): AnyPart[] {
+  if (part.type !== "text" && part.type !== "reasoning") return [part];
+  const { type, text, ...rest } = part;
   return [
-    { type: "text-start", id },
-    { type: "text-delta", id, delta: text },
-    { type: "text-end", id },
+    { type: `${type}-start`, id },
+    { type: `${type}-delta`, id, delta: text },
+    { type: `${type}-end`, id, ...rest },
   ];
 }
 
-function streamOf(parts: readonly LanguageModelV3StreamPart[]): ReadableStream<LanguageModelV3StreamPart> {
+function streamOf(parts: readonly AnyPart[]): ReadableStream<AnyPart> {
   return new ReadableStream({
     start(controller) {
       for (const part of parts) controller.enqueue(part);
@@ -192,39 +207,40 @@ function streamOf(parts: readonly LanguageModelV3StreamPart[]): ReadableStream<L
   });
 }
 
-/** A stream whose calls, and whose text unless it may pass, are held until the turn has ended and was decided on. */
-function held(door: Door, streamed: "held" | "passed"): TransformStream<LanguageModelV3StreamPart, LanguageModelV3StreamPart> {
-  const content: LanguageModelV3Content[] = [];
-  const calls: LanguageModelV3StreamPart[] = [];
-  let text = "";
+/** A stream whose parts, but for texts that may pass, are held until the turn has ended and was decided on; they are written anew then. */
+function held(door: Door, streamed: NonNullable<GuardOptions["streamed"]>): TransformStream<AnyPart, AnyPart> {
+  const content: AnyPart[] = [];
+  /** The places of texts and reasoning that have begun, by the ids of the stream. */
+  const open = new Map<string, number>();
   return new TransformStream({
-    async transform(part, controller) {
-      switch (part.type) {
-        case "text-start":
-        case "text-delta":
-        case "text-end":
-          if (part.type === "text-delta") text += part.delta;
-          if (streamed === "passed") controller.enqueue(part);
-          return;
-        case "tool-call":
-          content.push(part);
-          calls.push(part);
-          return;
-        case "finish": {
-          const whole: LanguageModelV3Content[] = text === "" ? content : [{ type: "text", text }, ...content];
-          const left = await door.leave(whole, part.usage);
-          if (streamed === "held") {
-            if (left.text !== "") spoken(left.text).forEach((part) => controller.enqueue(part));
-          } else if (left.text !== text) {
-            controller.enqueue({ type: "error", error: new Error(left.text) });
-          }
-          calls.forEach((call) => controller.enqueue(call));
-          controller.enqueue(left.isRefused ? { ...part, finishReason: FILTERED } : part);
-          return;
+    async transform(event, controller) {
+      const { type } = event;
+      const row = inStream(type);
+      if (row.treatment === "dropped") return;
+      if (type === "finish") {
+        const left = await door.leave(content, event.usage as Usage);
+        // what has passed is not said once more
+        const isOut = ({ type }: AnyPart) => streamed === "passed" && (type === "text" || type === "reasoning");
+        left.content.filter((part) => !isOut(part)).forEach((part, at) => spoken(part, `celador-${at}`).forEach((part) => controller.enqueue(part)));
+        if (streamed === "passed" && left.isChanged) {
+          controller.enqueue({ type: "error", error: new Error(String(left.content.find(isOut)?.text ?? REFUSED)) });
         }
-        default:
-          controller.enqueue(part);
+        controller.enqueue({ ...event, ...left.instead });
+        return;
       }
+      if (row.treatment === "passed") return controller.enqueue(event);
+      const [, kind, what] = /^(text|reasoning)-(start|delta|end)$/.exec(type) ?? [];
+      if (kind === undefined) {
+        content.push(event);
+        return;
+      }
+      const id = `${kind} ${String(event.id)}`;
+      if (!open.has(id)) open.set(id, content.push({ type: kind, text: "" }) - 1);
+      const at = open.get(id)!;
+      const { id: _, type: __, delta = "", ...rest } = event;
+      content[at] = { ...content[at]!, text: `${String(content[at]!.text)}${what === "delta" ? String(delta) : ""}`, ...rest, type: kind };
+      if (what === "end") open.delete(id);
+      if (streamed === "passed") controller.enqueue(event);
     },
   });
 }

@@ -4,10 +4,13 @@ import type { Allowed, AnyTask, Awaitable, Person } from "@celador/api";
 
 export interface GuardOptions {
   /**
-   * Who answers approval requests of the AI SDK. Without it that is the user of the task, and an approval counts where the policy asks
-   * them; `runtime` passes every answer on as the word of this program, for applications that show requests to the right people only.
+   * Who answers approval requests of the AI SDK. Without it that is the user of the task, who is asked for the reviews that policies address to
+   * them and for no others; with `runtime` the SDK asks for every review, and its answer is passed on as the word of this program, for
+   * applications that show requests to the right people only.
    */
   readonly answers?: Person | "runtime";
+  /** The system prompts of the program itself, word for word: they pass. All other messages of the role `system` are judged as inputs. */
+  readonly instructions?: string | readonly string[];
   /** What streamed text does until the guardrails have seen all of it: it is held, or it passes and an error ends it. */
   readonly streamed?: "held" | "passed";
   /** Sees to the obligations and credentials of a call; without it calls that have some are refused. */

@@ -8,6 +8,7 @@
 import type { Allowed, Decision, Suspended, Waiting } from "./decision.js";
 import { why } from "./errors.js";
 import type { Json, JsonObject } from "./json.js";
+import { whoIsAsked } from "./judge.js";
 import type { Awaitable } from "./port.js";
 import { type AnyTask, messageOf } from "./task.js";
 
@@ -129,16 +130,18 @@ export async function carryOut(
   return tell(decision.pending ? "The result is withheld." : why(decision));
 }
 
-/** For frameworks that ask nobody once a tool has run: the result stays withheld. */
-export async function withheld(task: AnyTask, call: ToolCall, pending: Suspended): Promise<Told> {
-  await task.withdraw(call.id, "unknown");
-  return tell(`The result is withheld: ${pending.reviewer ?? "somebody"} would have to see it first, and is not asked here.`);
+/** The beginning of what stands in the place of a result while the call is held. */
+const HELD = "This call is held: ";
+
+/** What stands in the place of a result while people are asked; the call keeps its place, and goes on once they have answered. */
+export async function held(task: AnyTask, pending: Waiting | Suspended): Promise<string> {
+  const who = pending.verdict === "suspend" ? pending.reviewer : await whoIsAsked(task);
+  return `${HELD}it waits for ${who === undefined || who === "" ? "other calls" : `the answer of ${who}`}. It goes on once that is there.`;
 }
 
-/** Takes a call back that can go no further here. */
-export async function takenBack(task: AnyTask, call: ToolCall, reason: string): Promise<Told> {
-  await task.withdraw(call.id);
-  return tell(`The call did not run: ${reason}.`);
+/** Whether a text stands in the place of a result that is still to come. A framework may put the name of an error ahead of it. */
+export function isHeldText(text: unknown): boolean {
+  return typeof text === "string" && text.replace(/^\w*Error: /, "").startsWith(HELD);
 }
 
 function sleep(ms: number): Promise<void> {
@@ -158,4 +161,7 @@ export async function answer(task: AnyTask, pending: Suspended, answer: Answer):
   return await task.resume({ review: { answer: kind, ...members } }, question === undefined ? {} : { question });
 }
 
+export { asJson, readExactly } from "./exact.js";
+export { Judge, type Judged, type Part, type Place, REFUSED, canonical, notice, textPart, whoIsAsked } from "./judge.js";
+export { type Form, type Treatment, unknownForm } from "./forms.js";
 export { messageOf, why };

@@ -78,7 +78,7 @@ export { CeladorError, Denied, type Diagnostic, InternalError, LoadError, Misuse
 export { type Json, type JsonObject, isObject } from "./json.js";
 export type { Awaitable, Place, Port } from "./port.js";
 export type { Source } from "./source.js";
-export type { Answering, Maybe, Person, Review, ReviewOf, ReviewState } from "./review.js";
+export type { Answering, Maybe, Person, Review, ReviewOf, ReviewPanel, ReviewState } from "./review.js";
 export type {
   AnyTask,
   CallReport,

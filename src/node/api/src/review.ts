@@ -7,6 +7,7 @@ import type { components } from "./wire.js";
 
 type Schemas = components["schemas"];
 
+export type ReviewPanel = Schemas["ReviewPanel"];
 export type ReviewState = Schemas["ReviewState"];
 
 /** A person who answers: their id, or more of them. A server knows them by its token, and refuses to be told. */
@@ -39,6 +40,8 @@ export interface ReviewOf<Later extends boolean> {
   readonly question: number;
   /** Who is asked. */
   readonly reviewer: string;
+  /** Those of whom several have to approve, or any one. */
+  readonly panel?: ReviewPanel;
   readonly call?: string;
   readonly function?: string;
   /** The resolved arguments of the call; what a manifest marks as secret is `***`. */
@@ -79,6 +82,7 @@ export function reviewOf(written: WrittenReview, send: SendAnswer): ReviewOf<boo
     reviewer: written.reviewer,
     digest: written.digest,
     ...present({
+      panel: written.panel,
       call: written.call,
       function: written.function,
       arguments: written.arguments,
