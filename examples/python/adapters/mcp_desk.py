@@ -1,4 +1,4 @@
-"""An MCP server whose tools `guard` holds to `house.yaml`, and a client whose user is asked for the review."""
+"""An MCP server whose tools `guard` holds to `house.yaml`, and a client whose user is the lead, and is asked for the review."""
 
 import asyncio
 import pathlib
@@ -36,7 +36,7 @@ def told(result: CallToolResult) -> str:
 async def main() -> None:
     # Up to here it is any server and any client. The next two statements are all that Celador asks for.
     agent = celador.agent_for(celador.mcp.tools(await server.list_tools()), pathlib.Path(__file__).with_name("house.yaml"), name="shop/desk")
-    celador.mcp.guard(server, agent, user="u-7")
+    celador.mcp.guard(server, agent, user={"id": "u-7", "email": "lead@example.com"})
 
     async with Client(server, elicitation_callback=approve) as client:
         print("tool  ", told(await client.call_tool("get_order", {"order": "o1"})))

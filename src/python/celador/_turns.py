@@ -12,15 +12,16 @@ An adapter runs a tool only with a `Run` in its hands. Whatever goes wrong raise
 from __future__ import annotations
 
 import asyncio
+import collections
 import dataclasses
 import functools
-import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from celador import MisuseError
+from celador._messages import Piece, as_json, as_text, decided, joined, log
 
 if TYPE_CHECKING:
     from celador import Agent, Decision, Review, Task, User
@@ -77,14 +78,61 @@ Next: TypeAlias = Run | Tell | Ask | Hold
 
 @dataclasses.dataclass(frozen=True)
 class Given:
-    """What the model receives of a result. `changed` is false where the tool's own result may go on as it is."""
+    """What the model receives of a result, always in the place of the tool's own."""
 
     value: Any
-    changed: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class Admitted:
+    """A message may go on, as these parts."""
+
+    pieces: list[Piece]
+
+
+@dataclasses.dataclass(frozen=True)
+class Stopped:
+    """A message may not go on. The user reads this text."""
+
+    text: str
+    decision: Decision | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Kept:
+    """A message is judged later, under this id: a person is asked about something else first."""
+
+    id: str
+
+
+class Known:
+    """The texts that the task has judged, for one look at the messages of a request. Each judged text accounts for one place, so that the same
+    words, said once more, are new."""
+
+    def __init__(self, inputs: collections.Counter[str], outputs: collections.Counter[str]) -> None:
+        self._inputs = inputs
+        self._outputs = outputs
+
+    def covers(self, pieces: Iterable[Piece], *, of_model: bool) -> bool:
+        """Whether all of a message was judged: as an input or, where the model has said it, as a response."""
+        keys = [piece.key() for piece in joined(pieces)]
+        sources = (self._outputs, self._inputs) if of_model else (self._inputs,)
+        return keys == [_REFUSED_KEY] or any(_take(source, keys) for source in sources)
+
+
+def _take(source: collections.Counter[str], keys: list[str]) -> bool:
+    wanted = collections.Counter(keys)
+    if not wanted <= source:
+        return False
+    source.subtract(wanted)
+    return True
 
 
 class Conversation:
     """One conversation and its task. May be used from many threads and event loops."""
+
+    MOST_TOLD = 4096
+    """Of so many calls it is at hand what the model was told. The task is asked about others."""
 
     def __init__(self, task: Task, obligations: Obligations) -> None:
         self.task = task
@@ -97,19 +145,144 @@ class Conversation:
         """How often a call has ended, or a person has answered."""
         # Each waits on the loop that it was started on: runs of one conversation may have loops of their own, one after the other.
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
+        self._told: dict[str, str] = {}
+        """What the model was told of calls in this process."""
+        self._judged: tuple[collections.Counter[str], collections.Counter[str]] | None = None
+        """The parts of the inputs and the responses that were judged."""
+        self.joined: dict[str, Admitted] = {}
+        """What was admitted of messages that were kept, by their ids."""
+        self._admitted: dict[str, list[Piece]] = {}
+        """What was admitted of messages whose history keeps what came."""
+        self.waiting: dict[str, tuple[str, Any]] = {}
+        """Messages that are kept for later, by what an adapter tells them by: the id in the task (none if it was not asked yet), and the message."""
 
-    def input(self, text: str) -> Decision:
-        """Hands over what the user said. A message that would have to wait is taken back: a framework has no place for it, and the user says it again."""
-        return self._now(self.task.input(text))
+    def said(self, pieces: Iterable[Piece]) -> Admitted | Stopped | Kept:
+        """Hands over a message that others than the model have written. One that has to wait keeps its place in the task: `kept` tells later."""
+        given = joined(pieces)
+        if not given:
+            return Admitted([])
+        decision = self.task.input([piece.part() for piece in given])
+        if decision.pending and decision.call:
+            return Kept(decision.call)
+        return self._message(decision, given, 0)
 
-    def output(self, text: str) -> Decision:
-        """Hands over the response of the model."""
-        return self._now(self.task.output(text))
+    def kept(self, id: str, pieces: Iterable[Piece]) -> Admitted | Stopped | Kept:
+        """What has come of a message that was kept; to be asked ahead of the next turn of the model."""
+        given = joined(pieces)
+        try:
+            decision = self.task.standing(id)
+        except MisuseError:
+            return self.said(given)  # the task does not know it any more
+        return Kept(id) if decision.pending else self._message(decision, given, 0)
 
-    def _now(self, decision: Decision) -> Decision:
+    def history(self, pieces: Iterable[Piece], known: Known, message: Any, *, of_model: bool, is_new: bool) -> Admitted | Stopped | Kept:
+        """What has come of one message of a history, for frameworks whose history goes on to have a message as it came. It is judged if it was not
+        yet; one that `is_new` and was refused is refused again."""
+        given = joined(pieces)
+        key = str([piece.key() for piece in given])
+        if key in self.waiting:
+            step = self.kept(self.waiting.pop(key)[0], given)
+        else:
+            admitted = self._admitted.get(key, given)
+            again = is_new and [piece.key() for piece in admitted] == [_REFUSED_KEY]
+            if not again and known.covers(admitted, of_model=of_model):
+                return Admitted(admitted)
+            step = self.said(given)
+        if isinstance(step, Kept):
+            self.waiting[key] = (step.id, message)
+        else:
+            self._admitted[key] = step.pieces if isinstance(step, Admitted) else [Piece("text", REFUSED)]
+        return step
+
+    def response(self, pieces: Iterable[Piece]) -> Admitted | Stopped:
+        """Hands over what the model says, final or beside calls, ahead of the turn with these calls."""
+        given = joined(pieces)
+        if not given:
+            return Admitted([])
+        decision = self.task.output([piece.part() for piece in given])
         if decision.pending and decision.call:
             self.task.withdraw(decision.call)
-        return decision
+            return Stopped(for_user(decision))
+        return self._message(decision, given, 1)
+
+    def _message(self, decision: Decision, given: list[Piece], side: int) -> Admitted | Stopped:
+        if not decision.allowed:
+            return Stopped(for_user(decision), decision)
+        pieces = decided(decision.value["message"], given)
+        judged = self._judged
+        if judged is not None:
+            judged[side].update(piece.key() for piece in pieces)
+        return Admitted(pieces)
+
+    def known(self) -> Known:
+        """What the task has judged by now, in this process or another one."""
+        judged = self._judged
+        if judged is None:
+            context = self.task.context("input", "output")
+            inputs, outputs = (
+                collections.Counter(Piece(part.get("kind", "text"), part.get("text"), part.get("mimeType", "")).key() for part in _parts(context, name))
+                for name in ("input", "output")
+            )
+            judged = self._judged = (inputs, outputs)
+        return Known(judged[0].copy(), judged[1].copy())
+
+    def told(self, id: str, function: str, arguments: Mapping[str, Any], text: str) -> str | None:
+        """What stands in the history as the result of a call: what the model was told of it. A call that was let through and never reported, as the
+        framework has answered itself, is reported now. Nothing of a call that the task does not know."""
+        if self._told.get(id) == text:
+            return text
+        try:
+            standing = self.task.standing(id)
+        except MisuseError:
+            return None
+        if standing.pending:
+            log.warning("dropped: the result of a call that still waits (%s)", id)
+            self.task.withdraw(id)
+            return self._remember(id, "The call did not run.")
+        step = self.call(id, function, arguments)
+        if isinstance(step, Run):
+            given = self.last_result(id, text, failed=True)
+            return as_text(given.value) if isinstance(given, Given) else given.text
+        return self._remember(id, step.text) if isinstance(step, Tell) else None
+
+    def was_told(self, text: str) -> bool:
+        """Whether the model was told this of some call in this process: for frameworks whose results have no id."""
+        return text in self._told.values()
+
+    def own(self, text: str) -> str:
+        """A text of Celador's own in the history, in the place of a response."""
+        self.known()
+        if self._judged is not None:
+            self._judged[1].update([Piece("text", text).key()])
+        return text
+
+    def own_input(self, text: str) -> None:
+        """A text of the developer's, or of the framework, in the history."""
+        self.known()
+        if self._judged is not None:
+            self._judged[0].update([Piece("text", text).key()])
+
+    def knows_call(self, id: str) -> bool:
+        """Whether the task knows a call of this id."""
+        try:
+            self.task.standing(id)
+        except MisuseError:
+            return False
+        return True
+
+    def is_open(self, id: str) -> bool:
+        """Whether a call was let through in this process and has no result."""
+        return id in self._let_through
+
+    def own_result(self, id: str, text: str) -> str:
+        """A result that the framework has made itself of what was judged."""
+        return self._remember(id, text)
+
+    def _remember(self, id: str, text: str) -> str:
+        self._told[id] = text
+        while len(self._told) > self.MOST_TOLD:
+            del self._told[next(iter(self._told))]
+        return text
 
     async def off_loop(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
         """Calls a function that asks the task. In memory that takes microseconds; a store or a server is asked on another thread, so that the
@@ -132,11 +305,16 @@ class Conversation:
 
     def call(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
         """What is to be done with a call now. The same call may be asked for again at any time, and counts once."""
-        return self._next(id, self.task.before(function, as_json(arguments), id=id))
+        return self._recorded(id, self._next(id, self.task.before(function, as_json(arguments), id=id)))
 
     def call_as_it_is(self, id: str) -> Next:
         """As `call`, for a call whose arguments a reviewer has changed: the framework has the new ones, the task knows both."""
-        return self._next(id, self.task.standing(id))
+        return self._recorded(id, self._next(id, self.task.standing(id)))
+
+    def _recorded(self, id: str, step: Next) -> Next:
+        if isinstance(step, Tell):
+            self._remember(id, step.text)
+        return step
 
     def _next(self, id: str, decision: Decision) -> Next:
         if decision.allowed:
@@ -217,9 +395,14 @@ class Conversation:
         decision = self.task.after(id, reported, status="errored" if failed else "successful")
         self._end(id)
         if decision.allowed:
-            return Given(decision.value, decision.value != reported)
+            self._remember(id, as_text(decision.value))
+            return Given(decision.value)
         step = self._standing(id, decision)
-        return Tell(f"The result is withheld ({decision.verdict}).") if isinstance(step, (Run, Hold)) else step
+        if isinstance(step, (Run, Hold)):
+            step = Tell(f"The result is withheld ({decision.verdict}).")
+        if isinstance(step, Tell):
+            self._remember(id, step.text)
+        return step
 
     def last_result(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell:
         """As `result`, for frameworks that ask about nothing once a tool has run: a result that somebody would have to see first stays withheld."""
@@ -227,7 +410,8 @@ class Conversation:
         if not isinstance(given, Ask):
             return given
         self.task.withdraw(id, ran="unknown")
-        return Tell(f"The result is withheld: {given.review.reviewer} would have to see it first, and is not asked here.")
+        text = f"The result is withheld: {given.review.reviewer} would have to see it first, and is not asked here."
+        return Tell(self._remember(id, text))
 
     async def result_and_wake(self, id: str, output: Any, *, failed: bool = False) -> Given | Tell:
         """As `last_result`; calls that wait in `call_when_free` look again."""
@@ -263,7 +447,9 @@ class Conversation:
 
     def withdraw_stuck(self, calls: Iterable[str]) -> None:
         """Takes back which of these calls still wait, once nothing that they could wait for is under way and nobody is asked: what they wait for
-        was begun elsewhere and may never be reported."""
+        was begun elsewhere and may never be reported. One that a person has let through is never taken back while others are asked."""
+        if self.task.reviews():
+            return
         for id in calls:
             try:
                 waits = self.task.standing(id).pending
@@ -320,6 +506,10 @@ class Tasks:
         self._open: dict[str, Conversation] = {}
         self._lock = threading.Lock()
 
+    def whom(self, run: Any) -> str | User | None:
+        """For whom the task of a run is."""
+        return self._user(run) if callable(self._user) else self._user
+
     async def find(self, conversation: str, run: Any) -> Conversation:
         """As `of`, on an event loop."""
         known = self._open.get(conversation)
@@ -330,8 +520,7 @@ class Tasks:
         with self._lock:
             known = self._open.pop(conversation, None)
         if known is None:
-            user = self._user(run) if callable(self._user) else self._user
-            known = Conversation(self._agent.task(conversation, user), self._obligations)
+            known = Conversation(self._agent.task(conversation, self.whom(run)), self._obligations)
         with self._lock:
             known = self._open.setdefault(conversation, known)
             while len(self._open) > self.MOST_OPEN:
@@ -342,45 +531,37 @@ class Tasks:
 REFUSED = "(This message was refused.)"
 """What stands in the history in the place of a message of the user that was refused, so that no later turn of the model reads it."""
 
+_REFUSED_KEY = Piece("text", REFUSED).key()
+
+KEPT = "Your message is kept. It is judged once the open reviews are answered."
+"""What the user reads where a message has to wait."""
+
+
+def _parts(context: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    return [part for entry in context.get(name) or () for part in entry.get("message") or ()]
+
 
 def for_user(decision: Decision) -> str:
     """What the user reads where something was stopped."""
     return decision.user_message or decision.message or f"This cannot be done ({decision.verdict})."
 
 
-def as_json(value: Any) -> Any:
-    """A value as JSON: what models of Pydantic and dataclasses hold, and of a text that is an object or a list of JSON that value, as frameworks
-    hand results of tools over as texts. What has no form in JSON is its text."""
-    if isinstance(value, str):
-        return _parsed(value)
-    if value is None or isinstance(value, (bool, int, float)):
-        return value
-    return json.loads(json.dumps(value, default=_plain))
-
-
-def _parsed(text: str) -> Any:
-    if not text.lstrip().startswith(("{", "[")):
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
-
-
-def _plain(value: Any) -> Any:
-    dump = getattr(value, "model_dump", None)
-    if callable(dump):
-        return dump(mode="json")
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return dataclasses.asdict(value)
-    if isinstance(value, (set, frozenset)):
-        return list(value)
-    return str(value)
-
-
-def as_text(value: Any) -> str:
-    """A value as the model reads it."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-__all__ = ["REFUSED", "Ask", "Conversation", "Given", "Hold", "Next", "Obligations", "Run", "Tasks", "Tell", "Whom", "as_json", "as_text", "for_user"]
+__all__ = [
+    "KEPT",
+    "REFUSED",
+    "Admitted",
+    "Ask",
+    "Conversation",
+    "Given",
+    "Hold",
+    "Kept",
+    "Known",
+    "Next",
+    "Obligations",
+    "Run",
+    "Stopped",
+    "Tasks",
+    "Tell",
+    "Whom",
+    "for_user",
+]

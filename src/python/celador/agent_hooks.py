@@ -4,8 +4,8 @@
     emitter = InterceptionEmitter(resolver=interceptor.resolver(ask))       # `ask` gets the answers of people to reviews
     emitter.register(interceptor)
 
-Inputs, turns of the model with all of their calls, calls, results and outputs pass the policies; what a policy rewrites is a `transform`. The task has
-the id of the session. A review is a deny that approval may lift, if `resolver` was called, as the answer has to come to Celador as well: otherwise
+Inputs, the messages that a model is sent, turns of the model with their texts and all of their calls, calls, results and outputs pass the policies; what
+was decided is always a `transform`. `FORMS` has the points and messages that are known. The task has the id of the session. A review is a deny that approval may lift, if `resolver` was called, as the answer has to come to Celador as well: otherwise
 the call is refused and taken back. Whatever goes wrong here raises, which hosts of agent-hooks take for a deny.
 """
 
@@ -17,15 +17,29 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from agent_hooks import ApprovalOutcome, ApprovalRequest, ApprovalResolution, Decision, Transform, Verdict
 
-from celador._turns import Ask, Conversation, Given, Hold, Next, Obligations, Run, Tasks, Tell, Whom, as_json, for_user
+from celador import CeladorError
+from celador._messages import Form, Piece, as_json, as_text, drop, joined, plain, readable, text_piece, treatment
+from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
-    import celador
     from celador import Agent, Review
 
 
-People: TypeAlias = "Callable[[Sequence[Review]], Sequence[bool] | Awaitable[Sequence[bool]]]"
-"""Asks people for reviews: true for each that is approved."""
+People: TypeAlias = "Callable[[Sequence[Review]], Sequence[bool | None] | Awaitable[Sequence[bool | None]]]"
+"""Asks people for reviews: true for each that is approved, `None` for each that nobody has answered yet."""
+
+_ROLES = ("user", "system", "developer", "assistant", "tool")
+
+FORMS: Sequence[Form] = (
+    *(Form(point, "host", "passed", "nobody says anything there") for point in ("agent_startup", "agent_shutdown")),
+    *(Form(point, "host", "judged") for point in ("input", "pre_model_call", "post_model_call", "pre_tool_call", "post_tool_call", "output")),
+    *(Form(role, "message", "judged", "as an input, if the task has not judged it yet") for role in _ROLES),
+    Form("text", "part", "judged"),
+    *(Form(kind, "part", "passed", "no text: rules read that it is there") for kind in ("image", "image_url", "audio", "input_audio", "file", "video")),
+    Form("tool_calls", "member", "judged", "as calls of a known turn, or their arguments as an input"),
+    Form("name", "member", "dropped"),
+)
+"""Which interception points, messages and parts are known, and what happens to each. What is not here is refused."""
 
 
 class Interceptor:
@@ -42,8 +56,11 @@ class Interceptor:
         return self._intercept(context)
 
     async def _intercept(self, context: dict[str, Any]) -> Verdict:
+        point = str(context.get("interception_point"))
+        if treatment(FORMS, "host", point) == "passed":
+            return Verdict.allow()
         conversation = await self._tasks.find(str(context["session"]["id"]), context)
-        match context["interception_point"]:
+        match point:
             case "pre_tool_call":
                 call = context["tool_call"]
                 step = await conversation.call_when_free(call["id"], call["name"], call["args"])
@@ -56,18 +73,18 @@ class Interceptor:
             case "input":
                 return await conversation.off_loop(_input, conversation, context)
             case "pre_model_call":
-                return _judged(await conversation.off_loop(conversation.task.limits))
+                return await conversation.off_loop(_request, conversation, context)
             case "post_model_call":
                 return await conversation.off_loop(_turn, conversation, context)
             case "output":
                 return await conversation.off_loop(_output, conversation, context)
             case _:
-                return Verdict.allow()
+                raise CeladorError(f"refused: no rule can read the interception point {point!r}", "unknown_form")
 
     def _before(self, conversation: Conversation, call: dict[str, Any], step: Next) -> Verdict:
         match step:
             case Run(arguments):
-                return _target(arguments, call["args"])
+                return _target(arguments)
             case Tell(text, _):
                 return Verdict.deny(reason="celador:refused", message=text)
             case Ask(review) if self._lifted:
@@ -101,67 +118,157 @@ class Resolver:
         context = request.context
         conversation = await self._tasks.find(str(context["session"]["id"]), context)
         call = context["tool_call"]
-        # All that are open: no call is let through as long as there is one.
-        reviews = await conversation.off_loop(conversation.task.reviews)
-        if reviews:
-            answers = self._ask(reviews)
-            for review, approved in zip(reviews, await answers if inspect.isawaitable(answers) else answers, strict=True):
-                await conversation.off_loop(conversation.answer, review, "approve" if approved else "deny")
-        step = await conversation.call_when_free(call["id"], call["name"], call["args"])
+        step: Next = Hold(())
+        while isinstance(step, (Ask, Hold)) and await self._answer(conversation):
+            step = await conversation.call_when_free(call["id"], call["name"], call["args"])
+        if isinstance(step, (Ask, Hold)):
+            step = await conversation.call_when_free(call["id"], call["name"], call["args"])
         if isinstance(step, Run):
             await conversation.begin(step)
-            return ApprovalResolution(ApprovalOutcome.APPROVE, request.context_identity, _target(step.arguments, call["args"]))
+            return ApprovalResolution(ApprovalOutcome.APPROVE, request.context_identity, _target(step.arguments))
         if isinstance(step, (Ask, Hold)):
             conversation.task.withdraw(call["id"])
         message = step.text if isinstance(step, Tell) else "The call is held back, and nobody else is asked."
         return ApprovalResolution(ApprovalOutcome.REJECT, request.context_identity, Verdict.deny(reason="celador:refused", message=message))
 
+    async def _answer(self, conversation: Conversation) -> bool:
+        """Asks for all reviews that are open, as no call is let through as long as there is one. Whether somebody has answered one."""
+        reviews = await conversation.off_loop(conversation.task.reviews)
+        answers = self._ask(reviews) if reviews else []
+        given = list(zip(reviews, await answers if inspect.isawaitable(answers) else answers, strict=True))
+        for review, approved in given:
+            if approved is not None:
+                await conversation.off_loop(conversation.answer, review, "approve" if approved else "deny")
+        return any(approved is not None for _, approved in given)
 
-def _target(value: Any, was: Any) -> Verdict:
-    return Verdict.allow() if value == was else Verdict(Decision.TRANSFORM, transform=Transform("$target", value))
+
+def _target(value: Any) -> Verdict:
+    return Verdict(Decision.TRANSFORM, transform=Transform("$target", value))
 
 
-def _judged(decision: celador.Decision) -> Verdict:
-    return Verdict.allow() if decision.allowed else Verdict.deny(reason=f"celador:{decision.verdict}", message=for_user(decision))
-
-
-def _message(decision: celador.Decision, content: Any) -> Verdict:
-    """A message, with the text that is admitted of it."""
-    if not decision.allowed or decision.text is None or decision.text == content:
-        return _judged(decision)
-    return Verdict(Decision.TRANSFORM, transform=Transform("$target.content", decision.text))
+def _stopped(step: Stopped | Kept) -> Verdict:
+    return Verdict.deny(reason="celador:stopped" if isinstance(step, Stopped) else "celador:kept", message=step.text if isinstance(step, Stopped) else KEPT)
 
 
 def _input(conversation: Conversation, context: dict[str, Any]) -> Verdict:
     said = context["input"]
-    return Verdict.allow() if said.get("role") != "user" else _message(conversation.input(_text(said["content"])), said["content"])
+    treatment(FORMS, "message", str(said.get("role")))
+    pieces = _pieces(said["content"])
+    step = conversation.said(pieces)
+    if isinstance(step, Kept):
+        conversation.waiting[str([piece.key() for piece in joined(pieces)])] = (step.id, {"role": said["role"], "content": said["content"]})
+    if not isinstance(step, Admitted):
+        return _stopped(step)
+    return _target({"content": _content(step.pieces, said["content"]), "role": said["role"]})
+
+
+def _request(conversation: Conversation, context: dict[str, Any]) -> Verdict:
+    """The messages that the model is sent: each that the task has not judged yet is judged, wherever it stands."""
+    known, calls = conversation.known(), dict[str, Any]()
+    messages = context["messages"]
+    last = max((at for at, message in enumerate(messages) if message.get("role") in ("assistant", "tool")), default=-1)
+    result: list[dict[str, Any]] = []
+    seen: set[str] = set()
+    for at, message in enumerate(messages):
+        role = str(message.get("role"))
+        treatment(FORMS, "message", role)
+        pieces = _pieces(message.get("content"))
+        seen.add(str([piece.key() for piece in joined(pieces)]))
+        new: dict[str, Any] = {"role": role}
+        if role == "assistant" and message.get("tool_calls"):
+            new["tool_calls"] = [_known_call(conversation, call) for call in message["tool_calls"]]
+            calls.update({str(call["id"]): call for call in new["tool_calls"]})
+        if role == "tool":
+            new |= {name: message[name] for name in ("tool_call_id", "call_id", "id") if name in message}
+            call = calls.get(str(message.get("tool_call_id") or message.get("call_id") or message.get("id")))
+            text = plain(pieces)
+            told = conversation.told(call["id"], call["name"], call["args"], text) if call else text if conversation.was_told(text) else None
+            if told is not None:
+                result.append({**new, "content": told})
+                continue
+        for name in set(message) - set(new) - {"content"}:
+            drop(name, role)
+        step = conversation.history(pieces, known, {"role": role, "content": message.get("content")}, of_model=role == "assistant", is_new=at > last)
+        if not isinstance(step, Admitted) and at > last:
+            return _stopped(step)
+        content = _content(step.pieces, message.get("content")) if isinstance(step, Admitted) else REFUSED
+        result.append({**new, "content": content})
+    for key, (_, late) in [*conversation.waiting.items()]:
+        if key not in seen:
+            step = conversation.history(_pieces(late["content"]), known, late, of_model=False, is_new=True)
+            if isinstance(step, Stopped):
+                return _stopped(step)
+            result += [{"role": late["role"], "content": _content(step.pieces, late["content"])}] if isinstance(step, Admitted) else []
+    limits = conversation.task.limits()
+    return _target(result) if limits.allowed else Verdict.deny(reason=f"celador:{limits.verdict}", message=for_user(limits))
+
+
+def _known_call(conversation: Conversation, call: dict[str, Any]) -> dict[str, Any]:
+    """A call in the history, as the task knows it; the arguments of another one are an input."""
+    arguments = as_json(call.get("args", call.get("arguments")) or {})
+    if not conversation.knows_call(str(call.get("id"))):
+        step = conversation.said([text_piece(as_text(arguments))])
+        arguments = arguments if isinstance(step, Admitted) and plain(step.pieces) == as_text(arguments) else {}
+    return {"id": call.get("id"), "name": call.get("name"), "args": arguments}
 
 
 def _turn(conversation: Conversation, context: dict[str, Any]) -> Verdict:
-    usage = context.get("usage") or {}
-    calls = [(call["id"], call["name"], call.get("args", call.get("arguments")) or {}) for call in context["response"]["tool_calls"]]
+    response, usage = context["response"], context.get("usage") or {}
+    calls = [{"id": call["id"], "name": call["name"], "args": as_json(call.get("args", call.get("arguments")) or {})} for call in response["tool_calls"]]
     prompt, completion = (
         int(usage.get(key) or usage.get(other) or 0) for key, other in (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
     )
-    ended = conversation.turn(calls, prompt, completion)
-    return Verdict.allow() if ended is None else _judged(ended)
+    pieces = _pieces(response.get("content"))
+    ended = None if calls else conversation.turn([], prompt, completion)
+    step = conversation.response(pieces) if ended is None else Stopped(for_user(ended))
+    if calls:
+        reported = [] if isinstance(step, Stopped) else [(call["id"], call["name"], call["args"]) for call in calls]
+        ended = conversation.turn(reported, prompt, completion)
+        step = step if ended is None else Stopped(for_user(ended))
+    if isinstance(step, Stopped):
+        return _stopped(step)
+    content = _content(step.pieces, response.get("content"))
+    return _target({"content": content, "tool_calls": calls, "finish_reason": response.get("finish_reason")})
 
 
 def _output(conversation: Conversation, context: dict[str, Any]) -> Verdict:
     content = context["output"]["content"]
-    return _message(conversation.output(_text(content)), content)
+    pieces = _pieces(content)
+    # what the model has said was judged with its turn
+    step = Admitted(joined(pieces)) if conversation.known().covers(pieces, of_model=True) else conversation.response(pieces)
+    return _stopped(step) if isinstance(step, Stopped) else _target({"content": _content(step.pieces, content)})
 
 
 def _after(given: Given | Tell) -> Verdict:
     if isinstance(given, Given):
-        return Verdict(Decision.TRANSFORM, transform=Transform("$target", given.value)) if given.changed else Verdict.allow()
+        return _target(given.value)
     return Verdict.deny(reason="celador:withheld", message=given.text)
 
 
-def _text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "".join(str(part.get("text", "")) if isinstance(part, dict) else str(part) for part in as_json(content) or ())
+def _pieces(content: Any) -> list[Piece]:
+    """The parts of a message."""
+    if content is None or isinstance(content, str):
+        return [text_piece(content or "")]
+    if not isinstance(content, (list, tuple)):
+        return [text_piece(as_text(as_json(content)))]
+    pieces: list[Piece] = []
+    for part in content:
+        if isinstance(part, str):
+            pieces.append(text_piece(part))
+            continue
+        kind = str(part.get("type") or ("text" if "text" in part else "")) if isinstance(part, dict) else type(part).__name__
+        if treatment(FORMS, "part", kind) == "judged":
+            pieces.append(text_piece(readable(str(part.get("text") or ""))))
+        else:
+            pieces.append(Piece(kind, None, str(part.get("mime_type") or "application/octet-stream"), part))
+    return pieces
 
 
-__all__ = ["Interceptor", "Resolver"]
+def _content(pieces: Sequence[Piece], was: Any) -> Any:
+    """The content of a message, made from decided parts: a list where it was one."""
+    if not isinstance(was, (list, tuple)):
+        return plain(pieces)
+    return [{"type": "text", "text": piece.text} if piece.kind == "text" else piece.original for piece in pieces]
+
+
+__all__ = ["FORMS", "Interceptor", "Resolver"]

@@ -2,14 +2,15 @@
 
     runner = Runner(app=App(name="desk", root_agent=assistant, plugins=[celador.google_adk.Plugin(agent)]), session_service=sessions)
 
-What the user says, each turn of the model with all of its calls, each result and the final response pass the policies. Reviews are confirmations
-of the ADK (`adk_request_confirmation`): all reviews of a turn are asked in one event, other calls of the turn have run by then, and a function
-response with `{"confirmed": true}` answers each, in this process or another one. The task has the id of the session and its user.
+Every part that the model reads, each turn of the model with its texts and all of its calls, and each result pass the policies; `FORMS` has the parts
+that are known. Reviews are confirmations of the ADK (`adk_request_confirmation`): all reviews of a turn are asked in one event, other calls of the turn
+have run by then, and a function response with `{"confirmed": true}` answers one of them, in this process or another one. A call that was approved and
+has to wait for other reviews runs by itself once these are answered. A message that comes meanwhile is kept, and the model reads it then. The task
+has the id of the session and its user.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -23,14 +24,17 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
 from google.genai import types
 
-from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Obligations, Run, Tasks, Tell, Whom, as_json, as_text, for_user
+from celador import CeladorError
+from celador import _adk_parts as adk
+from celador._adk_parts import FORMS
+from celador._messages import Piece, as_json, as_text, drop, joined, text_piece
+from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
-    from celador import Agent, Decision, Tool
+    from celador import Agent, Tool
     from google.adk.agents.callback_context import CallbackContext
     from google.adk.agents.invocation_context import InvocationContext
 
-_CONFIRMATION = "adk_request_confirmation"
 _FLOW = {"transfer_to_agent", "set_model_response"}
 """Tools by which the ADK moves between agents and takes a typed response: they do nothing to the world."""
 
@@ -45,7 +49,8 @@ class Plugin(BasePlugin):
         streamed once it was judged as a whole, as a stream cannot be called back."""
         super().__init__(name="celador")
         self._tasks = Tasks(agent, user or (lambda session: session.user_id), obligations)
-        self._refused: dict[str, Decision] = {}
+        self._refused: dict[str, str] = {}
+        """What the user reads in the place of a run, by the invocation."""
         self._running: set[str] = set()
 
     async def _of(self, session: Any) -> Conversation:
@@ -55,37 +60,156 @@ class Plugin(BasePlugin):
 
     async def on_user_message_callback(self, *, invocation_context: InvocationContext, user_message: types.Content) -> types.Content | None:
         conversation = await self._of(invocation_context.session)
-        answers = [
-            part.function_response for part in user_message.parts or () if part.function_response and part.function_response.name == _CONFIRMATION
-        ]
-        if answers:
-            calls = _confirmed_calls(invocation_context.session.events)
-            await conversation.off_loop(_pass_on, conversation, {calls[a.id]: a.response or {} for a in answers if a.id in calls})
-        text = _text(user_message)
-        if not text:
-            return None
-        decision = await conversation.off_loop(conversation.input, text)
-        if not decision.allowed:
-            self._refused[invocation_context.invocation_id] = decision
-            return types.UserContent(REFUSED)
-        return None if decision.text is None or decision.text == text else types.UserContent(decision.text)
+        return await conversation.off_loop(self._received, conversation, invocation_context, user_message)
+
+    def _received(self, conversation: Conversation, context: InvocationContext, message: types.Content) -> types.Content:
+        """The message of the user anew: answers to reviews, results of calls, and what else was admitted."""
+        asked, unanswered = _confirmations(context.session.events)
+        parts: list[types.Part] = []
+        pieces: list[Piece] = []
+        answers: dict[str, types.FunctionResponse] = {}
+        for part in message.parts or ():
+            adk.kind_of(part, "user")
+            response = part.function_response
+            if response is None:
+                piece = adk.piece_of(part, "user")
+                pieces += [] if piece is None else [piece]
+            elif response.name == adk.CONFIRMATION:
+                if response.id in asked:
+                    answers[asked[response.id]] = response
+                    unanswered.pop(response.id or "", None)
+                    parts.append(types.Part(function_response=response))
+                else:
+                    drop("a confirmation that nobody has asked for", "user")
+            elif response.name == adk.CREDENTIAL:
+                parts.append(types.Part(function_response=response))
+            else:
+                parts.append(self._result(conversation, context, response))
+        _pass_on(conversation, {call: response.response or {} for call, response in answers.items()})
+        # Approved calls that had to wait for others, and those that somebody has answered elsewhere, are tried again.
+        still = conversation.open_reviews(unanswered.values())
+        for confirmation, call in unanswered.items():
+            if call not in still and conversation.knows_call(call):
+                again = types.FunctionResponse(id=confirmation, name=adk.CONFIRMATION, response={"confirmed": True})
+                parts.append(types.Part(function_response=again))
+        step = conversation.said(pieces)
+        if isinstance(step, Admitted):
+            return types.Content(role="user", parts=[*parts, *map(adk.part_of, step.pieces)])
+        if not parts:
+            self._refused[context.invocation_id] = step.text if isinstance(step, Stopped) else KEPT
+        if isinstance(step, Stopped):
+            return types.Content(role="user", parts=[*parts, types.Part(text=REFUSED)])
+        if any(piece.text is None for piece in pieces):
+            drop("a part without text of a message that is kept", "user")
+        text = "".join(piece.text or "" for piece in pieces)
+        note = types.Part(text=_KEPT_PLACE, part_metadata={adk.KEPT: {"id": step.id, "text": text}})
+        return types.Content(role="user", parts=[*parts, note])
+
+    def _result(self, conversation: Conversation, context: InvocationContext, response: types.FunctionResponse) -> types.Part:
+        """A result that the user sends: that of a call that was let through, or else an input."""
+        calls = {call.id: call for event in context.session.events for call in event.get_function_calls()}
+        call, text = calls.get(response.id), adk.response_text(response)
+        if call is not None and call.id and conversation.is_open(call.id):
+            told = conversation.told(call.id, call.name or "", as_json(dict(call.args or {})), text)
+            return adk.with_text(response, told if told is not None else REFUSED)
+        step = conversation.said([text_piece(text)])
+        return adk.with_text(response, "".join(piece.text or "" for piece in step.pieces) if isinstance(step, Admitted) else REFUSED)
 
     async def before_run_callback(self, *, invocation_context: InvocationContext) -> types.Content | None:
         refused = self._refused.pop(invocation_context.invocation_id, None)
-        return None if refused is None else types.ModelContent(for_user(refused))
+        if refused is None:
+            return None
+        conversation = await self._of(invocation_context.session)
+        return types.ModelContent(await conversation.off_loop(conversation.own, refused))
 
     async def before_model_callback(self, *, callback_context: CallbackContext, llm_request: LlmRequest) -> LlmResponse | None:
+        vendors = adk.hosted(llm_request.config.tools or () if llm_request.config else ())
+        agent = getattr(getattr(callback_context, "_invocation_context", None), "agent", None)
+        if getattr(agent, "code_executor", None) is not None:
+            vendors.append("code_executor")
+        if vendors:
+            raise CeladorError(f"refused: nobody can hold these tools to a policy, as they are no functions of this process: {', '.join(vendors)}", "unknown_form")
         conversation = await self._of(callback_context.session)
-        await conversation.off_loop(conversation.withdraw_stuck, _reported(llm_request.contents))
-        limits = await conversation.off_loop(conversation.task.limits)
-        return None if limits.allowed else _answer(limits)
+        return await conversation.off_loop(self._admitted, conversation, callback_context.session.events, llm_request)
+
+    def _admitted(self, conversation: Conversation, events: Iterable[Any], request: LlmRequest) -> LlmResponse | None:
+        """Judges what the model has not read yet, wherever it stands in the request, and puts what was admitted in its place."""
+        conversation.withdraw_stuck(_reported(request.contents))
+        limits = conversation.task.limits()
+        if not limits.allowed:
+            return _answer(conversation, for_user(limits))
+        known, calls = conversation.known(), dict[str | None, types.FunctionCall]()
+        last = max((at for at, content in enumerate(request.contents) if content.role == "model"), default=-1)
+        stopped: str | None = None
+        shown: set[str] = set()
+        contents: list[types.Content] = []
+        for at, content in enumerate(request.contents):
+            sender = "model" if content.role == "model" else "user"
+            parts: list[types.Part] = []
+            said: list[Piece] = []
+            for part in content.parts or ():
+                adk.kind_of(part, sender)
+                late = adk.kept(part)
+                if late is not None:
+                    shown.add(str(late.get("id")))
+                    step = self._joined(conversation, late)
+                    if isinstance(step, Admitted):
+                        parts += map(adk.part_of, step.pieces)
+                    elif isinstance(step, Stopped):
+                        parts.append(types.Part(text=REFUSED))
+                        stopped = stopped or (step.text if at > last else None)
+                elif part.function_call is not None:
+                    calls[part.function_call.id] = part.function_call
+                    parts.append(types.Part(function_call=part.function_call, thought_signature=part.thought_signature))
+                elif part.function_response is not None:
+                    parts.append(self._told(conversation, known, calls, part.function_response))
+                elif (piece := adk.piece_of(part, sender)) is not None:
+                    said.append(piece)
+            step = conversation.history(said, known, None, of_model=sender == "model", is_new=at > last) if said else Admitted([])
+            if isinstance(step, Admitted):
+                parts = [*map(adk.part_of, step.pieces), *parts] if sender == "model" else [*parts, *map(adk.part_of, step.pieces)]
+            else:
+                parts.append(types.Part(text=REFUSED))
+                stopped = stopped or ((step.text if isinstance(step, Stopped) else KEPT) if at > last else None)
+            if parts:
+                contents.append(types.Content(role=content.role, parts=parts))
+        for late in (found for event in events for part in (event.content.parts if event.content else None) or () if (found := adk.kept(part))):
+            if str(late.get("id")) not in shown:
+                step = self._joined(conversation, late)
+                if isinstance(step, Stopped):
+                    stopped = stopped or step.text
+                contents += [types.Content(role="user", parts=[*map(adk.part_of, step.pieces)])] if isinstance(step, Admitted) else []
+        request.contents = contents
+        return None if stopped is None else _answer(conversation, stopped)
+
+    def _joined(self, conversation: Conversation, late: dict[str, Any]) -> Admitted | Stopped | Kept:
+        """What has come of a message that was kept. It is asked once: the task tells of it until the next turn."""
+        id, given = str(late.get("id")), [text_piece(str(late.get("text")))]
+        known = conversation.joined.get(id)
+        step = known if known is not None else conversation.kept(id, given)
+        if not isinstance(step, Kept):
+            conversation.joined[id] = step if isinstance(step, Admitted) else Admitted([Piece("text", REFUSED)])
+        return step
+
+    def _told(self, conversation: Conversation, known: Any, calls: dict[str | None, types.FunctionCall], response: types.FunctionResponse) -> types.Part:
+        """A result in the history."""
+        call, text = calls.get(response.id), adk.response_text(response)
+        if call is not None and call.name in _FLOW:
+            return types.Part(function_response=types.FunctionResponse(id=response.id, name=response.name, response={"result": "done"}))
+        told = None
+        if call is not None and call.id:
+            told = conversation.told(call.id, call.name or "", as_json(dict(call.args or {})), text)
+        if told is None:
+            step = conversation.history([text_piece(text)], known, None, of_model=False, is_new=False)
+            told = "".join(piece.text or "" for piece in step.pieces) if isinstance(step, Admitted) else REFUSED
+        return adk.with_text(response, told, failed=adk.is_error(response))
 
     async def after_model_callback(self, *, callback_context: CallbackContext, llm_response: LlmResponse) -> LlmResponse | None:
         if llm_response.partial:
             return LlmResponse(partial=True, content=types.Content(role="model", parts=[]))
         content = llm_response.content
         if content is None or not content.parts:
-            return None
+            return None  # what went wrong, or nothing
         conversation = await self._of(callback_context.session)
         return await conversation.off_loop(_judged, conversation, llm_response, content)
 
@@ -127,8 +251,8 @@ class Plugin(BasePlugin):
         conversation = await self._of(tool_context.session)
         given = await conversation.result_and_wake(id, result)
         if isinstance(given, Given):
-            if not given.changed:
-                return None
+            if result is None and given.value is None:
+                return None  # a long-running tool that has no result yet
             return given.value if isinstance(given.value, dict) else {"result": given.value}
         return {"error": given.text}
 
@@ -161,34 +285,38 @@ def tools(tools: Iterable[BaseTool]) -> list[Tool]:
     return found
 
 
-def _judged(conversation: Conversation, response: LlmResponse, content: types.Content) -> LlmResponse | None:
-    calls = []
+def _judged(conversation: Conversation, response: LlmResponse, content: types.Content) -> LlmResponse:
+    """Reports a turn. What comes back is made from what was decided of it."""
+    calls: list[types.Part] = []
+    pieces: list[Piece] = []
     for part in content.parts or ():
-        if part.function_call and part.function_call.name not in _FLOW:
-            # The ADK gives a call without an id one of this form, and only later.
-            part.function_call.id = part.function_call.id or f"adk-{uuid.uuid4()}"
-            calls.append((part.function_call.id, part.function_call.name or "", part.function_call.args or {}))
+        adk.kind_of(part, "model")
+        if part.function_call is not None:
+            calls.append(types.Part(function_call=adk.call_of(part), thought_signature=part.thought_signature))
+        elif (piece := adk.piece_of(part, "model")) is not None:
+            pieces.append(piece)
+    asked = [part.function_call for part in calls if part.function_call]
+    typed = [Piece("structured", as_text(call.args)) for call in asked if call.name == "set_model_response"]
+    reported = [(call.id or "", call.name or "", call.args or {}) for call in asked if call.name not in _FLOW]
     usage = response.usage_metadata
-    ended = conversation.turn(calls, (usage and usage.prompt_token_count) or 0, (usage and usage.candidates_token_count) or 0)
-    if ended is not None:
-        return _answer(ended)
-    flow = [part.function_call for part in content.parts or () if part.function_call]
-    typed = next((call for call in flow if call.name == "set_model_response"), None)
-    if calls or (flow and typed is None):
-        return None
-    text = as_text(as_json(typed.args)) if typed else _text(content)
-    decision = conversation.output(text)
-    if not decision.allowed:
-        return _answer(decision)
-    if decision.text is None or decision.text == text:
-        return None
-    if typed is not None:
+    used = ((usage and usage.prompt_token_count) or 0, (usage and usage.candidates_token_count) or 0)
+    ended = None if reported else conversation.turn([], *used)
+    given = [*joined(pieces), *typed]
+    decided = conversation.response(given) if ended is None else Stopped(for_user(ended))
+    if reported:
+        ended = conversation.turn([] if isinstance(decided, Stopped) else reported, *used)
+        decided = decided if ended is None else Stopped(for_user(ended))
+    if isinstance(decided, Stopped):
+        return _answer(conversation, decided.text)
+    if [piece.key() for piece in decided.pieces if piece.kind == "structured"] != [piece.key() for piece in typed]:
         raise ValueError("a policy rewrites responses of this agent, and they have a type: it can only refuse them")
-    return response.model_copy(update={"content": types.ModelContent(decision.text)})
+    parts = [adk.part_of(piece) for piece in decided.pieces if piece.kind != "structured"]
+    update = {"content": types.Content(role="model", parts=[*parts, *calls]), "grounding_metadata": None, "citation_metadata": None}
+    return response.model_copy(update=update)
 
 
-def _answer(decision: Decision) -> LlmResponse:
-    return LlmResponse(content=types.ModelContent(for_user(decision)))
+def _answer(conversation: Conversation, text: str) -> LlmResponse:
+    return LlmResponse(content=types.ModelContent(conversation.own(text)))
 
 
 def _pass_on(conversation: Conversation, answers: dict[str, dict[str, Any]]) -> None:
@@ -204,14 +332,21 @@ def _pass_on(conversation: Conversation, answers: dict[str, dict[str, Any]]) -> 
             conversation.answer(review, "approve")
 
 
-def _confirmed_calls(events: Iterable[Any]) -> dict[str | None, str]:
-    """The calls of the model, by the ids of the confirmations that were asked for them."""
-    return {
-        call.id: str((call.args or {}).get("originalFunctionCall", {}).get("id"))
-        for event in events
-        for call in event.get_function_calls()
-        if call.name == _CONFIRMATION
-    }
+_KEPT_PLACE = "(A message that is kept until the open reviews are answered.)"
+"""What stands in the history of the ADK in the place of a message that is judged later."""
+
+
+def _confirmations(events: Iterable[Any]) -> tuple[dict[str | None, str], dict[str, str]]:
+    """The calls of the model, by the ids of the confirmations that were asked for them; and those of them that no user has answered."""
+    asked: dict[str | None, str] = {}
+    answered: set[str | None] = set()
+    for event in events:
+        for call in event.get_function_calls():
+            if call.name == adk.CONFIRMATION:
+                asked[call.id] = str((call.args or {}).get("originalFunctionCall", {}).get("id"))
+        if event.author == "user":
+            answered |= {response.id for response in event.get_function_responses()}
+    return asked, {id: call for id, call in asked.items() if id is not None and id not in answered}
 
 
 def _reported(contents: list[types.Content]) -> list[str]:
@@ -226,8 +361,4 @@ def _id(context: ToolContext) -> str:
     return context.function_call_id
 
 
-def _text(content: types.Content) -> str:
-    return "".join(part.text for part in content.parts or () if part.text and not part.thought)
-
-
-__all__ = ["Plugin", "tools"]
+__all__ = ["FORMS", "Plugin", "tools"]

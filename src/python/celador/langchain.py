@@ -2,22 +2,23 @@
 
     create_agent(model, tools, middleware=[celador.langchain.Middleware(agent)], checkpointer=saver)
 
-It is the last of several middlewares, so that none of them changes what it has judged. What the user says, each turn of the model with all of its
-calls, each result and the final response pass the policies. Reviews are interrupts of LangGraph in the form of its `HumanInTheLoopMiddleware`: all
+It is the last of several middlewares, so that none of them changes what it has judged. Every message that the model reads, each turn of the model with
+its texts and all of its calls, and each result pass the policies; `FORMS` has the messages and parts that are known. Reviews are interrupts of LangGraph in the form of its `HumanInTheLoopMiddleware`: all
 that are open at once are one interrupt, `Command(resume={"decisions": […]})` answers them in order, and the calls beside them that need no
-review have run by then. The task has the id of the thread.
+review have run by then. A message that comes meanwhile is kept, and joins the thread once they are answered. The task has the id of the thread.
 """
 
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import uuid
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
@@ -26,7 +27,10 @@ from langgraph.types import Command, interrupt
 from pydantic import AfterValidator
 from typing_extensions import NotRequired
 
-from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Obligations, Run, Tasks, Tell, Whom, as_json, as_text, for_user
+from celador import CeladorError
+from celador._langchain_messages import FORMS, rewritten, said, sender
+from celador._messages import Piece, as_json, as_text, drop, treatment
+from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -42,6 +46,8 @@ class State(AgentState[Any]):
 
     celador_task: NotRequired[Annotated[str, PrivateStateAttr]]
     celador_answered: NotRequired[Annotated[list[str], PrivateStateAttr]]
+    celador_kept: NotRequired[Annotated[list[dict[str, Any]], PrivateStateAttr]]
+    """Messages that are judged later: `id` in the task, and the `message`."""
 
 
 class Middleware(AgentMiddleware[State, Any, Any]):
@@ -49,17 +55,21 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     state_schema = State
 
-    def __init__(self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None, stream: bool = False) -> None:
+    def __init__(
+        self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None, stream: bool = False, artifacts: bool = False
+    ) -> None:
         """`user` says for whom the task runs: a user, or a function of the `Runtime`.
 
         `obligations` are functions for the obligations of policies, by their ids; a call with another one does not run.
 
         The tokens of the model are kept out of the stream, as the response is judged as a whole and a stream cannot be called back. `stream`
-        lets them out as they come, for agents without a rule about responses."""
+        lets them out as they come, for agents without a rule about responses. No rule reads the artifact of a result, so it is dropped; `artifacts`
+        passes it on."""
         super().__init__()
         self.tools: list[BaseTool] = []
         self._tasks = Tasks(agent, user, obligations)
         self._stream = stream
+        self._artifacts = artifacts
 
     # Inputs
 
@@ -67,17 +77,15 @@ class Middleware(AgentMiddleware[State, Any, Any]):
     def before_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         task = _thread() or state.get("celador_task") or str(uuid.uuid4())
         update: dict[str, Any] = {"celador_task": task, "celador_answered": []}
-        said = state["messages"][-1] if state["messages"] else None
-        if not isinstance(said, HumanMessage):
-            return update
         conversation = self._tasks.of(task, runtime)
-        decision = conversation.input(said.text)
-        if not decision.allowed:
-            refused = said.model_copy(update={"content": REFUSED})
-            return {**update, "messages": [refused, AIMessage(for_user(decision))], "jump_to": "end"}
-        if decision.text is not None and decision.text != said.text:
-            return {**update, "messages": [said.model_copy(update={"content": decision.text})]}
-        return update
+        messages = state["messages"]
+        waiting = _waiting(messages)
+        looked = _admitted(conversation, messages, _end_of_turn(messages) if waiting else len(messages))
+        kept = [*(state.get("celador_kept") or ()), *looked.kept]
+        update |= {"celador_kept": kept, "messages": looked.update}
+        if waiting:
+            return update  # `before_model` asks for their reviews again
+        return {**update, **_ended(conversation, looked.update, looked.stopped or (Stopped(KEPT) if looked.kept else None))}
 
     @hook_config(can_jump_to=["end"])
     async def abefore_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -87,20 +95,31 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> ModelResponse[Any]:
         conversation = self._of(request.state, request.runtime)
-        limits = conversation.task.limits()
-        if not limits.allowed:
-            return ModelResponse([AIMessage(for_user(limits))])
-        return self._judged(conversation, handler(self._quiet(request)))
+        asked = self._asked(conversation, request)
+        return asked if isinstance(asked, ModelResponse) else self._judged(conversation, handler(asked))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
     ) -> ModelResponse[Any]:
         conversation = await self._find(request.state, request.runtime)
-        limits = await conversation.off_loop(conversation.task.limits)
-        if not limits.allowed:
-            return ModelResponse([AIMessage(for_user(limits))])
-        response = await handler(self._quiet(request))
+        asked = await conversation.off_loop(self._asked, conversation, request)
+        if isinstance(asked, ModelResponse):
+            return asked
+        response = await handler(asked)
         return await conversation.off_loop(self._judged, conversation, response)
+
+    def _asked(self, conversation: Conversation, request: ModelRequest[Any]) -> ModelRequest[Any] | ModelResponse[Any]:
+        """The request as it may be sent. Messages that another middleware, or a node of the graph, has put into it are judged here."""
+        hosted = [str(tool.get("type")) for tool in request.tools if isinstance(tool, dict) and tool.get("type") != "function"]
+        if hosted:
+            raise CeladorError(f"refused: nobody can hold these tools to a policy, as the vendor runs them: {', '.join(hosted)}", "unknown_form")
+        looked = _admitted(conversation, request.messages, len(request.messages))
+        if looked.stopped or looked.kept:
+            return _says(conversation, looked.stopped.text if looked.stopped else KEPT)
+        limits = conversation.task.limits()
+        if not limits.allowed:
+            return _says(conversation, for_user(limits))
+        return self._quiet(request.override(messages=looked.messages))
 
     def _quiet(self, request: ModelRequest[Any]) -> ModelRequest[Any]:
         if self._stream:
@@ -110,26 +129,31 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     def _judged(self, conversation: Conversation, response: ModelResponse[Any]) -> ModelResponse[Any]:
         """Judges here what the model has said, inside of the node that calls it: what a later hook takes back has left the graph already."""
-        said = next((message for message in reversed(response.result) if isinstance(message, AIMessage)), None)
-        if said is None:
-            return response
-        answered = {message.tool_call_id for message in response.result if isinstance(message, ToolMessage)}
-        calls = [(_id(call), call["name"], call["args"]) for call in said.tool_calls if call["id"] not in answered]
-        usage = said.usage_metadata
-        ended = conversation.turn(calls, usage["input_tokens"] if usage else 0, usage["output_tokens"] if usage else 0)
-        if ended is not None:
-            return ModelResponse([AIMessage(for_user(ended))])
+        spoken = [message for message in response.result if isinstance(message, AIMessage)]
+        answers = {message.tool_call_id: message for message in response.result if isinstance(message, ToolMessage)}
+        if len(spoken) != 1 or len(answers) + 1 != len(response.result):
+            raise CeladorError("refused: a turn of the model is one message, with what LangChain has answered itself", "unknown_form")
+        message = spoken[0]
+        calls = [(_id(call), call["name"], call["args"]) for call in message.tool_calls if call["id"] not in answers]
+        usage = message.usage_metadata
+        used = (usage["input_tokens"] if usage else 0, usage["output_tokens"] if usage else 0)
+        pieces, structured = said(message), response.structured_response
+        if structured is not None:
+            pieces.append(Piece("structured", as_text(as_json(structured))))
+        # a turn that is beyond a limit says nothing; calls are reported behind the texts beside them, as a response does not go by open calls
+        ended = None if calls else conversation.turn([], *used)
+        decided = conversation.response(pieces) if ended is None else Stopped(for_user(ended))
         if calls:
-            return response
-        structured = response.structured_response
-        text = said.text if structured is None else as_text(as_json(structured))
-        decision = conversation.output(text)
-        if decision.allowed and (decision.text is None or decision.text == text):
-            return response
-        if decision.allowed and structured is None:
-            changed = said.model_copy(update={"content": decision.text})
-            return ModelResponse([changed if message is said else message for message in response.result])
-        return ModelResponse([AIMessage(for_user(decision))])
+            ended = conversation.turn([] if isinstance(decided, Stopped) else calls, *used)
+            decided = decided if ended is None else Stopped(for_user(ended))
+        if isinstance(decided, Stopped):
+            return _says(conversation, decided.text)
+        if structured is not None and pieces[-1] not in decided.pieces:
+            return _says(conversation, "The response is withheld: a policy rewrites it, and it has a type.")
+        for id, answer in answers.items():
+            conversation.own_result(id, _text(answer))
+        new = rewritten(message, [piece for piece in decided.pieces if piece.kind != "structured"])
+        return dataclasses.replace(response, result=[new if other is message else other for other in response.result])
 
     # Calls
 
@@ -180,24 +204,20 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         return await conversation.off_loop(self._reported, conversation, call, result)
 
     def _reported(self, conversation: Conversation, call: ToolCall, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
-        message = _message_of(result, call)
-        given = conversation.result(_id(call), message.content if message else None, failed=message is not None and message.status == "error")
-        if not isinstance(given, Given):
-            return _without(call, given)
-        if message is not None and given.changed:
-            message.content = as_text(given.value)
-            message.artifact = None
-        return result
+        """The result anew, from what was decided of it. A `Command` is one result, with all of its messages and what it writes into the state."""
+        parts = _Result.of(result, call)
+        given = conversation.result(_id(call), parts.output(), failed=parts.failed)
+        return parts.anew(given.value, self._artifacts) if isinstance(given, Given) else _without(call, given)
 
     # Reviews
 
-    @hook_config(can_jump_to=["tools"])
+    @hook_config(can_jump_to=["tools", "end"])
     def before_model(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Comes to the calls of the turn that have no answer yet: asks for the reviews among them, all at once, and has the calls tried again."""
         waiting = _waiting(state["messages"])
-        if not waiting:
-            return None
         conversation = self._of(state, runtime)
+        if not waiting:
+            return self._joined(conversation, state)
         done = set(state.get("celador_answered") or ())
         asked = _latest(conversation.task.reviews(state="all"), waiting, done)
         if not any(review.state == "open" for review in asked):
@@ -210,16 +230,30 @@ class Middleware(AgentMiddleware[State, Any, Any]):
             _answer(conversation, review, decision)
         return {"celador_answered": [*done, *(review.id for review in asked)], "jump_to": "tools"}
 
-    @hook_config(can_jump_to=["tools"])
+    @hook_config(can_jump_to=["tools", "end"])
     async def abefore_model(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
-        if not _waiting(state["messages"]):
-            return None
         return await asyncio.to_thread(self.before_model, state, runtime)
+
+    def _joined(self, conversation: Conversation, state: State) -> dict[str, Any] | None:
+        """The messages that the model has not read yet, judged, and behind them those that were kept meanwhile."""
+        looked = _admitted(conversation, state["messages"], len(state["messages"]))
+        update, kept, stopped = list(looked.update), list(looked.kept), looked.stopped
+        for entry in state.get("celador_kept") or ():
+            message = entry["message"]
+            step = conversation.kept(entry["id"], said(message))
+            if isinstance(step, Kept):
+                kept.append({"id": step.id, "message": message})
+                continue
+            stopped = stopped or (step if isinstance(step, Stopped) else None)
+            update.append(rewritten(message, [Piece("text", REFUSED)] if isinstance(step, Stopped) else step.pieces))
+        if not update and kept == (state.get("celador_kept") or []):
+            return None if not kept else _ended(conversation, [], Stopped(KEPT))
+        return {"celador_kept": kept, "messages": update, **_ended(conversation, update, stopped or (Stopped(KEPT) if kept else None))}
 
     @hook_config(can_jump_to=["tools"])
     def after_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
         """Tools whose result ends the run (`return_direct`) come here with calls that wait."""
-        return self.before_model(state, runtime)
+        return self.before_model(state, runtime) if _waiting(state["messages"]) else None
 
     @hook_config(can_jump_to=["tools"])
     async def aafter_agent(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -269,11 +303,150 @@ def _without(call: ToolCall, step: Tell | Ask | Hold) -> ToolMessage | Command[A
     return Command()
 
 
-def _message_of(result: ToolMessage | Command[Any], call: ToolCall) -> ToolMessage | None:
-    if isinstance(result, ToolMessage):
-        return result
-    update = result.update if isinstance(result.update, dict) else {}
-    return next((m for m in update.get("messages", ()) if isinstance(m, ToolMessage) and m.tool_call_id == call["id"]), None)
+@dataclasses.dataclass(frozen=True)
+class _Result:
+    """What a tool has returned: a message, or a command with messages and what it writes into the state of the graph."""
+
+    of_call: ToolMessage | None
+    messages: list[AnyMessage]
+    rest: dict[str, Any]
+    command: Command[Any] | None
+
+    @classmethod
+    def of(cls, result: ToolMessage | Command[Any], call: ToolCall) -> _Result:
+        if isinstance(result, ToolMessage):
+            said(result)
+            return cls(result, [result], {}, None)
+        treatment(FORMS, "tool", type(result).__name__)
+        update = {} if result.update is None else result.update
+        if not isinstance(update, dict):
+            raise CeladorError("refused: a Command whose update is no dict", "unknown_form")
+        messages = update.get("messages") or []
+        messages = messages if isinstance(messages, list) else [messages]
+        for message in messages:
+            if isinstance(message, RemoveMessage):
+                continue
+            said(message)
+        if "celador_task" in update or "celador_kept" in update:
+            raise CeladorError("refused: a Command that writes what the middleware keeps", "unknown_form")
+        rest = {name: value for name, value in update.items() if name != "messages"}
+        for name, value in rest.items():
+            if not _is_json(value):
+                raise CeladorError(f"refused: no rule can read what a Command writes as {name!r}, as it is no JSON", "unknown_form")
+        own = next((m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call["id"]), None)
+        return cls(own, messages, rest, result)
+
+    @property
+    def failed(self) -> bool:
+        return self.of_call is not None and self.of_call.status == "error"
+
+    def output(self) -> Any:
+        """What rules read: the content of the one message, or all contents and all else by their names."""
+        contents = [message.content for message in self.messages if not isinstance(message, RemoveMessage)]
+        if not self.rest and len(contents) <= 1:
+            return contents[0] if contents else None
+        return {"messages": [as_json(content) for content in contents], **self.rest}
+
+    def anew(self, value: Any, artifacts: bool) -> ToolMessage | Command[Any]:
+        whole = self.rest or len([m for m in self.messages if not isinstance(m, RemoveMessage)]) > 1
+        contents = list(value["messages"]) if whole and isinstance(value, dict) and isinstance(value.get("messages"), list) else [value]
+        messages: list[Any] = []
+        for message in self.messages:
+            if isinstance(message, RemoveMessage):
+                messages.append(message)
+            elif contents:
+                messages.append(_with_content(message, contents.pop(0), artifacts))
+        if self.command is None:
+            return cast("ToolMessage", messages[0])
+        rest = {name: value[name] for name in self.rest if isinstance(value, dict) and name in value}
+        return dataclasses.replace(self.command, update={**rest, **({"messages": messages} if messages else {})})
+
+
+def _is_json(value: Any) -> bool:
+    """Whether a value is JSON as it stands: made anew from JSON it is the same."""
+    if isinstance(value, dict):
+        return all(type(name) is str and _is_json(member) for name, member in value.items())
+    if isinstance(value, list):
+        return all(_is_json(member) for member in value)
+    return value is None or (type(value) in (bool, int, float, str) and type(as_json([value])[0]) is type(value))
+
+
+def _with_content(message: AnyMessage, value: Any, artifacts: bool) -> AnyMessage:
+    """The message with a content that was decided: parts of LangChain if it is a list of such, else the text of the value."""
+    as_parts = isinstance(value, list) and value and all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in value)
+    content: Any = value if as_parts and isinstance(message.content, list) else as_text(value)
+    if not isinstance(message, ToolMessage):
+        return rewritten(message.model_copy(update={"content": content}), said(message.model_copy(update={"content": content})))
+    new = ToolMessage(content, id=message.id, name=message.name, tool_call_id=message.tool_call_id, status=message.status)
+    if artifacts:
+        new.artifact = message.artifact
+    elif message.artifact is not None:
+        drop("artifact", "tool")
+    return new
+
+
+@dataclasses.dataclass
+class _Looked:
+    """What has come of looking at the messages of a thread."""
+
+    messages: list[AnyMessage] = dataclasses.field(default_factory=list)
+    """Those that the model may read."""
+    update: list[Any] = dataclasses.field(default_factory=list)
+    """What changes in the state."""
+    kept: list[dict[str, Any]] = dataclasses.field(default_factory=list)
+    stopped: Stopped | None = None
+
+
+def _admitted(conversation: Conversation, messages: Sequence[AnyMessage], end: int) -> _Looked:
+    """Judges each message that the task has not judged yet, wherever it stands. Those from `end` on came while calls of a turn have no result, and
+    leave the thread until these have. A message that is refused ends the run if the model has said nothing since."""
+    looked, known, calls = _Looked(), conversation.known(), dict[str, ToolCall]()
+    last = max((at for at, message in enumerate(messages) if isinstance(message, AIMessage)), default=-1)
+    for at, message in enumerate(messages):
+        pieces = said(message)
+        if isinstance(message, AIMessage):
+            calls.update({id: call for call in message.tool_calls if (id := call["id"])})
+        call = calls.get(message.tool_call_id) if isinstance(message, ToolMessage) else None
+        told = call and conversation.told(_id(call), call["name"], call["args"], _text(message))
+        if told is not None:
+            new = message if told == _text(message) else message.model_copy(update={"content": told, "artifact": None})
+        elif at < end and known.covers(pieces, of_model=sender(message) == "model"):
+            new = message
+        else:
+            step = conversation.said(pieces)
+            if isinstance(step, Kept) or at >= end:
+                looked.kept.append({"id": step.id if isinstance(step, Kept) else "", "message": message})
+                looked.update.append(RemoveMessage(id=str(message.id)))
+                continue
+            if isinstance(step, Stopped) and at > last:
+                looked.stopped = looked.stopped or step
+            new = rewritten(message, step.pieces if isinstance(step, Admitted) else [Piece("text", REFUSED)])
+        looked.messages.append(new)
+        if new is not message:
+            looked.update.append(new)
+    return looked
+
+
+def _says(conversation: Conversation, text: str) -> ModelResponse[Any]:
+    """What the user reads in the place of a response."""
+    return ModelResponse([AIMessage(conversation.own(text))])
+
+
+def _ended(conversation: Conversation, update: list[Any], stopped: Stopped | None) -> dict[str, Any]:
+    """Ends the run with a message, if something was stopped."""
+    return {} if stopped is None else {"messages": [*update, AIMessage(conversation.own(stopped.text))], "jump_to": "end"}
+
+
+def _text(message: AnyMessage) -> str:
+    return message.content if isinstance(message.content, str) else as_text(message.content)
+
+
+def _end_of_turn(messages: Sequence[AnyMessage]) -> int:
+    """Where the results of the last turn of the model end."""
+    last = max(at for at, message in enumerate(messages) if isinstance(message, AIMessage))
+    ids = {call["id"] for call in cast("AIMessage", messages[last]).tool_calls}
+    behind = range(last + 1, len(messages))
+    return next((at for at in behind if not (isinstance(m := messages[at], ToolMessage) and m.tool_call_id in ids)), len(messages))
 
 
 def _turn(messages: list[AnyMessage]) -> tuple[list[ToolCall], set[str]]:
@@ -284,8 +457,6 @@ def _turn(messages: list[AnyMessage]) -> tuple[list[ToolCall], set[str]]:
             answered.add(message.tool_call_id)
         elif isinstance(message, AIMessage):
             return message.tool_calls, answered
-        else:
-            break
     return [], answered
 
 
@@ -345,4 +516,4 @@ def _answer(conversation: Conversation, review: Review, decision: dict[str, Any]
             conversation.answer(review, "deny", note=decision.get("message"))
 
 
-__all__ = ["Middleware", "State", "tools"]
+__all__ = ["FORMS", "Middleware", "State", "tools"]

@@ -2,16 +2,16 @@
 
     result = await Runner.run(celador.openai_agents.guard(assistant, task), "My order came broken.")
 
-What the user says, each turn of the model with all of its calls, each result and the final response pass the policies. Reviews are approvals of
-the SDK: the run ends with `interruptions`, other calls of the turn have run by then, `state.approve(item)` and `state.reject(item)` answer, and
-`Runner.run(agent, state)` goes on, in this process or another one.
+Every item that the model reads, each turn of the model with its texts and all of its calls, and each result pass the policies; `FORMS` has the items
+and parts that are known. Reviews are approvals of the SDK: the run ends with `interruptions`, other calls of the turn have run by then,
+`state.approve(item)` and `state.reject(item)` answer one or more of them, and `Runner.run(agent, state)` goes on, in this process or another one. A call
+that was approved and has to wait for other reviews stays among the `interruptions`, and runs by itself once these are answered.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
-import json
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -36,20 +36,20 @@ from agents import (
 )
 from agents.tool import resolve_function_tool_failure_error_function, set_function_tool_failure_error_function
 from agents.tool_context import ToolContext
-from openai.types.responses import (
-    Response,
-    ResponseCompletedEvent,
-    ResponseFunctionToolCall,
-    ResponseOutputMessage,
-    ResponseOutputText,
-)
+from openai.types.responses import Response, ResponseCompletedEvent, ResponseFunctionToolCall
 
-from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Obligations, Run, Tell, as_text, for_user
+from celador import MisuseError
+from celador._messages import Piece, as_text, joined, text_piece
+from celador._openai_items import FORMS, arguments_of, events, get, kind_of, message, pieces_of, response_items, response_pieces, written
+from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Obligations, Run, Stopped, Tell, for_user
 
 if TYPE_CHECKING:
     from celador import Task, Tool
 
 C = TypeVar("C")
+
+_HELD = "celador-held:"
+"""Ahead of the id of an approved call that cannot run yet, in the SDK's record of approvals."""
 
 
 def guard(agent: Agent[C], task: Task, *, obligations: Obligations | None = None, stream: bool = False, tripwires: bool = False) -> Agent[C]:
@@ -76,8 +76,9 @@ class _Guard:
         self.conversation = conversation
         self.stream = stream
         self.tripwires = tripwires
-        self.said: dict[str, str] = {}
-        """What users said, and what was admitted of it where that is something else."""
+        self.joined: list[tuple[int, Any]] = []
+        """Messages that were kept and that the history of a run does not have: how many items are ahead, and the item."""
+        self.handoffs: set[str] = set()
         self._agents: dict[int, Agent[Any]] = {}
 
     def agent(self, agent: Agent[C]) -> Agent[C]:
@@ -131,15 +132,15 @@ class _Guard:
         async def invoke(context: ToolContext[Any], arguments: str) -> Any:
             await conversation.off_loop(self.pass_answers_on, context)
             call = context.tool_call_id
-            step = await conversation.call_when_free(call, tool.name, json.loads(arguments or "{}"))
+            step = await conversation.call_when_free(call, tool.name, arguments_of({"arguments": arguments}))
             if isinstance(step, (Ask, Hold)):
-                await conversation.off_loop(conversation.task.withdraw, call)
-                return "The call did not run: it waits for somebody who was not asked."
+                # approved for good in the SDK, which asks no more: the run ends here, and its state goes on once the reviews are answered
+                raise MisuseError(f"the call {call} of {tool.name} waits for reviews: answer them and run the state again", "waits")
             if isinstance(step, Tell):
                 return step.text
             await conversation.begin(step)
             try:
-                output = await inner.on_invoke_tool(context, json.dumps(step.arguments))
+                output = await inner.on_invoke_tool(context, as_text(step.arguments))
             except Exception as error:
                 await conversation.result_and_wake(call, type(error).__name__, failed=True)
                 raise
@@ -148,9 +149,7 @@ class _Guard:
                 raise
             given = await conversation.result_and_wake(call, output, failed=call in failed)
             failed.discard(call)
-            if isinstance(given, Given):
-                return as_text(given.value) if given.changed else output
-            return given.text
+            return as_text(given.value) if isinstance(given, Given) else given.text
 
         return dataclasses.replace(tool, on_invoke_tool=invoke, needs_approval=needs_approval)
 
@@ -162,52 +161,109 @@ class _Guard:
                 continue
             approved = context.is_tool_approved(review.function, review.call)
             if approved is not None:
-                self.conversation.answer(review, "approve" if approved else "deny")
+                note = None if approved else context.get_rejection_message(review.function, review.call)
+                self.conversation.answer(review, "approve" if approved else "deny", note=note)
+        self._hold(context)
+
+    def _hold(self, context: RunContextWrapper[Any]) -> None:
+        """Has the SDK ask again for a call that was approved and cannot run yet, and ask no more once it can; and has it tell the model what the task
+        says of a denied call. The SDK has no word for the first, so the mark stands in its own record of approvals, which goes into the state of a run."""
+        for record in context._approvals.values():
+            if isinstance(record.approved, list):
+                record.approved[:] = dict.fromkeys(self._marked(call) for call in record.approved)
+            if isinstance(record.rejected, list):
+                for call in record.rejected:
+                    step = self._standing(call)
+                    if isinstance(step, Tell):
+                        record.rejection_messages[call] = step.text
+
+    def _marked(self, approved: str) -> str:
+        call = approved.removeprefix(_HELD)
+        return f"{_HELD}{call}" if isinstance(self._standing(call), Hold) else call
+
+    def _standing(self, call: str) -> Any:
+        try:
+            return self.conversation.call_as_it_is(call)
+        except MisuseError:
+            return None  # a call of another task
 
     # Messages
 
-    def admit(self, given: str | list[Any]) -> str | list[Any] | _Refusal:
-        """What may be sent to the model."""
-        items: list[Any] = [{"role": "user", "content": given}] if isinstance(given, str) else given
-        newest = next((item for item in reversed(items) if _role(item) == "user"), None)
-        text = None if newest is None else _text(newest)
-        if text is not None and items[-1] is newest:
-            decision = self.conversation.input(text)
-            if not decision.allowed:
-                self.said[text] = REFUSED
-                return _Refusal("input", for_user(decision))
-            self.said[text] = text if decision.text is None else decision.text
-        elif text is not None and text not in self.said:
-            # Another process has judged it: the task knows what was admitted.
-            inputs = self.conversation.task.context("input").get("input") or []
-            self.said[text] = _parts_text(inputs[-1]["message"]) if inputs else text
-        self.conversation.withdraw_stuck(_reported(items))
-        limits = self.conversation.task.limits()
-        if not limits.allowed:
-            return _Refusal("limit", for_user(limits))
-        return given if all(said == admitted for said, admitted in self.said.items()) else [self._rewritten(item) for item in items]
+    def admit(self, given: str | list[Any]) -> list[Any] | _Refusal:
+        """What may be sent to the model: each item that the task has not judged yet is judged, wherever it stands."""
+        items: list[Any] = [{"role": "user", "content": given}] if isinstance(given, str) else list(given)
+        for at, late in self.joined:
+            if not any(_key(late) == _key(item) for item in items):
+                items.insert(min(at, len(items)), late)
+        conversation = self.conversation
+        known, calls, present = conversation.known(), dict[str, Any](), set[int]()
+        last = max((at for at, item in enumerate(items) if kind_of(item)[1] in ("assistant", "tool")), default=-1)
+        result: list[Any] = []
+        refused: _Refusal | None = None
+        for at, item in enumerate(items):
+            kind, sender = kind_of(item)
+            if kind == "function_call":
+                calls[str(get(item, "call_id"))] = item
+                result += self._call(item, known)
+                continue
+            call = calls.get(str(get(item, "call_id"))) if kind == "function_call_output" else None
+            text = as_text(get(item, "output")) if call is not None else ""
+            told = call and conversation.told(str(get(call, "call_id")), str(get(call, "name")), arguments_of(call), text)
+            if told is not None:
+                result.append({"type": "function_call_output", "call_id": get(item, "call_id"), "output": told})
+                continue
+            present.add(id(item))
+            step = conversation.history(pieces_of(item, sender), known, item, of_model=sender == "assistant", is_new=at > last)
+            if isinstance(step, Admitted):
+                result += self._written(item, kind, sender, step.pieces)
+            elif isinstance(step, Stopped) and at <= last:
+                result += self._written(item, kind, sender, [text_piece(REFUSED)])
+            else:
+                refused = refused or _Refusal("input", step.text if isinstance(step, Stopped) else KEPT)
+        # what was kept and the history of this run does not have
+        for item in [item for _, item in conversation.waiting.values() if id(item) not in present]:
+            step = conversation.history(pieces_of(item, "user"), known, item, of_model=False, is_new=True)
+            if isinstance(step, Admitted):
+                self.joined.append((len(items), item))
+                result += written(item, "user", step.pieces)
+        conversation.withdraw_stuck(_reported(items))
+        if refused is not None:
+            return refused
+        limits = conversation.task.limits()
+        return result if limits.allowed else _Refusal("limit", for_user(limits))
 
-    def judge(self, output: list[Any], usage: tuple[int, int], handoffs: Iterable[str]) -> list[Any] | _Refusal | None:
-        """Reports a turn. What comes back stands in the place of the model's output, if anything does."""
-        others = set(handoffs)
+    def _written(self, item: Any, kind: str, sender: str, pieces: list[Piece]) -> list[Any]:
+        if kind == "function_call_output":
+            text = "".join(piece.text or "" for piece in pieces)
+            return [{"type": "function_call_output", "call_id": get(item, "call_id"), "output": text}]
+        return written(item, sender, pieces)
+
+    def _call(self, item: Any, known: Any) -> list[Any]:
+        """A call in the history. One that the task does not know was brought by the caller: its arguments are an input."""
+        call = {"type": "function_call", "call_id": get(item, "call_id"), "name": get(item, "name"), "arguments": get(item, "arguments")}
+        if get(item, "name") in self.handoffs or self._standing(str(get(item, "call_id"))) is not None:
+            return [call]
+        pieces = [text_piece(f"{call['name']} {call['arguments']}")]
+        if known.covers(pieces, of_model=False):
+            return [call]
+        step = self.conversation.said(pieces)
+        return [call if isinstance(step, Admitted) and step.pieces == pieces else {**call, "arguments": "{}"}]
+
+    def judge(self, output: list[Any], usage: tuple[int, int], handoffs: Iterable[str]) -> list[Any] | _Refusal:
+        """Reports a turn. What comes back stands in the place of the model's output."""
+        self.handoffs |= set(handoffs)
         asked = [item for item in output if isinstance(item, ResponseFunctionToolCall)]
-        calls = [(item.call_id, item.name, _arguments(item)) for item in asked if item.name not in others]
-        ended = self.conversation.turn(calls, *usage)
-        if ended is not None:
-            return _Refusal("limit", for_user(ended))
+        calls = [(item.call_id, item.name, arguments_of(item)) for item in asked if item.name not in self.handoffs]
+        pieces = response_pieces(output)
+        ended = None if asked else self.conversation.turn([], *usage)
+        decided = self.conversation.response(pieces) if ended is None else None
         if asked:
-            return None
-        text = "".join(_text(item) or "" for item in output if isinstance(item, ResponseOutputMessage))
-        decision = self.conversation.output(text)
-        if not decision.allowed:
-            return _Refusal("output", for_user(decision))
-        return None if decision.text is None or decision.text == text else [_message(decision.text)]
-
-    def _rewritten(self, item: Any) -> Any:
-        text = _text(item) if _role(item) == "user" else None
-        if text is None or self.said.get(text, text) == text:
-            return item
-        return {"role": "user", "content": self.said[text]}
+            ended = self.conversation.turn(calls if isinstance(decided, Admitted) else [], *usage)
+        if ended is not None:
+            return _Refusal("limit", self.conversation.own(for_user(ended)))
+        if isinstance(decided, Admitted):
+            return response_items(output, decided.pieces)
+        return _Refusal("output", self.conversation.own(decided.text if decided else ""))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -218,7 +274,7 @@ class _Refusal:
     def output(self, guard: _Guard, agent: Agent[Any]) -> list[Any]:
         """The message in the place of the model's, or the exception that the SDK has for it."""
         if not guard.tripwires and agent.output_type in (None, str):
-            return [_message(self.text)]
+            return [message(guard.conversation.own(self.text))]
         told = GuardrailFunctionOutput(self.text, True)
         if self.what == "limit":
             raise MaxTurnsExceeded(self.text)
@@ -233,11 +289,12 @@ def _judged(*_: Any) -> GuardrailFunctionOutput:
 
 
 class _GuardedTools(Agent[Any]):
-    """Tools of MCP servers, which an agent asks for at each turn."""
+    """Tools of MCP servers, which an agent asks for at each turn, and at the begin of a run that goes on: ahead of the first call."""
 
     guard: _Guard
 
     async def get_mcp_tools(self, run_context: RunContextWrapper[Any]) -> list[Any]:
+        await self.guard.conversation.off_loop(self.guard.pass_answers_on, run_context)
         return [self.guard.tool(tool) if isinstance(tool, FunctionTool) else tool for tool in await super().get_mcp_tools(run_context)]
 
 
@@ -267,8 +324,6 @@ class _Model(Model):
         response = await self._inner.get_response(system_instructions, admitted, model_settings, tools, output_schema, handoffs, tracing, **named)
         usage = (response.usage.input_tokens, response.usage.output_tokens)
         judged = await guard.conversation.off_loop(guard.judge, response.output, usage, _names(handoffs))
-        if judged is None:
-            return response
         return dataclasses.replace(response, output=judged.output(guard, self._agent) if isinstance(judged, _Refusal) else judged)
 
     async def stream_response(
@@ -288,29 +343,25 @@ class _Model(Model):
             yield _completed(admitted.output(guard, self._agent))
             return
         held: list[Any] = []
-        events = self._inner.stream_response(system_instructions, admitted, model_settings, tools, output_schema, handoffs, tracing, **named)
-        async for event in events:
+        raw = self._inner.stream_response(system_instructions, admitted, model_settings, tools, output_schema, handoffs, tracing, **named)
+        async for event in raw:
             if not isinstance(event, ResponseCompletedEvent):
                 if guard.stream:
                     yield event
-                else:
+                elif event.type in ("response.failed", "response.incomplete", "error"):
                     held.append(event)
                 continue
             response = event.response
             usage = (response.usage.input_tokens, response.usage.output_tokens) if response.usage else (0, 0)
             judged = await guard.conversation.off_loop(guard.judge, response.output, usage, _names(handoffs))
-            if judged is None:
-                for earlier in held:
-                    yield earlier
-                yield event
-            else:
-                output = judged.output(guard, self._agent) if isinstance(judged, _Refusal) else judged
-                yield event.model_copy(update={"response": response.model_copy(update={"output": output})})
+            output = judged.output(guard, self._agent) if isinstance(judged, _Refusal) else judged
+            for made in () if guard.stream else events(output):
+                yield made
+            yield event.model_copy(update={"response": response.model_copy(update={"output": output})})
             held.clear()
         # A stream that ended without a response has said nothing that was judged, but for what went wrong.
         for event in held:
-            if event.type in ("response.failed", "response.incomplete", "error"):
-                yield event
+            yield event
 
 
 class _Hooks(AgentHooks[Any]):
@@ -343,53 +394,24 @@ class _Hooks(AgentHooks[Any]):
         await self._own.on_llm_end(*given, **named)
 
 
-def _get(item: Any, name: str) -> Any:
-    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
-
-
-def _role(item: Any) -> Any:
-    return _get(item, "role")
-
-
-def _text(item: Any) -> str | None:
-    content = _get(item, "content")
-    if content is None:
-        return None
-    if isinstance(content, str):
-        return content
-    return "".join(_get(part, "text") or "" for part in content)
-
-
-def _parts_text(parts: list[dict[str, Any]]) -> str:
-    return "".join(part.get("text", "") for part in parts)
+def _key(item: Any) -> str:
+    """What tells a message from others."""
+    kind, sender = kind_of(item)
+    return f"{sender} {[piece.key() for piece in joined(pieces_of(item, sender))]}" if kind != "function_call" else ""
 
 
 def _reported(items: list[Any]) -> list[str]:
     """The calls whose outputs stand at the end: those of the turn before."""
     calls = []
     for item in reversed(items):
-        if _get(item, "type") != "function_call_output":
+        if get(item, "type") != "function_call_output":
             break
-        calls.append(_get(item, "call_id"))
+        calls.append(get(item, "call_id"))
     return calls
-
-
-def _arguments(call: ResponseFunctionToolCall) -> dict[str, Any]:
-    """Arguments that are no JSON stand under a name of their own: no schema has it, and the SDK refuses the call."""
-    try:
-        arguments = json.loads(call.arguments or "{}")
-    except ValueError:
-        return {"": call.arguments}
-    return arguments if isinstance(arguments, dict) else {"": arguments}
 
 
 def _names(handoffs: Iterable[Handoff[Any, Any]]) -> list[str]:
     return [handoff.tool_name for handoff in handoffs]
-
-
-def _message(text: str) -> ResponseOutputMessage:
-    part = ResponseOutputText(type="output_text", text=text, annotations=[])
-    return ResponseOutputMessage(id="celador", type="message", role="assistant", status="completed", content=[part])
 
 
 def _completed(output: list[Any]) -> ResponseCompletedEvent:
@@ -407,4 +429,4 @@ def _loose(schema: dict[str, Any]) -> dict[str, Any]:
     return loose
 
 
-__all__ = ["guard", "tools"]
+__all__ = ["FORMS", "guard", "tools"]

@@ -2,9 +2,10 @@
 
     assistant = Agent(model, tools=tools, capabilities=[celador.pydantic_ai.Guard(agent)], output_type=[str, DeferredToolRequests])
 
-What the user says, each turn of the model with all of its calls, each result and the final response pass the policies. Reviews are deferred
-approvals of Pydantic AI: the run ends with `DeferredToolRequests`, other calls of the turn have run by then, and `deferred_tool_results` of the
-next run answer (`True`, `ToolApproved(override_args=…)`, `ToolDenied(…)`), in this process or another one. The task has the id of the conversation.
+Every part that the model reads, each turn of the model with its texts and all of its calls, and each result pass the policies; `FORMS` has the parts
+that are known. Reviews are deferred approvals of Pydantic AI: the run ends with `DeferredToolRequests`, other calls of the turn have run by then, and
+`deferred_tool_results` of the next run answer one or more of them (`True`, `ToolApproved(override_args=…)`, `ToolDenied(…)`), in this process or another
+one. A prompt that comes meanwhile is kept, and joins the history once they are answered. The task has the id of the conversation.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import DeferredToolResults, Tool, ToolApproved, ToolDefinition, ToolDenied
 
 import celador
-from celador._turns import REFUSED, Ask, Conversation, Given, Hold, Next, Obligations, Run, Tasks, Tell, Whom, as_text, for_user
+from celador._messages import Piece, as_json, as_text, joined, plain, text_piece
+from celador._pydantic_parts import FORMS, arguments_of, kind_of, parts_of, prompt_content, prompt_pieces, spoken
+from celador._turns import KEPT, REFUSED, Ask, Conversation, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
     from celador import Agent, Decision
@@ -49,6 +52,7 @@ class Guard(AbstractCapability[Any]):
         held.__class__ = _Held
         assert isinstance(held, _Held)
         held.conversation = await self._tasks.find(ctx.conversation_id, ctx)
+        held.finals, held.validated = set(), {}
         return held
 
 
@@ -56,31 +60,122 @@ class _Held(Guard):
     """The guard of one run."""
 
     conversation: Conversation
+    finals: set[str]
+    """Calls by which the model gives a response that has a type."""
+    validated: dict[str, str]
+    """The arguments that were validated, by call, as text."""
 
     # Messages
 
     async def before_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
-        refused = await self.conversation.off_loop(self._admit, request_context.messages)
+        refused = await self.conversation.off_loop(self._admit, request_context.messages, ctx.run_id)
         if refused is not None:
-            raise SkipModelRequest(_answer(refused, request_context.model_request_parameters))
+            raise SkipModelRequest(self._answer(refused, request_context.model_request_parameters))
         return request_context
 
-    def _admit(self, messages: list[ModelMessage]) -> Decision | None:
+    def _admit(self, messages: list[ModelMessage], run: str | None) -> Stopped | None:
+        """Judges each part that the task has not judged yet, wherever it stands: the parts of the history themselves, so that no later request has
+        what came. A refused one ends the run if the model has said nothing since."""
+        conversation, known, calls = self.conversation, self.conversation.known(), dict[str, ToolCallPart]()
+        last = max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
+        stopped: Stopped | None = None
+        for at, message in enumerate(messages):
+            if isinstance(message, ModelResponse):
+                self._look_at_response(message, known, calls)
+                continue
+            if at == len(messages) - 1:
+                conversation.withdraw_stuck(part.tool_call_id for part in message.parts if isinstance(part, ToolReturnPart))
+            parts: list[Any] = []
+            for part in message.parts:
+                step = self._look_at(part, known, calls, of_run=run is not None and message.run_id == run)
+                if isinstance(step, Stopped):
+                    stopped = stopped or (step if at > last else None)
+                    setattr(part, "content", REFUSED)  # noqa: B010  # the parts that can be refused have one
+                elif isinstance(step, Kept):
+                    stopped = stopped or Stopped(KEPT)
+                parts.append(part)
+            message.parts = parts
+        stopped = stopped or self._join(messages)
+        if stopped is None and not (limits := conversation.task.limits()).allowed:
+            return Stopped(for_user(limits))
+        return stopped
+
+    def _look_at(self, part: Any, known: Any, calls: dict[str, ToolCallPart], *, of_run: bool) -> Stopped | Kept | None:
+        kind = kind_of(part, "request")
+        conversation = self.conversation
+        if kind == "user-prompt":
+            pieces = joined(prompt_pieces(part.content))
+        elif kind in ("tool-return", "retry-prompt", "system-prompt", "retry-feedback"):
+            content = part.model_response() if kind.startswith("retry") else part.content
+            call = calls.get(getattr(part, "tool_call_id", ""))
+            text = as_text(as_json(content)) if kind == "tool-return" else str(content)
+            if call is not None:
+                told = conversation.told(call.tool_call_id, call.tool_name, arguments_of(call), text)
+                if told is not None:
+                    if told != text:
+                        part.content = told
+                    return None
+                if call.tool_call_id in self.finals:
+                    return None  # what Pydantic AI says of a typed response
+            elif of_run and kind in ("system-prompt", "retry-feedback"):
+                conversation.own_input(text)
+                return None
+            pieces = [text_piece(text)]
+        else:
+            return None
+        key = str([piece.key() for piece in pieces])
+        if key in conversation.waiting:
+            step = conversation.kept(conversation.waiting.pop(key)[0], pieces)
+        elif known.covers(pieces, of_model=False):
+            return None
+        else:
+            step = conversation.said(pieces)
+        if isinstance(step, Kept):
+            conversation.waiting[key] = (step.id, part)
+            return step
+        if isinstance(step, Stopped):
+            return step
+        part.content = prompt_content(step.pieces) if kind == "user-prompt" else plain(step.pieces)
+        return None
+
+    def _look_at_response(self, message: ModelResponse, known: Any, calls: dict[str, ToolCallPart]) -> None:
+        """A response in the history. What the task does not know of it was brought by the caller, and is an input."""
+        pieces = joined(spoken(message.parts))
+        brought = False
+        for part in message.parts:
+            if isinstance(part, ToolCallPart):
+                calls[part.tool_call_id] = part
+                brought = brought or not (part.tool_call_id in self.finals or self.conversation.knows_call(part.tool_call_id))
+        if brought:
+            pieces = [*pieces, *(text_piece(as_text(arguments_of(part))) for part in message.parts if isinstance(part, ToolCallPart))]
+        if not known.covers(pieces, of_model=not brought):
+            step = self.conversation.said(pieces)
+            if isinstance(step, (Stopped, Kept)) or [piece.key() for piece in step.pieces] != [piece.key() for piece in joined(pieces)]:
+                texts = [text_piece(REFUSED)] if isinstance(step, (Stopped, Kept)) else step.pieces
+                for part in message.parts:
+                    if isinstance(part, ToolCallPart) and brought:
+                        part.args = {}
+                message.parts = parts_of(message, texts if not brought else [text_piece(REFUSED)])
+
+    def _join(self, messages: list[ModelMessage]) -> Stopped | None:
+        """Puts what was kept behind the newest message, once it is decided."""
         newest = messages[-1]
-        if isinstance(newest, ModelRequest):
-            self.conversation.withdraw_stuck(part.tool_call_id for part in newest.parts if isinstance(part, ToolReturnPart))
-            for part in newest.parts:
-                text = _text(part) if isinstance(part, UserPromptPart) else None
-                if not isinstance(part, UserPromptPart) or not text:
-                    continue
-                decision = self.conversation.input(text)
-                if not decision.allowed:
-                    part.content = REFUSED
-                    return decision
-                if decision.text is not None and decision.text != text:
-                    part.content = decision.text  # the part of the history, so that no later request has what was said
-        limits = self.conversation.task.limits()
-        return None if limits.allowed else limits
+        here = {id(part) for message in messages if isinstance(message, ModelRequest) for part in message.parts}
+        for key, (kept, part) in [*self.conversation.waiting.items()]:
+            if id(part) in here:
+                continue
+            pieces = joined(prompt_pieces(part.content))
+            step = self.conversation.kept(kept, pieces) if kept else self.conversation.said(pieces)
+            if isinstance(step, Kept):
+                self.conversation.waiting[key] = (step.id, part)
+                return Stopped(KEPT)
+            del self.conversation.waiting[key]
+            content = REFUSED if isinstance(step, Stopped) else prompt_content(step.pieces)
+            newest.parts = [*newest.parts, UserPromptPart(content)]
+            _kept_with(messages).pop(key, None)
+            if isinstance(step, Stopped):
+                return step
+        return None
 
     def get_wrapper_model(self, model: Model) -> Model | None:
         return _Model(model, self)
@@ -89,29 +184,37 @@ class _Held(Guard):
         """Reports a turn; what comes back is what the model has said as far as the agent may know it."""
         finals = {tool.name for tool in parameters.output_tools}
         asked = [part for part in response.parts if isinstance(part, ToolCallPart)]
-        calls = [(part.tool_call_id, part.tool_name, part.args_as_dict()) for part in asked if part.tool_name not in finals]
-        ended = self.conversation.turn(calls, response.usage.input_tokens, response.usage.output_tokens)
-        if ended is not None:
-            return _answer(ended, parameters)
+        calls = [(part.tool_call_id, part.tool_name, arguments_of(part)) for part in asked if part.tool_name not in finals]
+        pieces = joined(spoken(response.parts))
+        typed = [part for part in asked if part.tool_name in finals]
+        self.finals |= {part.tool_call_id for part in typed}
+        pieces += [Piece("structured", as_text(arguments_of(part)), original=part) for part in typed]
+        used = (response.usage.input_tokens, response.usage.output_tokens)
+        ended = None if calls else self.conversation.turn([], *used)
+        decided = self.conversation.response(pieces) if ended is None else Stopped(for_user(ended))
         if calls:
-            return response
-        final = next((part for part in asked if part.tool_name in finals), None)
-        text = as_text(final.args_as_dict()) if final else "".join(part.content for part in response.parts if isinstance(part, TextPart))
-        decision = self.conversation.output(text)
-        if not decision.allowed:
-            return _answer(decision, parameters)
-        if decision.text is None or decision.text == text:
-            return response
-        if final is not None:
+            ended = self.conversation.turn([] if isinstance(decided, Stopped) else calls, *used)
+            decided = decided if ended is None else Stopped(for_user(ended))
+        if isinstance(decided, Stopped):
+            return self._answer(decided, parameters)
+        if [piece.key() for piece in decided.pieces if piece.kind == "structured"] != [piece.key() for piece in pieces if piece.kind == "structured"]:
             raise ValueError("a policy rewrites responses of this agent, and they have a type: it can only refuse them")
-        response.parts = [part for part in response.parts if not isinstance(part, TextPart)] + [TextPart(decision.text)]
+        response.parts = parts_of(response, decided.pieces)
         return response
+
+    def _answer(self, stopped: Stopped, parameters: ModelRequestParameters) -> ModelResponse:
+        """The message in the place of the model's. An agent that has to end with a value of a type has no place for one: its run ends with `Denied`."""
+        if not parameters.allow_text_output:
+            raise celador.Denied(stopped.decision) if stopped.decision is not None else celador.CeladorError(stopped.text, "stopped")
+        return ModelResponse([TextPart(self.conversation.own(stopped.text))], model_name="celador")
 
     # Calls
 
     async def before_tool_validate(self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: Any) -> Any:
         step = await self.conversation.off_loop(self._step, ctx, call)
-        return step.arguments if isinstance(step, Run) else args
+        arguments = step.arguments if isinstance(step, Run) else arguments_of(call)
+        self.validated[call.tool_call_id] = as_text(arguments)
+        return arguments
 
     async def wrap_tool_execute(
         self, ctx: RunContext[Any], *, call: ToolCallPart, tool_def: ToolDefinition, args: dict[str, Any], handler: Any
@@ -120,7 +223,7 @@ class _Held(Guard):
         if ctx.tool_call_approved:
             step = await conversation.off_loop(self._step, ctx, call)
         else:
-            step = await conversation.call_when_free(id, call.tool_name, call.args_as_dict())
+            step = await conversation.call_when_free(id, call.tool_name, arguments_of(call))
         match step:
             case Tell(text, failed):
                 if failed:
@@ -131,10 +234,10 @@ class _Held(Guard):
             case Hold(waits_for):
                 raise ApprovalRequired({"waits_for": list(waits_for)})
         await conversation.begin(step)
-        said = call.args_as_dict()
-        changed = {name: value for name, value in step.arguments.items() if said.get(name) != value and args.get(name) != value}
+        # what was validated is what was decided, to the sign, or is replaced
+        decided = args if self.validated.pop(id, None) == as_text(step.arguments) else step.arguments
         try:
-            output = await handler({**args, **changed})
+            output = await handler(decided)
         except Exception as error:
             await conversation.result_and_wake(id, type(error).__name__, failed=True)
             raise
@@ -143,14 +246,14 @@ class _Held(Guard):
             raise
         given = await conversation.result_and_wake(id, output)
         if isinstance(given, Given):
-            return given.value if given.changed else output
+            return given.value
         raise ToolFailed(given.text)
 
     def _step(self, ctx: RunContext[Any], call: ToolCallPart) -> Next:
         """How far a call is. One that was approved may have the arguments of its reviewer by now."""
         if ctx.tool_call_approved:
             return self.conversation.call_as_it_is(call.tool_call_id)
-        return self.conversation.call(call.tool_call_id, call.tool_name, call.args_as_dict())
+        return self.conversation.call(call.tool_call_id, call.tool_name, arguments_of(call))
 
     # Reviews
 
@@ -158,6 +261,21 @@ class _Held(Guard):
         answers = getattr(node, "deferred_tool_results", None)
         if isinstance(answers, DeferredToolResults):
             await self.conversation.off_loop(self._pass_on, answers)
+        messages = ctx.messages
+        for key, (kept, content) in _kept_with(messages).items():
+            self.conversation.waiting.setdefault(key, (kept, UserPromptPart(content)))
+        prompt = getattr(node, "user_prompt", None)
+        if prompt is not None and messages and isinstance(messages[-1], ModelResponse) and messages[-1].tool_calls or prompt is not None and answers:
+            # Calls of the turn have no result yet: the prompt comes behind these, in whichever run that is.
+            pieces = joined(prompt_pieces(prompt))
+            step = await self.conversation.off_loop(self.conversation.said, pieces) if self.conversation.task.reviews() else None
+            kept = step.id if isinstance(step, Kept) else ""
+            key = str([piece.key() for piece in pieces])
+            self.conversation.waiting[key] = (kept, UserPromptPart(prompt))
+            responses = [message for message in messages if isinstance(message, ModelResponse)]
+            if responses and all(piece.text is not None for piece in pieces):
+                responses[-1].metadata = {**(responses[-1].metadata or {}), _KEPT: {**_kept_with(messages), key: (kept, plain(pieces))}}
+            node.user_prompt = None
         return node
 
     def _pass_on(self, answers: DeferredToolResults) -> None:
@@ -172,6 +290,11 @@ class _Held(Guard):
                     self.conversation.answer(review, "deny", note=message)
                 case _:
                     self.conversation.answer(review, "deny")
+        for call, answer in answers.approvals.items():
+            step = self.conversation.call_as_it_is(call) if self.conversation.knows_call(call) else None
+            if isinstance(answer, ToolDenied) or answer is False:
+                # what the task says of the denial, with the reviewer's note
+                answers.approvals[call] = ToolDenied(step.text) if isinstance(step, Tell) else answer
 
 
 class _Model(WrapperModel):
@@ -210,15 +333,16 @@ def tools(tools: Iterable[Tool[Any]]) -> list[PlainTool]:
     return [{"name": tool.name, "description": tool.description, "inputSchema": tool.function_schema.json_schema} for tool in tools]
 
 
-def _answer(decision: Decision, parameters: ModelRequestParameters) -> ModelResponse:
-    """The message in the place of the model's. An agent that has to end with a value of a type has no place for one: its run ends with `Denied`."""
-    if not parameters.allow_text_output:
-        raise celador.Denied(decision)
-    return ModelResponse([TextPart(for_user(decision))], model_name="celador")
+_KEPT = "celador_kept"
 
 
-def _text(part: UserPromptPart) -> str:
-    return part.content if isinstance(part.content, str) else "".join(item for item in part.content if isinstance(item, str))
+def _kept_with(messages: Iterable[ModelMessage]) -> dict[str, Any]:
+    """The prompts that were kept, as the history has them beside its responses."""
+    found: dict[str, Any] = {}
+    for message in messages:
+        if isinstance(message, ModelResponse) and message.metadata and _KEPT in message.metadata:
+            found = message.metadata[_KEPT]
+    return found
 
 
-__all__ = ["Guard", "tools"]
+__all__ = ["FORMS", "Guard", "tools"]

@@ -11,6 +11,7 @@ import multiprocessing
 import pathlib
 from typing import Any
 
+import celador
 import celador.mcp
 import pytest
 from mcp import Client
@@ -26,6 +27,8 @@ MODES = ("auto", "legacy")
 KINDS = ("sdk", "fastmcp") if importlib.util.find_spec("fastmcp") else ("sdk",)
 """The packages that servers are made with. `fastmcp` does not go together with the other frameworks, so it is installed in a place of its own."""
 
+LEAD: Any = {"id": "u-1", "email": "lead@example.com"}
+
 pytestmark = pytest.mark.parametrize("kind", KINDS)
 
 
@@ -34,7 +37,7 @@ def served(kind: str, agent: Any, shop: desk.Shop, **options: Any) -> Any:
     guarded: Any = MCPServer("desk") if kind == "sdk" else importlib.import_module("fastmcp").FastMCP("desk")
     for tool in shop.tools:
         guarded.add_tool(tool)
-    celador.mcp.guard(guarded, agent, user="u-1", task=lambda _: "thread-1", **options)
+    celador.mcp.guard(guarded, agent, **{"user": "u-1", "task": lambda _: "thread-1"} | options)
     return guarded
 
 
@@ -92,10 +95,10 @@ def test_a_limit_of_calls(kind: str, mode: Any) -> None:
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("answers", [{600: True, 700: True}, {600: True, 700: False}, {600: False, 700: False}])
 def test_two_reviews_beside_another_call(kind: str, mode: Any, answers: dict[int, bool]) -> None:
-    """The client's user is asked about both, while the other call runs."""
+    """The client's user, to whom the reviews are addressed, is asked about both, while the other call runs."""
     shop, asked = desk.Shop(), []
     agent = desk.agent({})
-    server = served(kind, agent, shop)
+    server = served(kind, agent, shop, user=LEAD)
 
     async def elicit(context: Any, params: Any) -> ElicitResult:
         asked.append(params.message)
@@ -117,8 +120,98 @@ def test_two_reviews_beside_another_call(kind: str, mode: Any, answers: dict[int
     assert sorted(arguments["amount"] for name, arguments in shop.ran if name == "refund") == paid
     assert [bool(result.is_error) for result in results] == [False, *(not approved for approved in answers.values())]
     assert all(f"The lead did not approve {amount}." in text(result) for amount, result in zip(answers, results[1:], strict=True) if not answers[amount])
-    states = {review.arguments["amount"]: review.state for review in agent.task("thread-1", "u-1").reviews(state="all")}
+    states = {review.arguments["amount"]: review.state for review in agent.task("thread-1", LEAD).reviews(state="all")}
     assert states == {amount: "approved" if approved else "denied" for amount, approved in answers.items()}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(("user", "elicit", "is_asked"), [("u-1", "user", False), (LEAD, "user", True), ("u-1", "anyone", True), (LEAD, "never", False)])
+def test_who_is_asked_in_the_client(kind: str, mode: Any, user: Any, elicit: Any, is_asked: bool) -> None:
+    """Nobody answers in the client what is addressed to somebody else."""
+    shop, asked = desk.Shop(), []
+    server = served(kind, desk.agent({}), shop, user=user, elicit=elicit)
+
+    async def answer(context: Any, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"approve": True})
+
+    async def run() -> Any:
+        async with Client(reached(server), mode=mode, elicitation_callback=answer) as client:
+            return await client.call_tool("refund", {"order": "o1", "amount": 600})
+
+    result = asyncio.run(run())
+    assert bool(asked) == is_asked == bool(shop.ran)
+    assert bool(result.is_error) != is_asked
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_no_tool_is_refused(kind: str, mode: Any) -> None:
+    """Resources and prompts are functions that the agent has or has not; other methods are refused by name."""
+    server = served(kind, desk.agent({}), desk.Shop())
+
+    @server.resource("shop://secret")
+    def secret() -> str:
+        return "swordfish"
+
+    @server.prompt()
+    def greeting() -> str:
+        return "swordfish"
+
+    async def run() -> None:
+        async with Client(reached(server), mode=mode) as client:
+            for what in (lambda: client.read_resource("shop://secret"), lambda: client.get_prompt("greeting"), client.list_resources):
+                with pytest.raises(Exception, match="refused: the agent has no function '(resources/read|prompts/get)'"):
+                    await what()
+
+    asyncio.run(run())
+
+
+RESOURCES = """
+kind: celador/v1/tools
+namespace: shop
+name: resources
+tools:
+  - name: resources/read
+    inputSchema: {type: object, properties: {uri: {type: string}}, required: [uri]}
+---
+kind: celador/v1/policy
+namespace: shop
+name: reading
+capabilities:
+  resources/read:
+    before: [{id: shop, assert: "input.uri.startsWith('shop://')", error_message: Only of the shop.}]
+    after: [{id: word, transform: "{'contents': output.contents.map(c, {'uri': c.uri, 'text': c.text.replace('swordfish', '***')})}"}]
+---
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: desk
+description: Answers customers.
+prompt: You answer customers of a shop.
+capabilities:
+  resources: "*"
+"""
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_resource_is_read_under_the_policies(kind: str, mode: Any) -> None:
+    server = served(kind, celador.load({"desk.yaml": RESOURCES}).agent("shop/desk"), desk.Shop())
+
+    @server.resource("shop://secret")
+    def secret() -> str:
+        return "It is swordfish."
+
+    @server.resource("other://secret")
+    def other() -> str:
+        return "swordfish"
+
+    async def run() -> Any:
+        async with Client(reached(server), mode=mode) as client:
+            with pytest.raises(Exception, match="Only of the shop."):
+                await client.read_resource("other://secret")
+            return await client.read_resource("shop://secret")
+
+    read = asyncio.run(run())
+    assert "It is ***." in repr(read) and "swordfish" not in repr(read)
 
 
 @pytest.mark.parametrize("mode", MODES)
