@@ -2,7 +2,6 @@
 
 #![cfg_attr(not(feature = "server"), expect(dead_code, reason = "hooks alone start it again"))]
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// A program, and the words that it takes ahead of those of the command.
@@ -32,26 +31,19 @@ impl Launcher {
     }
 }
 
-/// How this process was started: by whom, and with which words.
+/// How this process was started.
 pub(super) struct Started {
     launcher: Option<Launcher>,
-    words: Vec<OsString>,
 }
 
 impl Started {
-    /// `arguments` begin with the name of the program.
-    pub(super) fn new(launcher: Option<Launcher>, arguments: &[OsString]) -> Self {
-        Self { launcher, words: arguments.iter().skip(1).cloned().collect() }
+    pub(super) fn new(launcher: Option<Launcher>) -> Self {
+        Self { launcher }
     }
 
     /// What starts the program with these words: a program and its arguments; nothing if nobody knows.
     pub(super) fn with(&self, words: Vec<String>) -> Option<(String, Vec<String>)> {
         let Launcher { program, ahead } = self.launcher.as_ref()?;
         Some((program.display().to_string(), [ahead.clone(), words].concat()))
-    }
-
-    /// What started this process. A word that is no text is not told apart from others of this kind.
-    pub(super) fn again(&self) -> Option<(String, Vec<String>)> {
-        self.with(self.words.iter().map(|word| word.to_string_lossy().into_owned()).collect())
     }
 }

@@ -191,7 +191,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 /// written that starts it.
 pub fn run_by(launcher: Option<Launcher>, arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    answer(&Started::new(launcher, &arguments), arguments) as u8
+    answer(&Started::new(launcher), arguments) as u8
 }
 
 #[cfg(feature = "server")]

@@ -90,7 +90,10 @@ mod upkeep;
 
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
-pub use hooks::{HookDesk, refusal as hook_refusal};
+pub use hooks::{
+    EVENTS as HOOK_EVENTS, FORMS as HOOK_FORMS, HookDesk, HookEvent, Registration as HookRegistration,
+    refusal as hook_refusal, stranger as hook_stranger,
+};
 pub use in_process::{InProcess, Person};
 pub use limits::ServerLimits;
 pub use manifests::ReadManifests;

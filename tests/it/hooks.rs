@@ -2,7 +2,8 @@
 //! half-way, without a store; and the settings that call them.
 
 use crate::serving::Serving;
-use celador_store::Location;
+use celador_server::{HookDesk, Parts, ReadManifests, Settings, hook_stranger, system_clock};
+use celador_store::{Database, Location};
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
@@ -102,8 +103,12 @@ fn sessions_go_the_same_by_the_command_and_over_http() {
                     };
                 }
                 let output = answer(command, event.to_string().as_bytes());
-                assert_eq!(output.status.code(), Some(0), "{}: {event}", session.name);
-                json_of(&output)
+                // an event that nobody knows is refused by the code as well
+                let answer = json_of(&output);
+                let is_stranger = hook_stranger(event.to_string().as_bytes()).is_some();
+                let code = if is_stranger && answer != json!({}) { 2 } else { 0 };
+                assert_eq!(output.status.code(), Some(code), "{}: {event}", session.name);
+                answer
             })
             .collect();
         compare(&session, "command", &by_command);
@@ -203,6 +208,19 @@ fn a_hook_fails_closed_unless_it_is_told_otherwise() {
     // no event at all
     let output = answer(command(folder.path()), b"\xff{");
     assert_eq!(json_of(&output)["continue"], false);
+    // an event that nobody knows: the code and a text refuse it where the answer means nothing
+    let unknown = br#"{"session_id": "s-1", "hook_event_name": "PreThought"}"#;
+    let output = answer(command(folder.path()), unknown);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("`PreThought`"));
+    assert_eq!(
+        (&json_of(&output)["continue"], &json_of(&output)["decision"]),
+        (&json!(false), &json!("block"))
+    );
+    let mut open = command(folder.path());
+    open.args(["--fail", "open"]);
+    let output = answer(open, unknown);
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(1), 0));
     // arguments that nobody understands
     let mut wrong = command(folder.path());
     wrong.arg("--obserev");
@@ -297,7 +315,6 @@ fn a_question_that_cannot_be_read_is_declined() {
     let deep = format!("{}1{}", "{\"a\":".repeat(2_000), "}".repeat(2_000));
     for kind in ["Elicitation", "ElicitationResult"] {
         for question in [
-            r#""message":"\ud800""#.to_owned(),
             r#""message":7"#.to_owned(),
             r#""message":"a","message":"b""#.to_owned(),
             r#""content":{"a":1e999}"#.to_owned(),
@@ -342,112 +359,306 @@ fn the_page_shows_what_is_answered() {
     assert_eq!(why, "jira is not one of our servers.");
 }
 
-/// What is refused is a change after which the session would not be asked about each event as it is now; nothing else is.
+/// A session takes over a change of its settings only where Claude Code would go on with the same hooks, environment and programs, and permit no more.
 #[test]
-fn a_session_keeps_its_hooks_whatever_becomes_of_the_settings() {
+fn a_session_keeps_the_settings_that_it_began_with() {
     let folder = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(folder.path()).unwrap();
+    fs::create_dir_all(root.join(".claude")).unwrap();
+    fs::create_dir_all(root.join("home/.claude")).unwrap();
     let [project, local] =
         ["settings.json", "settings.local.json"].map(|name| root.join(".claude").join(name));
+    let user = root.join("home/.claude/settings.json");
     let write = |path: &Path, settings: &Value| fs::write(path, settings.to_string()).unwrap();
-    let install = |flags: &[&str]| -> Value {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_celador"));
-        command.current_dir(&root).args(["hook", "install", "rules", "--user", "kim"]).args(flags);
-        assert!(command.output().unwrap().status.success());
-        serde_json::from_str(&fs::read_to_string(&project).unwrap()).unwrap()
+    let send = |process: &str, event: Value, flags: &[&str]| -> Output {
+        let mut command = command(&root.join("data"));
+        command.args(flags).current_dir(concat!(env!("CARGO_MANIFEST_DIR")));
+        command.env("CLAUDE_PROJECT_DIR", &root).env("HOME", root.join("home")).env("CLAUDE_PID", process);
+        command.env_remove("CLAUDE_CONFIG_DIR");
+        answer(command, event.to_string().as_bytes())
     };
-    // as Claude Code calls the hook of an event
-    let ask_of = |settings: &Value, source: &str, file: &Path| -> Value {
-        let hook = &settings["hooks"]["ConfigChange"][0]["hooks"][0];
-        let mut command = Command::new(hook["command"].as_str().unwrap());
-        command.args(hook["args"].as_array().unwrap().iter().map(|word| word.as_str().unwrap()));
-        command.current_dir(&root).env("CLAUDE_PROJECT_DIR", &root).env("HOME", root.join("home"));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let start = |source: &str| {
+        let event =
+            json!({"session_id": "s-1", "hook_event_name": "SessionStart", "source": source, "cwd": root});
+        assert_eq!(json_of(&send("7", event, &[])), json!({}));
+    };
+    let change = |source: &str, file: &Path| -> Value {
         let event = json!({"session_id": "s-1", "hook_event_name": "ConfigChange", "source": source, "cwd": root, "file_path": file});
-        let output = answer(command, event.to_string().as_bytes());
+        let output = send("7", event, &[]);
         assert_eq!(output.status.code(), Some(0));
         json_of(&output)
     };
-    let ask = |settings: &Value| ask_of(settings, "project_settings", &project);
-    let installed = install(&[]);
-    let changed = |change: &dyn Fn(&mut Value)| {
-        let mut settings = installed.clone();
-        change(&mut settings);
-        settings
+    let begun = json!({
+        "hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "celador"}]}]}, "env": {"A": "1"},
+        "permissions": {"allow": ["Bash(ls)"], "deny": ["Read(./.env)"]}, "future": 1,
+    });
+    write(&project, &begun);
+    write(&user, &json!({"apiKeyHelper": "x"}));
+    start("startup");
+    let check = |name: &str, is_taken: bool, said: Value| match is_taken {
+        true => assert_eq!(said, json!({}), "{name}"),
+        false => assert_eq!(said["decision"], "block", "{name}: {said}"),
     };
-    let pre = "/hooks/PreToolUse/0";
-    let at = |settings: &mut Value, path: &str, value: Value| {
-        *settings.pointer_mut(&format!("{pre}{path}")).unwrap() = value
-    };
-    type Change<'c> = (&'c str, &'c dyn Fn(&mut Value), Option<&'c str>);
-    let changes: [Change<'_>; 12] = [
-        ("nothing", &|_| {}, None),
-        ("a rule of permission", &|it| it["permissions"] = json!({"allow": ["Bash(ls)"]}), None),
-        (
-            "a hook of somebody else",
-            &|it| it["hooks"]["Stop"].as_array_mut().unwrap().insert(0, json!({"hooks": []})),
-            None,
-        ),
-        (
-            "no matcher",
-            &|it| {
-                it["hooks"]["PreToolUse"][0].as_object_mut().unwrap().remove("matcher");
-            },
-            None,
-        ),
-        ("no hooks", &|it| it["hooks"] = json!({}), Some("`SessionStart`")),
-        (
-            "one event less",
-            &|it| {
-                it["hooks"].as_object_mut().unwrap().remove("PostToolUse");
-            },
-            Some("`PostToolUse`"),
-        ),
-        ("some tools", &|it| at(it, "/matcher", json!("Read")), Some("`PreToolUse`")),
-        ("other rules", &|it| at(it, "/hooks/0/args/2", json!("/tmp/others")), Some("`PreToolUse`")),
-        ("another program", &|it| at(it, "/hooks/0/command", json!("/bin/true")), Some("`PreToolUse`")),
-        ("no time", &|it| at(it, "/hooks/0/timeout", json!(0)), Some("`PreToolUse`")),
-        (
-            "a condition",
-            &|it| it["hooks"]["PreToolUse"][0]["hooks"][0]["if"] = json!("Bash(ls)"),
-            Some("`PreToolUse`"),
-        ),
-        ("all off", &|it| it["disableAllHooks"] = json!(true), Some("`disableAllHooks`")),
+    type Change<'c> = (&'c str, &'c str, Value, bool);
+    let changes: [Change<'_>; 25] = [
+        ("nothing", "/env", json!({"A": "1"}), true),
+        ("a model", "/model", json!("opus"), true),
+        ("a flag", "/verbose", json!(true), true),
+        ("less", "/permissions/allow", json!([]), true),
+        ("a rule that denies", "/permissions/deny", json!(["Read(./.env)", "WebFetch"]), true),
+        ("no hooks", "/hooks", json!({}), false),
+        ("a hook of somebody else", "/hooks/Stop", json!([{"hooks": []}]), false),
+        ("a hook of an unknown type", "/hooks/PreToolUse/0/hooks/0/type", json!("x"), false),
+        ("a condition", "/hooks/PreToolUse/0/hooks/0/if", json!("Bash(ls)"), false),
+        ("a library", "/env/LD_PRELOAD", json!("/tmp/x.so"), false),
+        ("another environment", "/env", json!({}), false),
+        ("no environment", "/env", json!(null), false),
+        ("all off", "/disableAllHooks", json!(true), false),
+        ("all off as a text", "/disableAllHooks", json!("true"), false),
+        ("permissions that are none", "/permissions", json!(5), false),
+        ("a rule that allows", "/permissions/allow", json!(["Bash(ls)", "Bash(*)"]), false),
+        ("a rule that denied", "/permissions/deny", json!([]), false),
+        ("a mode", "/permissions/defaultMode", json!("bypassPermissions"), false),
+        ("a rule that is none", "/permissions/deny", json!(["Read(./.env)", 5]), false),
+        ("a program", "/statusLine", json!({"type": "command", "command": "x"}), false),
+        ("a helper", "/apiKeyHelper", json!("x"), false),
+        ("an unknown member", "/somethingNew", json!(true), false),
+        ("the unknown member of before", "/future", json!(2), false),
+        ("a flag that is none", "/verbose", json!("yes"), false),
+        ("a word that is none", "/effortLevel", json!("most"), false),
     ];
-    for (name, change, lost) in changes {
-        write(&project, &changed(change));
-        let said = ask(&installed);
-        match lost {
-            None => assert_eq!(said, json!({}), "{name}"),
-            Some(lost) => {
-                assert_eq!(said["decision"], "block", "{name}: {said}");
-                assert!(said["reason"].as_str().unwrap().contains(lost), "{name}: {said}");
+    for (name, path, value, is_taken) in &changes {
+        let mut settings = begun.clone();
+        let (parent, member) = path.rsplit_once('/').unwrap();
+        settings.pointer_mut(parent).unwrap()[*member] = value.clone();
+        write(&project, &settings);
+        check(name, *is_taken, change("project_settings", &project));
+        write(&project, &begun);
+        // the same in a file that was not there
+        if !is_taken && parent.is_empty() && !["env", "hooks", "future"].contains(member) {
+            write(&local, &json!({*member: value}));
+            check(name, false, change("local_settings", &local));
+            fs::remove_file(&local).unwrap();
+        }
+    }
+    for text in [
+        "{",
+        "[]",
+        "",
+        "{\"verbose\": true, \"verbose\": true}",
+        "// no\n{}",
+        "\u{feff}{}",
+        "{\"language\": \"\\ud83d\"}",
+    ] {
+        fs::write(&project, text).unwrap();
+        check(text, false, change("project_settings", &project));
+    }
+    write(&project, &begun);
+    write(&user, &json!({"apiKeyHelper": "y"}));
+    check("the file of the user", false, change("user_settings", &user));
+    write(&user, &json!({"apiKeyHelper": "x"}));
+    fs::remove_file(&project).unwrap();
+    fs::create_dir(&project).unwrap();
+    check("a folder", false, change("project_settings", &project));
+    fs::remove_dir(&project).unwrap();
+    check("no file", false, change("project_settings", &project));
+    // a start within the same process is none of its settings
+    for source in ["compact", "clear", "resume"] {
+        write(&project, &json!({}));
+        start(source);
+        check(source, false, change("project_settings", &project));
+    }
+    write(&project, &begun);
+    check("a skill", true, change("skills", &root.join(".claude/skills/x/SKILL.md")));
+    // what cannot be read, and what was never written down
+    let bare = json!({"hook_event_name": "ConfigChange"});
+    check("no members", false, json_of(&send("7", bare.clone(), &[])));
+    let event = json!({"session_id": "s-2", "hook_event_name": "ConfigChange", "source": "project_settings", "cwd": root});
+    check("no start", false, json_of(&send("8", event, &[])));
+    assert_eq!(json_of(&send("7", bare, &["--observe"])), json!({}));
+}
+
+/// Hooks are installed for a version in which a hook that fails refuses, and a file that keeps them from being called is named.
+#[cfg(unix)]
+#[test]
+fn install_checks_the_version_and_the_file() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().unwrap();
+    let settings = folder.path().join("settings.json");
+    let claude = folder.path().join("claude");
+    let install_for = |version: &str, more: &[&str]| {
+        fs::write(&claude, format!("#!/bin/sh\necho '{version} (Claude Code)'\n")).unwrap();
+        fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).unwrap();
+        let program = claude.to_str().unwrap();
+        let output = install(&[&["install", "policies", "--claude", program], more].concat(), &settings);
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    assert_eq!(install_for("2.1.332", &[]), (Some(0), String::new()));
+    let written: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    for event in celador_server::HOOK_EVENTS {
+        let is_written = written["hooks"].get(event.form.name).is_some();
+        assert_eq!(
+            is_written,
+            event.registration != celador_server::HookRegistration::None,
+            "{}",
+            event.form.name
+        );
+    }
+    assert!(written["hooks"].get("PreSkillShellCommand").is_some());
+    fs::remove_file(&settings).unwrap();
+    for (version, more, code, said) in [
+        ("2.1.294", &[][..], 1, "2.1.295"),
+        ("1.9.999", &[], 1, "2.1.295"),
+        ("2.1.294", &["--fail", "open"], 0, "2.1.295"),
+        ("3.0.0", &[], 0, "2.1.332"),
+        ("none", &[], 0, "not checked"),
+    ] {
+        let (found, text) = install_for(version, more);
+        assert_eq!(found, Some(code), "{version}: {text}");
+        assert!(text.contains(said), "{version}: {text}");
+        assert_eq!(settings.exists(), code == 0, "{version}");
+        let _ = fs::remove_file(&settings);
+    }
+    for (text, code, said) in [
+        (r#"{"disableAllHooks": true}"#, 0, "disableAllHooks"),
+        (r#"{"allowManagedHooksOnly": true}"#, 0, "allowManagedHooksOnly"),
+        ("\u{feff}{\"model\": \"opus\"}", 1, "byte order mark"),
+        ("// my settings\n{}", 1, "comments"),
+        (r#"{"x": "\ud83d"}"#, 1, "surrogate"),
+        (r#"{"x": 1, "x": 2}"#, 1, "left as it is"),
+    ] {
+        fs::write(&settings, text).unwrap();
+        let (found, said_there) = install_for("2.1.332", &[]);
+        assert_eq!(found, Some(code), "{text}: {said_there}");
+        assert!(said_there.contains(said), "{text}: {said_there}");
+        assert_eq!(fs::read_to_string(&settings).unwrap() == text, code == 1);
+    }
+}
+
+/// A result over the bound of a body is withheld in its shape; an event that is larger than any ends the turn.
+#[test]
+fn a_large_result_does_not_reach_the_model() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = |bytes: usize| {
+        let text = "x".repeat(bytes);
+        let event = json!({
+            "session_id": "s-1", "hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "t1",
+            "tool_response": {"stdout": text, "stderr": "", "interrupted": false},
+        });
+        event.to_string().into_bytes()
+    };
+    let output = json_of(&answer(command(folder.path()), &event(9_000_000)));
+    let result = &output["hookSpecificOutput"]["updatedToolOutput"];
+    assert!(result["stdout"].as_str().unwrap().contains("8388608 bytes"), "{output}");
+    assert_eq!(result["interrupted"], false);
+    let output = answer(command(folder.path()), &event(70_000_000));
+    assert_eq!((output.status.code(), &json_of(&output)["continue"]), (Some(2), &json!(false)));
+}
+
+/// An answer that cannot be written, and a decision that takes too long, refuse.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_hook_that_cannot_answer_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    let event = call(1, "Bash", &json!({"command": "ls"}));
+    for (flags, code) in [(&[][..], 2), (&["--fail", "open"], 1)] {
+        let mut command = command(folder.path());
+        command.args(flags).stdout(fs::OpenOptions::new().write(true).open("/dev/full").unwrap());
+        assert_eq!(answer(command, &event).status.code(), Some(code));
+    }
+    let mut slow = command(folder.path());
+    slow.args(["--review-wait", "0"]);
+    let mut child = slow.spawn().unwrap();
+    // the event never ends
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"{").unwrap();
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    assert_eq!(json_of(&output)["continue"], false);
+}
+
+/// Half a character is read as U+FFFD in whatever holds it, so that neither the event nor the session is lost.
+#[test]
+fn half_a_character_does_not_end_a_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let of_call =
+        r#""session_id":"s-1","tool_name":"Bash","tool_input":{"command":"echo \ud83d"},"tool_use_id":"t1""#;
+    for (rest, expected) in [
+        (r#""hook_event_name":"PreToolUse""#, json!({})),
+        (
+            r#""hook_event_name":"PostToolUse","tool_response":{"stdout":"\ud83d AKIAIOSFODNN7EXAMPLE \ude00"}"#,
+            json!({"hookSpecificOutput": {"hookEventName": "PostToolUse", "updatedToolOutput": {"stdout": "\u{fffd} [aws_access_key] \u{fffd}"}}}),
+        ),
+        (r#""hook_event_name":"UserPromptSubmit","prompt":"\ud83d""#, json!({})),
+    ] {
+        let event = format!("\u{feff}{{{of_call},{rest}}}");
+        assert_eq!(json_of(&answer(command(folder.path()), event.as_bytes())), expected, "{rest}");
+    }
+}
+
+/// A session that a command line of another one starts is a child of its task.
+#[test]
+fn a_nested_session_is_a_child_task() {
+    let serving = Serving::with(&Location::Memory, |settings, _| {
+        settings.policies = MANIFESTS.map(PathBuf::from).to_vec();
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let variables = folder.path().join("variables.sh");
+    let start = |session: &str, parent: Option<&str>| {
+        let mut command = command(folder.path());
+        command
+            .args(["--server", &serving.base])
+            .env("CLAUDE_ENV_FILE", &variables)
+            .env_remove("CELADOR_SESSION");
+        if let Some(parent) = parent {
+            command.env("CELADOR_SESSION", parent);
+        }
+        let event = json!({"session_id": session, "hook_event_name": "SessionStart", "source": "startup", "cwd": "/srv"});
+        let output = answer(command, event.to_string().as_bytes());
+        assert_eq!(json_of(&output), json!({}), "{session}");
+    };
+    start("s-1", None);
+    assert_eq!(fs::read_to_string(&variables).unwrap(), "export CELADOR_SESSION=s-1\n");
+    start("s-2", Some("s-1"));
+    start("s-3", Some("nobody"));
+    start("s-4", Some("s-4"));
+    start("s-5", Some("s 1; x"));
+    let children = serving.get("/v1/tasks?parent=s-1").json();
+    let ids: Vec<&Value> = children["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    assert_eq!(ids, ["s-2"], "{children}");
+}
+
+/// The example's rules hold against each attack that is written down, ask about what they do not know, and leave alone what is harmless.
+#[test]
+fn the_example_keeps_its_promises() {
+    let settings = Settings::new(vec!["examples/claude-code".into()]);
+    let database = Database::open(&Location::Memory, &settings.limits.store).unwrap();
+    let manifests = ReadManifests::of(&settings).unwrap();
+    let desk =
+        HookDesk::open(settings, manifests, Parts { clock: system_clock().unwrap(), database, log: None })
+            .unwrap();
+    let text = fs::read_to_string("tests/data/hooks/example-attacks.json").unwrap();
+    let promises: Vec<Value> = serde_json::from_str(&text).unwrap();
+    let mut wrong = Vec::new();
+    for (at, promise) in promises.iter().enumerate() {
+        for expected in ["deny", "ask", "allow"] {
+            for (row, attack) in promise[expected].as_array().into_iter().flatten().enumerate() {
+                let (tool, input) = match attack.as_str() {
+                    Some(line) => (json!("Bash"), json!({"command": line})),
+                    None => (attack["tool"].clone(), attack["input"].clone()),
+                };
+                let event = json!({
+                    "session_id": format!("s-{at}-{expected}-{row}"), "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input,
+                    "tool_use_id": "t",
+                });
+                let answer = desk.answer("user=kim", event.to_string().into_bytes()).unwrap();
+                let answer: Value = serde_json::from_slice(&answer).unwrap();
+                let found = answer["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or("allow");
+                if found != expected {
+                    wrong.push(format!("{}: {attack} is {found}, not {expected}", promise["promise"]));
+                }
             }
         }
     }
-    // the files of a project are one set of hooks
-    write(&project, &json!({}));
-    write(&local, &installed);
-    assert_eq!(ask(&installed), json!({}));
-    write(&local, &json!({"disableAllHooks": true}));
-    assert_eq!(ask(&installed)["decision"], "block");
-    // hooks that stand in something else are none
-    let skill = root.join("skill.json");
-    write(&skill, &installed);
-    write(&local, &json!({}));
-    assert_eq!(ask_of(&installed, "skills", &skill)["decision"], "block");
-    assert_eq!(ask_of(&installed, "user_settings", &skill), json!({}));
-    // what cannot be read has no hooks
-    for text in ["{", "[]"] {
-        fs::write(&project, text).unwrap();
-        fs::write(&local, text).unwrap();
-        assert_eq!(ask(&installed)["decision"], "block", "{text}");
-    }
-    fs::remove_file(&project).unwrap();
-    fs::remove_file(&local).unwrap();
-    assert_eq!(ask(&installed)["decision"], "block");
-    // who only looks on stops nothing
-    let observing = install(&["--observe"]);
-    fs::remove_file(&project).unwrap();
-    assert_eq!(ask(&observing), json!({}));
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

@@ -5,26 +5,34 @@
 //! decided the answer refuses; where not even that can be said the code is 2, which Claude Code takes for a refusal, too.
 
 use super::super::service::from_environment;
-use super::super::{ExitCode, Failure, Screen, Started, messages};
+use super::super::{ExitCode, Failure, Screen, messages};
+use super::config_change::{self, Settled};
 use super::how::How;
-use super::{config_change, settings};
+use super::nested;
+use super::settings::timeout;
 use celador_server::{
-    Client, ClientReply, HookDesk, Parts, ReadManifests, ServerLimits, Settings, hook_refusal, system_clock,
+    Client, ClientReply, HookDesk, Parts, ReadManifests, ServerLimits, Settings, hook_refusal, hook_stranger,
+    system_clock,
 };
 use celador_store::{Database, Location};
 use clap::Args;
-use serde_json::{Value, json};
-use std::io::{self, Read as _};
+use serde_json::Value;
+use std::io::{self, Read as _, Write as _};
 use std::mem::forget;
+use std::panic;
 use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, OnceLock};
 use std::thread;
+use std::time::Duration;
 
 /// Answer an event of a hook of Claude Code
 ///
 /// Reads the event on standard input and writes the answer of the hook. `celador hook install` writes hooks that call it.
 #[derive(Args)]
 #[command(after_long_help = "\
-Exit codes: 0 with an answer, 2 where there is none and the event is to go no further, 1 where it goes on (`--fail open`).")]
+Exit codes: 0 with an answer; 2 for an event that is unknown or cannot be read, and where no answer can be written; 1 in the place of a refusal without rules with `--fail open`.")]
 pub(crate) struct Arguments {
     /// Manifest files, and folders to search for them
     #[arg(value_name = "MANIFESTS", default_value = "policies")]
@@ -60,38 +68,82 @@ const LOG_BYTES: u64 = 131_072;
 /// The most events after the last snapshot of a task, which the next event replays. A server replays them once, and has fewer snapshots.
 const EVENTS_TO_REPLAY: u64 = 32;
 
+/// The largest event that is read, so that the shape of a large result is known when it is withheld.
+const MOST_EVENT_BYTES: u64 = 67_108_864;
+
+/// Time between the deadline of a hook and the moment at which Claude Code gives it up, in seconds.
+const SPARE_SECONDS: u64 = 2;
+
+/// The stack of the thread that decides: that of a main thread.
+const STACK_BYTES: usize = 8_388_608;
+
+/// The answer to an event that goes on.
+const NOTHING: &[u8] = b"{}";
+
 /// Why there is no answer, in words.
 type Why = String;
 
+/// What the thread that decides has come to.
+enum Outcome {
+    /// An answer by rules, and what was opened for it.
+    Decided(Vec<u8>, Option<(HookDesk, Database)>),
+    /// No answer, for a reason.
+    Undecided(Why),
+    /// An event that no rule can judge, by its name.
+    Stranger(Why),
+    /// No event at all.
+    Unread(Why),
+}
+
 impl Arguments {
-    pub(super) fn run(self, started: &Started, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let limits = ServerLimits::default();
-        let event = match event(limits.max_body_bytes) {
-            Ok(event) => event,
-            Err(why) => return Ok(self.unanswered(&why, screen)),
+    pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        let without_answer = if self.is_open() { ExitCode::Unusable } else { ExitCode::No };
+        // Claude Code takes the code 2 for a refusal, and that of a panic for nothing
+        panic::set_hook(Box::new(move |about| {
+            let _ = writeln!(io::stderr(), "error: {about}");
+            process::exit(without_answer as i32);
+        }));
+        let (observes, is_open) = (self.observe, self.is_open());
+        let deadline = timeout(&self.how).saturating_sub(SPARE_SECONDS);
+        let event = Arc::new(OnceLock::new());
+        let (sender, receiver) = channel();
+        let deciding = {
+            let event = event.clone();
+            move || sender.send(self.decide(&event))
         };
-        if let Some(answer) = self.of_settings(&event, started) {
-            screen.line(&answer.to_string())?;
-            return Ok(ExitCode::Yes);
+        thread::Builder::new().stack_size(STACK_BYTES).spawn(deciding)?;
+        let outcome = match receiver.recv_timeout(Duration::from_secs(deadline)) {
+            Ok(outcome) => outcome,
+            Err(RecvTimeoutError::Timeout) => Outcome::Undecided(messages::no_decision_within(deadline)),
+            Err(RecvTimeoutError::Disconnected) => Outcome::Undecided(messages::NO_DECISION.to_owned()),
+        };
+        let refusal = |why: &str| hook_refusal(event.get().map(Vec::as_slice).unwrap_or_default(), why);
+        let (answer, code) = match &outcome {
+            Outcome::Decided(answer, _) => (answer.clone(), ExitCode::Yes),
+            Outcome::Stranger(why) if observes => {
+                screen.note(&messages::unjudged(why));
+                (NOTHING.to_vec(), ExitCode::Yes)
+            }
+            Outcome::Undecided(why) | Outcome::Stranger(why) | Outcome::Unread(why) if is_open => {
+                screen.error(why);
+                return Ok(ExitCode::Unusable);
+            }
+            Outcome::Undecided(why) => {
+                screen.error(why);
+                (refusal(why), ExitCode::Yes)
+            }
+            // the code refuses where the answer means nothing to the agent
+            Outcome::Stranger(why) | Outcome::Unread(why) => {
+                screen.error(why);
+                (refusal(why), ExitCode::No)
+            }
+        };
+        if let Err(error) = write_out(&answer) {
+            screen.error(&messages::cannot_write(&error));
+            return Ok(without_answer);
         }
-        let mut opened = None;
-        let code = match self.answer(&event, limits, &mut opened) {
-            Ok(answer) => {
-                screen.bytes(&answer)?;
-                screen.text("\n")?;
-                ExitCode::Yes
-            }
-            Err(why) if self.is_open() => self.unanswered(&why, screen),
-            Err(why) => {
-                screen.error(&why);
-                screen.bytes(&hook_refusal(&event, &why))?;
-                screen.text("\n")?;
-                ExitCode::Yes
-            }
-        };
         // the answer is out before the log is touched, since another process may be in the way there; what is decided is in the store either way
-        screen.flush()?;
-        if let Some((desk, store)) = opened {
+        if let Outcome::Decided(_, Some((desk, store))) = outcome {
             let _ = store.shorten_log(LOG_BYTES);
             // all of it is on disk, and goes with the process: to take it apart would take longer than to decide
             forget((desk, store));
@@ -99,20 +151,34 @@ impl Arguments {
         Ok(code)
     }
 
-    /// What is answered to a change of settings: nobody's rules are asked, as no rule could see what follows from it.
-    fn of_settings(&self, event: &[u8], started: &Started) -> Option<Value> {
-        // where nobody knows how this process was started, no settings are known to start it
-        let hook = || started.again().map(|call| settings::command(call, &self.how)).unwrap_or_default();
-        config_change::answer(event, hook).map(|answer| if self.observe { json!({}) } else { answer })
-    }
-
     fn is_open(&self) -> bool {
         self.how.fail == "open"
     }
 
-    fn unanswered(&self, why: &str, screen: &mut Screen) -> ExitCode {
-        screen.error(why);
-        if self.is_open() { ExitCode::Unusable } else { ExitCode::No }
+    /// Reads the event and decides about it.
+    fn decide(&self, read: &OnceLock<Vec<u8>>) -> Outcome {
+        let limits = ServerLimits::default();
+        let event = match event() {
+            Ok(event) => read.get_or_init(|| event),
+            Err(why) => return Outcome::Unread(why),
+        };
+        if event.len() > limits.max_body_bytes {
+            return Outcome::Undecided(messages::event_too_large(limits.max_body_bytes));
+        }
+        if let Some(why) = hook_stranger(event) {
+            return Outcome::Stranger(why);
+        }
+        match config_change::settle(event, &self.data) {
+            Settled::Answer(_) if self.observe => return Outcome::Decided(NOTHING.to_vec(), None),
+            Settled::Answer(answer) => return Outcome::Decided(answer.to_string().into_bytes(), None),
+            Settled::Failed(why) if !self.observe => return Outcome::Undecided(why),
+            Settled::Failed(_) | Settled::Other => {}
+        }
+        let mut opened = None;
+        match self.answer(event, limits, &mut opened) {
+            Ok(answer) => Outcome::Decided(answer, opened),
+            Err(why) => Outcome::Undecided(why),
+        }
     }
 
     /// The answer, and who gave it over which store, if one was opened for it.
@@ -122,20 +188,22 @@ impl Arguments {
         limits: ServerLimits,
         opened: &mut Option<(HookDesk, Database)>,
     ) -> Result<Vec<u8>, Why> {
+        let parent = nested::parent(event);
         match &self.server {
-            Some(server) => self.asked(server, event),
+            Some(server) => self.asked(server, event, parent.as_deref()),
             None => {
                 let (desk, _) = opened.insert(self.desk(limits)?);
-                desk.answer(&self.how.query(), event.to_vec())
+                desk.answer(&self.how.query(parent.as_deref()), event.to_vec())
             }
         }
     }
 
     /// The answer of a server.
-    fn asked(&self, server: &str, event: &[u8]) -> Result<Vec<u8>, Why> {
+    fn asked(&self, server: &str, event: &[u8], parent: Option<&str>) -> Result<Vec<u8>, Why> {
         let token = self.token()?;
         let client = Client::new(server, token.as_deref()).map_err(|error| error.to_string())?;
-        let reply = client.send("POST", &self.how.path(), Some(event)).map_err(|error| error.to_string())?;
+        let reply =
+            client.send("POST", &self.how.path(parent), Some(event)).map_err(|error| error.to_string())?;
         let ClientReply { status, body } = reply;
         if status == 200 {
             return Ok(body);
@@ -200,11 +268,23 @@ fn beside<A: Send, B>(first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) 
     })
 }
 
-/// The event on standard input, within the bound of a body.
-fn event(most: usize) -> Result<Vec<u8>, Why> {
+/// Writes an answer. A reader that is gone is an error, since the event would go on unanswered.
+fn write_out(answer: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(answer)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// The event on standard input. One that is larger than any is read to its end, as Claude Code waits for that.
+fn event() -> Result<Vec<u8>, Why> {
     let mut event = Vec::new();
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    let read = io::stdin().lock().take(limit).read_to_end(&mut event);
-    read.map_err(|error| messages::cannot_read(Path::new("-"), &error))?;
-    if event.len() > most { Err(messages::too_large(Path::new("-"), most)) } else { Ok(event) }
+    let mut input = io::stdin().lock();
+    let read = input.by_ref().take(MOST_EVENT_BYTES.saturating_add(1)).read_to_end(&mut event);
+    let read = read.map_err(|error| messages::cannot_read(Path::new("-"), &error))?;
+    if u64::try_from(read).unwrap_or(u64::MAX) <= MOST_EVENT_BYTES {
+        return Ok(event);
+    }
+    let _ = io::copy(&mut input, &mut io::sink());
+    Err(messages::event_too_large(usize::try_from(MOST_EVENT_BYTES).unwrap_or(usize::MAX)))
 }

@@ -1,24 +1,22 @@
-//! Changes of the settings of Claude Code while a session runs: whether they leave it the hooks that it has.
+//! Changes of the settings of Claude Code while a session runs.
 //!
-//! In: the event `ConfigChange`, the call of this process, and the files of settings as they are now. Out: the answer, which refuses the change if an event of the session
-//! would no longer be asked about in the same way. Claude Code takes changed settings up at once, so an agent that writes them would be without rules from its
-//! next call on. A file stays as it was written: the next session begins with that.
+//! In: the events `SessionStart` and `ConfigChange`, and the files of settings. Out: the state of the settings at the start, written beside the store, and the answer to a change, which is refused unless Claude Code would go on
+//! with the same hooks, environment and programs. Claude Code takes changed settings over at once, and drops a file that does not fit its schema with all its hooks. A file stays as it was written: the next session begins with it.
 
-use super::settings::{EVENTS, calls, turns_all_off};
+use super::settings_state::SettingsState;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use std::env::var_os;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The members of an event that this is about.
 #[derive(Deserialize)]
-struct ConfigChange {
+struct SessionEvent {
     hook_event_name: String,
-    /// Where the session is.
+    session_id: String,
+    /// The folder of the session.
     #[serde(default)]
     cwd: PathBuf,
-    /// What has changed, such as `project_settings` or `skills`.
+    /// The reason of a start, or what has changed, such as `project_settings` or `skills`.
     #[serde(default)]
     source: String,
     /// The file that has changed.
@@ -26,54 +24,89 @@ struct ConfigChange {
     file_path: Option<PathBuf>,
 }
 
-/// Settings that an administrator manages, on each system.
-const MANAGED: [&str; 3] = [
-    "/etc/claude-code/managed-settings.json",
-    "/Library/Application Support/ClaudeCode/managed-settings.json",
-    "C:\\Program Files\\ClaudeCode\\managed-settings.json",
-];
+/// The name of an event, whatever else it holds.
+#[derive(Deserialize)]
+struct EventName {
+    hook_event_name: String,
+}
 
-/// The answer to a change of settings; nothing if the event is another one. `hook` gives what settings have that call this process.
-pub(super) fn answer(event: &[u8], hook: impl Fn() -> Value) -> Option<Value> {
-    let change: ConfigChange = serde_json::from_slice(event).ok()?;
-    if change.hook_event_name != "ConfigChange" {
-        return None;
+/// What is to be done about an event as far as settings go.
+pub(super) enum Settled {
+    /// It is about something else.
+    Other,
+    /// The answer to a change.
+    Answer(Value),
+    /// The start of a session whose settings cannot be written down.
+    Failed(String),
+}
+
+/// Writes down the settings of a session that starts, and judges a change of them. `data` is the folder of the store.
+pub(super) fn settle(event: &[u8], data: &Path) -> Settled {
+    let Ok(EventName { hook_event_name }) = serde_json::from_slice(event) else { return Settled::Other };
+    let is_change = hook_event_name == "ConfigChange";
+    if !is_change && hook_event_name != "SessionStart" {
+        return Settled::Other;
     }
-    let settings: Vec<Value> = change.files().iter().filter_map(|path| settings_in(path)).collect();
-    let lost = if settings.iter().any(turns_all_off) {
-        Some("`disableAllHooks` takes all hooks out of it".to_owned())
-    } else {
-        let hook = hook();
-        let is_lost = |event: &&str| !settings.iter().any(|settings| calls(settings, event, &hook));
-        let lost = EVENTS.iter().map(|(event, _)| *event).find(is_lost);
-        lost.map(|event| format!("`{event}` would no longer be asked about as it is now"))
-    };
-    Some(match lost {
-        Some(lost) => json!({
-            "decision": "block",
-            "reason": format!("A session keeps the hooks of Celador that it began with, and {lost}."),
-        }),
-        None => json!({}),
+    match serde_json::from_slice::<SessionEvent>(event) {
+        Ok(event) if is_change => {
+            Settled::Answer(event.change(data).map_or_else(|| json!({}), |why| blocked(&why)))
+        }
+        Ok(event) => event.start(data).map_or(Settled::Other, Settled::Failed),
+        Err(_) if is_change => Settled::Answer(blocked("the event of the change cannot be read")),
+        // the server says what is wrong with it
+        Err(_) => Settled::Other,
+    }
+}
+
+/// A change that is not taken over.
+pub(super) fn blocked(why: &str) -> Value {
+    json!({
+        "decision": "block",
+        "reason": format!("A session keeps the settings that it began with: {why}. Start a new session to use the change."),
     })
 }
 
-impl ConfigChange {
-    /// Every file whose hooks a session has, as far as they lie where Claude Code looks for them by itself.
-    fn files(self) -> Vec<PathBuf> {
-        let project = var_os("CLAUDE_PROJECT_DIR").map_or(self.cwd, PathBuf::from).join(".claude");
-        let home =
-            ["HOME", "USERPROFILE"].iter().find_map(var_os).map(|home| Path::new(&home).join(".claude"));
-        let of_user = var_os("CLAUDE_CONFIG_DIR").map(PathBuf::from).or(home);
-        let mut files = vec![project.join("settings.json"), project.join("settings.local.json")];
-        files.extend(of_user.map(|folder| folder.join("settings.json")));
-        // what is no file of settings has no hooks, whatever stands in it
-        files.extend(self.file_path.filter(|_| self.source.ends_with("_settings")));
-        files.extend(MANAGED.map(PathBuf::from));
-        files
+impl SessionEvent {
+    /// The reason for which the settings at the start could not be written down.
+    fn start(&self, data: &Path) -> Option<String> {
+        let path = self.state_path(data);
+        // the process of the session has read its settings before: these may have changed since
+        let is_new = match &*self.source {
+            "startup" => true,
+            "resume" | "fork" => !path.exists(),
+            _ => false,
+        };
+        if !is_new {
+            return None;
+        }
+        let state = match SettingsState::read(&self.cwd, None) {
+            Ok(state) => state,
+            Err(why) => return Some(why),
+        };
+        state.save(&path).err().map(|error| format!("`{}` cannot be written: {error}", path.display()))
     }
-}
 
-/// What a file says; nothing if it is not there, or is no settings.
-fn settings_in(path: &Path) -> Option<Value> {
-    serde_json::from_str(&fs::read_to_string(path).ok()?).ok()
+    /// The reason for which a change is not taken over.
+    fn change(&self, data: &Path) -> Option<String> {
+        debug_assert_eq!(self.hook_event_name, "ConfigChange");
+        let path = self.state_path(data);
+        let Ok(before) = SettingsState::load(&path) else {
+            return Some("what they were then is not known".to_owned());
+        };
+        let named = self.file_path.as_deref().filter(|_| self.source.ends_with("_settings"));
+        match SettingsState::read(&self.cwd, named) {
+            Ok(after) => before.refusal(&after),
+            Err(why) => Some(why),
+        }
+    }
+
+    /// The file with the settings at the start, under the process of the session: `/clear` changes the id of a session, and no settings.
+    fn state_path(&self, data: &Path) -> PathBuf {
+        let process = std::env::var("CLAUDE_PID")
+            .ok()
+            .filter(|pid| !pid.is_empty() && pid.bytes().all(|b| b.is_ascii_digit()));
+        let name =
+            process.unwrap_or_else(|| celador::digest::Digest::of(self.session_id.as_bytes()).to_string());
+        data.join("settings-at-start").join(format!("{name}.json"))
+    }
 }

@@ -33,13 +33,13 @@ pub(super) struct How {
 }
 
 impl How {
-    /// The path of the request to a server.
-    pub(super) fn path(&self) -> String {
-        format!("/hooks/claude-code?{}", self.query())
+    /// The path of the request to a server, for a session that another one has started.
+    pub(super) fn path(&self, parent: Option<&str>) -> String {
+        format!("/hooks/claude-code?{}", self.query(parent))
     }
 
     /// The query of that path.
-    pub(super) fn query(&self) -> String {
+    pub(super) fn query(&self, parent: Option<&str>) -> String {
         let mut query = format!(
             "reviews={}&review_ms={}&grant={}&fail={}",
             self.reviews,
@@ -48,7 +48,11 @@ impl How {
             self.fail
         );
         let own = || ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| std::env::var(name).ok());
-        for (name, value) in [("agent", self.agent.clone()), ("user", self.user.clone().or_else(own))] {
+        for (name, value) in [
+            ("agent", self.agent.clone()),
+            ("user", self.user.clone().or_else(own)),
+            ("parent", parent.map(str::to_owned)),
+        ] {
             if let Some(value) = value {
                 // writing to a text cannot fail
                 let _ = write!(query, "&{name}={}", encoded(&value));

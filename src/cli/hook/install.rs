@@ -7,6 +7,8 @@ use super::super::files::replace;
 use super::super::{ExitCode, Failure, Screen, Started, messages};
 use super::how::How;
 use super::settings;
+use super::version::{FIRST_FAIL_CLOSED, TRIED, Version};
+use celador_server::strict_json;
 use clap::Args;
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
@@ -44,6 +46,10 @@ pub(crate) struct Install {
     #[arg(long, conflicts_with_all = ["server", "http"])]
     observe: bool,
 
+    /// The program of Claude Code, whose version is checked
+    #[arg(long, value_name = "PROGRAM", default_value = "claude")]
+    claude: String,
+
     #[command(flatten)]
     how: How,
 
@@ -72,14 +78,32 @@ struct SettingsFile {
 
 impl Install {
     pub(super) fn run(self, started: &Started, screen: &mut Screen) -> Result<ExitCode, Failure> {
+        self.check_version(screen)?;
         let hook = self.hook(started)?;
         self.file.change(screen, |settings| settings::install(settings, &hook))
+    }
+
+    /// Refuses a version in which a hook that fails lets the event go on, unless that is what is asked for.
+    fn check_version(&self, screen: &mut Screen) -> Result<(), Failure> {
+        match Version::of(&self.claude) {
+            None => screen.note(&messages::unknown_claude(&self.claude, &FIRST_FAIL_CLOSED)),
+            Some(found) if found < FIRST_FAIL_CLOSED => {
+                let why = messages::old_claude(&self.claude, &found, &FIRST_FAIL_CLOSED);
+                if self.how.fail != "open" && !self.observe {
+                    return Err(Failure::Unusable(why));
+                }
+                screen.note(&why);
+            }
+            Some(found) if found > TRIED => screen.note(&messages::new_claude(&self.claude, &found, &TRIED)),
+            Some(_) => {}
+        }
+        Ok(())
     }
 
     /// What stands in the settings for each event.
     fn hook(&self, started: &Started) -> Result<Value, Failure> {
         if let Some(address) = &self.http {
-            let url = format!("{}{}", address.trim_end_matches('/'), self.how.path());
+            let url = format!("{}{}", address.trim_end_matches('/'), self.how.path(None));
             return Ok(settings::address(&url, &self.how));
         }
         let mut words: Vec<String> = vec!["hook".into(), "claude-code".into()];
@@ -132,8 +156,8 @@ impl SettingsFile {
             Err(error) => return Err(Failure::Unusable(messages::cannot_read(path, &error))),
         };
         let text = before.as_deref().filter(|text| !text.trim().is_empty()).unwrap_or("{}");
-        let mut settings: Value = serde_json::from_str(text)
-            .map_err(|error| Failure::Unusable(messages::no_settings(path, &error)))?;
+        let mut settings: Value = strict_json::from_str(text)
+            .map_err(|error| Failure::Unusable(messages::no_agent_settings(path, text, &error)))?;
         change(&mut settings)
             .map_err(|member| Failure::Unusable(messages::not_as_settings_are(path, member)))?;
         let after = written(&settings, indent_of(text))?;
@@ -146,6 +170,9 @@ impl SettingsFile {
             replace(path, &after)
                 .map_err(|error| Failure::Unusable(messages::cannot_create(path, &error)))?;
             screen.line(&messages::settings_written(path))?;
+        }
+        for name in settings::without_hooks(&settings) {
+            screen.note(&messages::no_hooks_are_called(path, name));
         }
         Ok(ExitCode::Yes)
     }

@@ -4,26 +4,8 @@
 //! stands there stays, in its order; hooks of others stay where they are.
 
 use super::how::How;
+use celador_server::{HOOK_EVENTS, HookRegistration};
 use serde_json::{Map, Value, json};
-
-/// The events that hooks are called for, each with whether it names tools.
-pub(super) const EVENTS: [(&str, bool); 15] = [
-    ("SessionStart", false),
-    ("UserPromptSubmit", false),
-    ("UserPromptExpansion", false),
-    ("PreToolUse", true),
-    ("PostToolUse", true),
-    ("PostToolUseFailure", true),
-    ("PostToolBatch", false),
-    ("PermissionDenied", true),
-    ("Stop", false),
-    ("SubagentStop", false),
-    ("SessionEnd", false),
-    ("PermissionRequest", true),
-    ("Elicitation", false),
-    ("ElicitationResult", false),
-    ("ConfigChange", false),
-];
 
 /// How much longer Claude Code waits for a hook than the hook waits for a review, in seconds.
 const SPARE_SECONDS: u64 = 10;
@@ -40,7 +22,7 @@ pub(super) fn address(url: &str, how: &How) -> Value {
 }
 
 /// How long Claude Code waits for a hook, in seconds.
-fn timeout(how: &How) -> u64 {
+pub(super) fn timeout(how: &How) -> u64 {
     how.review_wait.saturating_add(SPARE_SECONDS)
 }
 
@@ -53,8 +35,14 @@ fn on_failure(how: &How) -> &'static str {
 /// that is not what it has to be.
 pub(super) fn install(settings: &mut Value, hook: &Value) -> Result<(), &'static str> {
     let hooks = hooks_of(settings)?;
-    for (event, names_tools) in EVENTS {
-        let groups = hooks.entry(event).or_insert_with(|| json!([])).as_array_mut().ok_or("hooks")?;
+    for event in HOOK_EVENTS {
+        let names_tools = match event.registration {
+            HookRegistration::Tools => true,
+            HookRegistration::Plain => false,
+            HookRegistration::None => continue,
+        };
+        let groups =
+            hooks.entry(event.form.name).or_insert_with(|| json!([])).as_array_mut().ok_or("hooks")?;
         let mut is_there = false;
         for one in groups.iter_mut().filter_map(members).flatten().filter(|one| is_ours(one)) {
             *one = hook.clone();
@@ -104,19 +92,10 @@ fn members(group: &mut Value) -> Option<&mut Vec<Value>> {
     group.get_mut("hooks")?.as_array_mut()
 }
 
-/// Whether settings have exactly this hook for an event, and for all tools where the event names one.
-pub(super) fn calls(settings: &Value, event: &str, hook: &Value) -> bool {
-    let groups = settings.get("hooks").and_then(|hooks| hooks.get(event)).and_then(Value::as_array);
-    groups.into_iter().flatten().any(|group| {
-        let is_for_all = matches!(group.get("matcher").map(Value::as_str), None | Some(Some("" | "*")));
-        let hooks = group.get("hooks").and_then(Value::as_array);
-        is_for_all && hooks.into_iter().flatten().any(|one| one == hook)
-    })
-}
-
-/// Whether settings take all hooks out.
-pub(super) fn turns_all_off(settings: &Value) -> bool {
-    settings.get("disableAllHooks") == Some(&Value::Bool(true))
+/// Members of settings under which Claude Code calls no hooks of this file, each with its value.
+pub(super) fn without_hooks(settings: &Value) -> impl Iterator<Item = &'static str> {
+    let is_on = |name: &str| settings.get(name).is_some_and(|value| *value != Value::Bool(false));
+    ["disableAllHooks", "allowManagedHooksOnly"].into_iter().filter(move |name| is_on(name))
 }
 
 /// Whether a hook is one of Celador: it calls the command, or the address.

@@ -3,11 +3,14 @@
 //! In: what is to happen. Out: the members that Claude Code reads for the kind of event. An answer without members changes nothing:
 //! its own rules of permission go on.
 
-use super::event::{Event, Kind};
+use super::decode::mended;
+use super::event::Event;
+use super::events::Kind;
 use super::messages;
+use super::result_shape::withheld;
 use celador::cel::Json;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The answer to an event. What is absent changes nothing.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -92,6 +95,11 @@ impl HookAnswer {
         Self { goes_on: Some(false), stop_reason: Some(why.to_owned()), ..self }
     }
 
+    /// Nothing follows from the event, whichever it is: `continue` ends the turn, and `decision` blocks what the event is about.
+    pub(super) fn stop(why: &str) -> Self {
+        Self { decision: Some("block"), reason: Some(why.to_owned()), ..Self::nothing() }.ending(why)
+    }
+
     /// A call is not made; the model is told why.
     pub(super) fn deny(event: &Event, why: String) -> Self {
         Self::nothing().with(Specific {
@@ -110,31 +118,12 @@ impl HookAnswer {
     /// A result does not reach the model; a text does in its place.
     pub(super) fn withhold(event: &Event, why: String) -> Self {
         let shape = event.tool_response.as_ref().and_then(|response| serde_json::to_value(response).ok());
-        let output = withheld(shape.unwrap_or_default(), &why);
+        let output = match event.is_of_server() {
+            true => json!([{"type": "text", "text": why}]),
+            false => withheld(shape.unwrap_or_default(), &why),
+        };
         let specific = Specific { updated_tool_output: Some(output), ..Specific::of(event) };
         Self { decision: Some("block"), reason: Some(why), ..Self::nothing() }.with(specific)
-    }
-}
-
-/// A result of the same shape without a text of it: Claude Code takes for a result of a tool only what is shaped like one. The first text
-/// says why; the name of a kind (`type`) stays, as shapes are told by it.
-fn withheld(mut result: Value, why: &str) -> Value {
-    let mut said = Some(why);
-    take_texts(&mut result, &mut said);
-    // nothing in it can hold a text
-    if said.is_some() { Value::String(why.to_owned()) } else { result }
-}
-
-fn take_texts(value: &mut Value, said: &mut Option<&str>) {
-    match value {
-        Value::String(text) => *text = said.take().unwrap_or_default().to_owned(),
-        Value::Array(items) => items.iter_mut().for_each(|item| take_texts(item, said)),
-        Value::Object(members) => {
-            let is_kind = |name: &str, value: &Value| name == "type" && value.is_string();
-            let others = members.iter_mut().filter(|(name, value)| !is_kind(name, value));
-            others.for_each(|(_, value)| take_texts(value, said));
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
 
@@ -150,20 +139,23 @@ fn take_texts(value: &mut Value, said: &mut Option<&str>) {
 /// ```
 #[must_use]
 pub fn refusal(event: &[u8], why: &str) -> Vec<u8> {
-    let event = serde_json::from_slice::<Event>(event).ok().or_else(|| named(event));
+    let event = serde_json::from_slice::<Event>(&mended(event)).ok().or_else(|| named(event));
     let answer = match event {
         Some(event) => refused(&event, why),
-        None => HookAnswer::nothing().ending(&messages::undecided(why)),
+        None => HookAnswer::stop(&messages::undecided(why)),
     };
     serde_json::to_vec(&answer).unwrap_or_default()
 }
 
-/// A question of a server of MCP that cannot be read, by its name alone: the server has its hand in the rest, and that a turn ends would not keep the question from
-/// being put.
+/// An event that cannot be read, by its name alone, where the answer needs nothing else: a call is not made, and a question of a server is not put.
 fn named(event: &[u8]) -> Option<Event> {
-    let EventName { hook_event_name } = serde_json::from_slice(event).ok()?;
+    let EventName { hook_event_name } = serde_json::from_slice(&mended(event)).ok()?;
     let event = Event { hook_event_name, ..Event::default() };
-    matches!(event.kind(), Kind::Elicitation | Kind::ElicitationResult).then_some(event)
+    let needs_only_its_name = matches!(
+        event.kind(),
+        Kind::Before | Kind::SkillCommand | Kind::Prompt | Kind::Elicitation | Kind::ElicitationResult
+    );
+    needs_only_its_name.then_some(event)
 }
 
 /// The kind of an event, whatever else it holds.
@@ -176,19 +168,18 @@ struct EventName {
 pub(super) fn refused(event: &Event, why: &str) -> HookAnswer {
     let why = messages::undecided(why);
     match event.kind() {
-        Kind::Before => HookAnswer::deny(event, why),
-        Kind::Said => HookAnswer::refuse_prompt(event, why),
+        Kind::Before | Kind::SkillCommand => HookAnswer::deny(event, why),
+        Kind::Prompt => HookAnswer::refuse_prompt(event, why),
         Kind::After => HookAnswer::withhold(event, why),
         Kind::Elicitation | Kind::ElicitationResult => HookAnswer::decline(event, why),
-        Kind::Turn => HookAnswer::nothing().ending(&why),
+        Kind::Batch | Kind::Unknown | Kind::Unsupported => HookAnswer::stop(&why),
         // what has failed or stops anyway: to hold it up would keep the session in a circle
         Kind::Failed
         | Kind::Stop
         | Kind::SubagentStop
-        | Kind::Permission
         | Kind::Denied
         | Kind::Start
-        | Kind::End => HookAnswer { system_message: Some(why), ..HookAnswer::nothing() },
-        Kind::Other => HookAnswer::nothing(),
+        | Kind::End
+        | Kind::Passed => HookAnswer { system_message: Some(why), ..HookAnswer::nothing() },
     }
 }

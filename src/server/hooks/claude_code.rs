@@ -5,9 +5,13 @@
 //! rules of permission, unless the operator has it grant. Where nothing can be decided, nothing goes on, unless the operator lets it.
 
 use super::answer::{HookAnswer, Specific, refused};
-use super::event::{Event, Kind};
+use super::decode;
+use super::event::Event;
+use super::events::Kind;
 use super::messages;
+use super::notification::is_of_subagent;
 use super::query::{HookQuery, Reviews};
+use super::result_shape::is_alike;
 use super::session::{Asks, Named, Outcome, Session};
 use crate::problem::{Kind as ProblemKind, Problem};
 use crate::request::{Answer, Request};
@@ -29,13 +33,20 @@ const MAX_QUESTIONS: usize = 32;
 /// `POST /hooks/claude-code`
 pub(crate) fn claude_code(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let query: HookQuery = request.query()?;
-    let event: Event = match request.read(&service.settings.limits.store.engine) {
+    let limits = &service.settings.limits.store.engine;
+    if let Some(why) = decode::stranger(&request.body) {
+        warn!(why, "an event of a hook is unknown");
+        let observes = service.settings.observe;
+        return match query.fails_open() && !observes {
+            true => Err(Problem::new(ProblemKind::BadRequest, why)),
+            false if observes => Answer::json(200, &HookAnswer::nothing()),
+            false => refuse(&request.body, &why),
+        };
+    }
+    let event = match decode::event(&request.body, limits.eval.max_json_depth) {
         Ok(event) => event,
         Err(problem) if query.fails_open() => return Err(problem),
-        Err(problem) => {
-            let body = super::refusal(&request.body, &problem.to_string());
-            return Ok(Answer { body, ..Answer::json(200, &())? });
-        }
+        Err(problem) => return refuse(&request.body, &problem.to_string()),
     };
     let hook = Hook { session: Session::new(service, request, &event, &query), event: &event, query: &query };
     match hook.answer() {
@@ -46,6 +57,11 @@ pub(crate) fn claude_code(service: &Service, request: &Request) -> Result<Answer
             Answer::json(200, &refused(&event, &problem.to_string()))
         }
     }
+}
+
+/// The answer to an event that no rule can judge.
+fn refuse(event: &[u8], why: &str) -> Result<Answer, Problem> {
+    Ok(Answer { body: super::refusal(event, why), ..Answer::json(200, &())? })
 }
 
 /// One event.
@@ -59,6 +75,15 @@ pub(super) struct Hook<'h> {
 pub(super) struct Settled {
     pub(super) decision: Decision,
     pub(super) asked: Vec<String>,
+}
+
+/// Whose approval answers a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Approval {
+    /// That of the user at the prompt, or of the reviewers.
+    OfPrompt,
+    /// That of the same call, which was allowed before and whose later result this is.
+    CarriedOver,
 }
 
 /// What the report of a call came to.
@@ -76,33 +101,39 @@ impl Hook<'_> {
                 self.session.begin()?;
                 Ok(self.at_end()?.unwrap_or_else(HookAnswer::nothing))
             }
-            Kind::Said => self.said(),
+            Kind::Prompt => self.said(),
             Kind::Before => self.before(),
-            Kind::After => self.after(json!("successful"), self.event.tool_response.as_ref()),
-            Kind::Failed => self.after(json!("errored"), self.event.error.as_ref()),
+            Kind::SkillCommand => self.skill_command(),
+            Kind::After => self
+                .after(json!("successful"), self.event.required(&self.event.tool_response, "tool_response")?),
+            Kind::Failed => self.after(json!("errored"), self.event.required(&self.event.error, "error")?),
             Kind::Denied => self.denied(),
-            Kind::Turn => self.turn(),
+            Kind::Batch => self.turn(),
             Kind::Stop => self.stop(),
             Kind::SubagentStop | Kind::End => {
-                self.forget()?;
+                self.withdraw_open(|_, id| self.event.is_own(id))?;
                 Ok(self.at_end()?.unwrap_or_else(HookAnswer::nothing))
             }
             Kind::Elicitation => self.elicits(),
             Kind::ElicitationResult => self.elicited(),
-            // the call was judged when it was made, and the event does not say which it is
-            Kind::Permission | Kind::Other => Ok(HookAnswer::nothing()),
+            Kind::Passed => Ok(HookAnswer::nothing()),
+            // refused before there is a session
+            Kind::Unknown | Kind::Unsupported => Err(ProblemKind::BadRequest.into()),
         }
     }
 
     /// Something is said: an input.
     fn said(&self) -> Result<HookAnswer, Problem> {
-        if self.event.agent_id.is_none() {
-            // whatever is open of the turn before will not be reported any more
-            self.forget()?;
+        let prompt = &**self.event.required(&self.event.prompt, "prompt")?;
+        if let Some(answer) = self.notified(prompt)? {
+            return Ok(answer);
         }
-        let prompt = self.event.prompt.as_deref().unwrap_or_default();
+        if self.event.agent_id.is_none() {
+            // whatever else is open of the turn before will not be reported any more
+            self.withdraw_open(|task, id| self.event.is_own(id) && !is_of_subagent(task, id))?;
+        }
         let outcome = self.session.step::<Input>(json!({"message": prompt}))?;
-        let Settled { decision, .. } = self.settle(outcome)?;
+        let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
         match decision.verdict {
             Verdict::Allow if decision.text().as_deref() == Some(prompt) => Ok(HookAnswer::nothing()),
             Verdict::Allow => Ok(HookAnswer::refuse_prompt(self.event, messages::cannot_rewrite())),
@@ -120,11 +151,10 @@ impl Hook<'_> {
 
     /// A call is about to be made.
     fn before(&self) -> Result<HookAnswer, Problem> {
-        let (Some(tool), Some(id)) = (&self.event.tool_name, &self.event.tool_use_id) else {
-            return Err(ProblemKind::BadRequest.into());
-        };
+        let tool = self.event.required(&self.event.tool_name, "tool_name")?;
+        let id = self.event.required(&self.event.tool_use_id, "tool_use_id")?;
         let named = self.tool(tool)?;
-        let Settled { decision, asked } = self.judge(&named, &self.event.call_id(id))?;
+        let Settled { decision, asked } = self.judge(&named, &self.event.call_id(id), Approval::OfPrompt)?;
         match decision.verdict {
             Verdict::Allow => Ok(self.allowed(&named, &decision, asked)),
             Verdict::Respond => {
@@ -145,11 +175,34 @@ impl Hook<'_> {
         }
     }
 
+    /// A skill is about to run a command line of its text: a call of the shell tool, of whose output no event tells. Claude Code neither asks its user about such a line nor takes another one.
+    fn skill_command(&self) -> Result<HookAnswer, Problem> {
+        let tool = self.event.required(&self.event.tool_name, "tool_name")?;
+        let id = self.event.call_id(self.event.required(&self.event.tool_use_id, "tool_use_id")?);
+        let named = self.tool(tool)?;
+        let given = Json::from(&named.arguments);
+        let Settled { decision, asked } = self.judge(&named, &id, Approval::OfPrompt)?;
+        let why = match decision.verdict {
+            Verdict::Allow
+                if asked.is_empty() && decision.value.as_ref().is_none_or(|value| *value == given) =>
+            {
+                self.withdraw(&id, json!("unknown"))?;
+                return Ok(HookAnswer::nothing());
+            }
+            Verdict::Allow => {
+                self.withdraw(&id, json!(false))?;
+                messages::no_review_of_skills(&asked.join("\n"))
+            }
+            Verdict::Error if self.is_undeclared(&named)? => messages::undeclared(tool),
+            _ => told_to_model(&decision),
+        };
+        Ok(ended(HookAnswer::deny(self.event, why), &decision))
+    }
+
     /// The call that the event is about.
     fn tool(&self, tool: &str) -> Result<Named, Problem> {
-        let arguments = self.event.tool_input.as_ref().map(serde_json::to_value).transpose();
-        let arguments =
-            arguments.map_err(|_| Problem::from(ProblemKind::Internal))?.unwrap_or_else(|| json!({}));
+        let arguments = serde_json::to_value(self.event.required(&self.event.tool_input, "tool_input")?);
+        let arguments = arguments.map_err(|_| Problem::from(ProblemKind::Internal))?;
         let server = tool.strip_prefix("mcp__").and_then(|rest| Some(rest.split_once("__")?.0));
         self.session.named(tool, server.unwrap_or_default(), arguments)
     }
@@ -159,11 +212,11 @@ impl Hook<'_> {
     }
 
     /// Has a call judged, as far as a hook can.
-    pub(super) fn judge(&self, named: &Named, id: &str) -> Result<Settled, Problem> {
+    pub(super) fn judge(&self, named: &Named, id: &str, approval: Approval) -> Result<Settled, Problem> {
         let Named { function, arguments, .. } = named;
         let body = json!({"id": id, "function": function, "arguments": arguments});
         let outcome = self.session.step::<Before>(body)?;
-        let settled = self.settle(outcome)?;
+        let settled = self.settle(outcome, approval)?;
         if settled.decision.verdict == Verdict::Wait {
             // the model makes it anew, under another id
             self.withdraw(id, json!(false))?;
@@ -200,27 +253,34 @@ impl Hook<'_> {
         named: impl FnOnce() -> Result<Named, Problem>,
         status: Value,
         output: Option<&Json>,
+        approval: Approval,
     ) -> Result<Reported, Problem> {
         let result = json!({"call": id, "result": {"status": status, "output": output}});
         let outcome = match self.session.step::<After>(result.clone()) {
             Err(problem) if problem.kind == ProblemKind::UnknownCall => {
-                let Settled { decision, asked } = self.judge(&named()?, id)?;
-                if decision.verdict != Verdict::Allow || !asked.is_empty() {
+                let Settled { decision, asked } = self.judge(&named()?, id, approval)?;
+                let is_asked = approval == Approval::OfPrompt && !asked.is_empty();
+                if decision.verdict != Verdict::Allow || is_asked {
                     return Ok(Reported::NotToBeMade(decision));
                 }
                 self.session.step::<After>(result)?
             }
             outcome => outcome?,
         };
-        Ok(Reported::Judged(self.settle(outcome)?.decision))
+        Ok(Reported::Judged(self.settle(outcome, Approval::OfPrompt)?.decision))
     }
 
     /// A call has run, or was tried. What one has given that may not have been made is withheld.
-    fn after(&self, status: Value, output: Option<&Json>) -> Result<HookAnswer, Problem> {
-        let (Some(tool), Some(id)) = (&self.event.tool_name, &self.event.tool_use_id) else {
-            return Err(ProblemKind::BadRequest.into());
-        };
-        let reported = self.reported(&self.event.call_id(id), || self.tool(tool), status, output)?;
+    fn after(&self, status: Value, output: &Json) -> Result<HookAnswer, Problem> {
+        let tool = self.event.required(&self.event.tool_name, "tool_name")?;
+        let id = self.event.call_id(self.event.required(&self.event.tool_use_id, "tool_use_id")?);
+        if self.event.is_launch()
+            && self.session.look(|task| task.open_calls().any(|open| open.as_str() == id))?
+        {
+            // the call returns with the notification of its subagent
+            return Ok(HookAnswer::nothing());
+        }
+        let reported = self.reported(&id, || self.tool(tool), status, Some(output), Approval::OfPrompt)?;
         let decision = match reported {
             Reported::Judged(decision) => decision,
             Reported::NotToBeMade(decision) => {
@@ -230,12 +290,8 @@ impl Hook<'_> {
         };
         let is_failure = self.event.kind() == Kind::Failed;
         match decision.verdict {
-            Verdict::Allow if is_failure || decision.value.as_ref() == output => Ok(HookAnswer::nothing()),
-            Verdict::Allow => {
-                let output = decision.value.as_ref().and_then(|value| serde_json::to_value(value).ok());
-                let specific = Specific { updated_tool_output: output, ..Specific::of(self.event) };
-                Ok(HookAnswer::nothing().with(specific))
-            }
+            Verdict::Allow if is_failure => Ok(HookAnswer::nothing()),
+            Verdict::Allow => self.result(output, decision.value.as_ref()),
             // no hook can take back what a failed call has said
             _ if is_failure => {
                 let told = Specific {
@@ -248,6 +304,23 @@ impl Hook<'_> {
         }
     }
 
+    /// The answer with the result that rules have left. Claude Code takes over what has the shape of the first result, and shows that otherwise.
+    fn result(&self, before: &Json, after: Option<&Json>) -> Result<HookAnswer, Problem> {
+        if after == Some(before) {
+            return Ok(HookAnswer::nothing());
+        }
+        let value =
+            |json: &Json| serde_json::to_value(json).map_err(|_| Problem::from(ProblemKind::Internal));
+        let Some(after) = after.map(value).transpose()? else {
+            return Ok(HookAnswer::withhold(self.event, messages::changed_shape().to_owned()));
+        };
+        if !self.event.is_of_server() && !is_alike(&value(before)?, &after) {
+            return Ok(HookAnswer::withhold(self.event, messages::changed_shape().to_owned()));
+        }
+        let specific = Specific { updated_tool_output: Some(after), ..Specific::of(self.event) };
+        Ok(HookAnswer::nothing().with(specific))
+    }
+
     /// A call will not be made.
     fn denied(&self) -> Result<HookAnswer, Problem> {
         if let Some(id) = &self.event.tool_use_id {
@@ -256,33 +329,25 @@ impl Hook<'_> {
         Ok(HookAnswer::nothing())
     }
 
-    /// A turn of the model is over, with all of its calls.
-    fn turn(&self) -> Result<HookAnswer, Problem> {
-        let calls = self.event.tool_calls.iter().filter_map(|call| call.tool_use_id.as_deref());
-        let calls: Vec<String> = calls.map(|id| self.event.call_id(id)).collect();
-        self.withdraw_open(|id| calls.iter().any(|call| call == id))?;
-        match self.model_turn()? {
-            Some(decision) => Ok(HookAnswer::nothing().ending(&told_to_user(&decision))),
-            None => Ok(HookAnswer::nothing()),
-        }
-    }
-
     /// Counts a turn of the model. Gives the decision if it was one too many.
-    fn model_turn(&self) -> Result<Option<Decision>, Problem> {
+    pub(super) fn model_turn(&self) -> Result<Option<Decision>, Problem> {
         // hooks do not say what it has used
         let outcome = self.session.step::<ModelTurn>(json!({"prompt_tokens": 0, "completion_tokens": 0}))?;
-        let Settled { decision, .. } = self.settle(outcome)?;
+        let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
         Ok(Some(decision).filter(|decision| !decision.is_allowed()))
     }
 
     /// The model has answered, and stops: a turn without calls, and a response.
     fn stop(&self) -> Result<HookAnswer, Problem> {
+        if self.event.has_no_subagents() {
+            self.withdraw_open(|task, id| self.event.is_own(id) && is_of_subagent(task, id))?;
+        }
         if let Some(decision) = self.model_turn()? {
             return Ok(ended(HookAnswer::nothing(), &decision));
         }
         let Some(message) = &self.event.last_assistant_message else { return Ok(HookAnswer::nothing()) };
         let outcome = self.session.step::<Output>(json!({"message": message}))?;
-        let Settled { decision, .. } = self.settle(outcome)?;
+        let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
         let why = told_to_model(&decision);
         match decision.verdict {
             // the user has it before them: whatever a guardrail has made of it comes too late
@@ -299,7 +364,7 @@ impl Hook<'_> {
     }
 
     /// Takes an operation as far as it goes without its host: reviews are passed on to the prompt of Claude Code, or waited for.
-    fn settle(&self, mut outcome: Outcome) -> Result<Settled, Problem> {
+    fn settle(&self, mut outcome: Outcome, approval: Approval) -> Result<Settled, Problem> {
         let mut asked = Vec::new();
         for _ in 0..MAX_QUESTIONS {
             let asks = match outcome {
@@ -309,6 +374,10 @@ impl Hook<'_> {
             let Asked::Review { reviewer, panel } = &asks.asks else {
                 return self.give_up(&asks, messages::beyond_a_hook());
             };
+            if approval == Approval::CarriedOver && panel.is_none() {
+                outcome = self.approve(&asks, messages::carried_over())?;
+                continue;
+            }
             if self.query.reviews() == Reviews::Wait {
                 outcome = match self.wait(&asks)? {
                     Some(decided) => Outcome::Decided { decided },
@@ -325,10 +394,14 @@ impl Hook<'_> {
                 task.reviews().find(|review| review.question == question).and_then(|review| review.text)
             })?;
             asked.push(text.unwrap_or_else(|| messages::asks(reviewer)));
-            let answer = json!({"review": {"answer": "approve", "note": messages::passed_on()}});
-            outcome = self.session.step::<Resume>(json!({"question": question, "answer": answer}))?;
+            outcome = self.approve(&asks, messages::passed_on())?;
         }
         Err(ProblemKind::Internal.into())
+    }
+
+    fn approve(&self, asks: &Asks, note: &str) -> Result<Outcome, Problem> {
+        let answer = json!({"review": {"answer": "approve", "note": note}});
+        self.session.step::<Resume>(json!({"question": asks.question, "answer": answer}))
     }
 
     /// Waits until a review is answered, here or by another process. Nothing if nobody does.
@@ -362,14 +435,10 @@ impl Hook<'_> {
         Ok(Settled { decision: Decision { message: Some(why), ..decision }, asked: Vec::new() })
     }
 
-    /// Takes back what is open of this conversation, or of this subagent: nobody reports it any more.
-    fn forget(&self) -> Result<(), Problem> {
-        self.withdraw_open(|id| self.event.is_own(id))
-    }
-
-    fn withdraw_open(&self, is_over: impl Fn(&str) -> bool) -> Result<(), Problem> {
+    /// Withdraws open calls that no event will report.
+    fn withdraw_open(&self, is_over: impl Fn(&Task, &str) -> bool) -> Result<(), Problem> {
         let open = self.session.look(|task| {
-            task.open_calls().map(ToString::to_string).filter(|id| is_over(id)).collect::<Vec<_>>()
+            task.open_calls().map(ToString::to_string).filter(|id| is_over(task, id)).collect::<Vec<_>>()
         })?;
         // whoever refused the call told nobody, and neither did whoever stopped it half-way
         open.iter().try_for_each(|id| self.withdraw(id, json!("unknown")))
@@ -401,7 +470,7 @@ pub(super) fn told_to_model(decision: &Decision) -> String {
 }
 
 /// What the person is told.
-fn told_to_user(decision: &Decision) -> String {
+pub(super) fn told_to_user(decision: &Decision) -> String {
     decision.user_message.clone().unwrap_or_else(|| told_to_model(decision))
 }
 

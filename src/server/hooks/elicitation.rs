@@ -4,7 +4,7 @@
 //! has neither this tool nor `any_tool`, no rule can say anything about them, and both go on.
 
 use super::answer::{HookAnswer, Specific};
-use super::claude_code::{Hook, Reported, ended, told_to_model};
+use super::claude_code::{Approval, Hook, Reported, ended, told_to_model};
 use super::event::Event;
 use super::messages;
 use super::session::Named;
@@ -21,7 +21,11 @@ impl Hook<'_> {
     pub(super) fn elicits(&self) -> Result<HookAnswer, Problem> {
         let Some(named) = self.elicitation()? else { return Ok(HookAnswer::nothing()) };
         let given = Json::from(&named.arguments);
-        let settled = self.judge(&named, &self.event.elicitation_call(&uuid::Uuid::new_v4().to_string()))?;
+        let settled = self.judge(
+            &named,
+            &self.event.elicitation_call(&uuid::Uuid::new_v4().to_string()),
+            Approval::OfPrompt,
+        )?;
         let Decision { verdict, value, call, .. } = &settled.decision;
         match (verdict, value) {
             (Verdict::Allow, Some(value)) if *value != given => {
@@ -47,14 +51,26 @@ impl Hook<'_> {
     pub(super) fn elicited(&self) -> Result<HookAnswer, Problem> {
         let Some(named) = self.elicitation()? else { return Ok(HookAnswer::nothing()) };
         let open = self.open_elicitation()?;
-        if self.event.action.as_deref() != Some("accept") {
+        match &**self.event.required(&self.event.action, "action")? {
+            "accept" => {}
             // nothing goes to the server
-            open.iter().try_for_each(|call| self.withdraw(call, json!(false)))?;
-            return Ok(HookAnswer::nothing());
+            action => {
+                open.iter().try_for_each(|call| self.withdraw(call, json!(false)))?;
+                return Ok(match action {
+                    "decline" | "cancel" => HookAnswer::nothing(),
+                    _ => HookAnswer::decline(self.event, messages::undecided(messages::UNKNOWN_ACTION)),
+                });
+            }
         }
         let id = open.unwrap_or_else(|| self.event.elicitation_call(&uuid::Uuid::new_v4().to_string()));
         let filled_in = self.event.content.clone().unwrap_or_else(|| Json::from(&json!({})));
-        let decision = match self.reported(&id, || Ok(named), json!("successful"), Some(&filled_in))? {
+        let decision = match self.reported(
+            &id,
+            || Ok(named),
+            json!("successful"),
+            Some(&filled_in),
+            Approval::OfPrompt,
+        )? {
             Reported::Judged(decision) if decision.verdict == Verdict::Allow => decision,
             Reported::Judged(decision) | Reported::NotToBeMade(decision) => {
                 return Ok(self.declined(&decision));
@@ -74,7 +90,7 @@ impl Hook<'_> {
 
     /// The question as a call; nothing if the agent has no tool for it.
     fn elicitation(&self) -> Result<Option<Named>, Problem> {
-        let server = self.event.mcp_server_name.as_deref().ok_or(ProblemKind::BadRequest)?;
+        let server = self.event.required(&self.event.mcp_server_name, "mcp_server_name")?;
         let arguments = self.event.elicitation_arguments(server)?;
         let named = self.session.named(ELICITATION, server, arguments)?;
         Ok(if self.is_undeclared(&named)? { None } else { Some(named) })

@@ -1,8 +1,10 @@
 //! An event of Claude Code, as its hooks bring it: the members that decide something, of every kind of event.
 //!
-//! In: JSON of any event. Out: one type whose members are there as far as the event has them. Members and kinds that are not known are
-//! no error: the agent is newer than this program, and what it does not ask about goes on.
+//! In: JSON of any event. Out: one type with the members that decisions read. Other members are dropped: an answer is written from this type alone.
 
+use super::events::{Kind, kind_of};
+use super::messages;
+use crate::problem::{Kind as ProblemKind, Problem};
 use celador::cel::Json;
 use serde::Deserialize;
 
@@ -40,13 +42,16 @@ pub(crate) struct Event {
     pub(super) error: Option<Json>,
     /// The calls of a turn, when all have ended (`PostToolBatch`).
     #[serde(default)]
-    pub(super) tool_calls: Vec<BatchedCall>,
+    pub(super) tool_calls: Option<Vec<BatchedCall>>,
     /// What the user has said (`UserPromptSubmit`), or what a command has come to (`UserPromptExpansion`).
     #[serde(default)]
     pub(super) prompt: Option<String>,
     /// What the model has answered (`Stop`).
     #[serde(default)]
     pub(super) last_assistant_message: Option<String>,
+    /// Work that still runs (`Stop`).
+    #[serde(default)]
+    pub(super) background_tasks: Option<Vec<BackgroundTask>>,
     /// Whether the model goes on because a hook has refused its answer.
     #[serde(default)]
     pub(super) stop_hook_active: bool,
@@ -78,66 +83,45 @@ pub(crate) struct Event {
     pub(super) content: Option<Json>,
 }
 
+/// Work that runs in the background.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct BackgroundTask {
+    /// Its kind, such as `subagent` or `shell`.
+    #[serde(default)]
+    pub(super) r#type: String,
+}
+
 /// A call of a turn.
 #[derive(Clone, Debug, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(crate) struct BatchedCall {
     /// Its id.
+    pub(super) tool_use_id: String,
+    /// Its tool.
     #[serde(default)]
-    pub(super) tool_use_id: Option<String>,
-}
-
-/// What an event is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    /// Something is said to the model.
-    Said,
-    /// A tool is about to be called.
-    Before,
-    /// The user is about to be asked whether it may be.
-    Permission,
-    /// It will not be called.
-    Denied,
-    /// It has given a result.
-    After,
-    /// It has failed.
-    Failed,
-    /// All calls of a turn have ended.
-    Turn,
-    /// The model has answered, and stops.
-    Stop,
-    /// A session begins.
-    Start,
-    /// A session ends.
-    End,
-    /// A subagent has answered.
-    SubagentStop,
-    /// A server of MCP asks the user.
-    Elicitation,
-    /// The user has answered a server.
-    ElicitationResult,
-    /// Nothing that Celador decides about.
-    Other,
+    pub(super) tool_name: String,
+    /// Its result, as the model is about to read it.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    pub(super) tool_response: Option<Json>,
 }
 
 impl Event {
     pub(super) fn kind(&self) -> Kind {
-        match &*self.hook_event_name {
-            "UserPromptSubmit" | "UserPromptExpansion" => Kind::Said,
-            "PreToolUse" => Kind::Before,
-            "PermissionRequest" => Kind::Permission,
-            "PermissionDenied" => Kind::Denied,
-            "PostToolUse" => Kind::After,
-            "PostToolUseFailure" => Kind::Failed,
-            "PostToolBatch" => Kind::Turn,
-            "Stop" => Kind::Stop,
-            "SessionStart" => Kind::Start,
-            "SessionEnd" => Kind::End,
-            "SubagentStop" => Kind::SubagentStop,
-            "Elicitation" => Kind::Elicitation,
-            "ElicitationResult" => Kind::ElicitationResult,
-            _ => Kind::Other,
-        }
+        kind_of(&self.hook_event_name)
+    }
+
+    /// A member that this kind of event has to have.
+    pub(super) fn required<'e, T>(&self, member: &'e Option<T>, name: &str) -> Result<&'e T, Problem> {
+        member.as_ref().ok_or_else(|| {
+            Problem::new(ProblemKind::BadRequest, messages::missing(&self.hook_event_name, name))
+        })
+    }
+
+    /// Whether the tool is one of an MCP server.
+    pub(super) fn is_of_server(&self) -> bool {
+        self.tool_name.as_deref().is_some_and(|tool| tool.starts_with("mcp__"))
     }
 
     /// The id of a call in the task: that of Claude Code, and behind the id of a subagent that of its calls, so that what is left of a

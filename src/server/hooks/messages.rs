@@ -74,3 +74,59 @@ pub(super) fn undeclared(tool: &str) -> String {
         "No rule admits the tool `{tool}`. A document of kind `celador/v1/tools` declares it, or admits all others as `any_tool`."
     )
 }
+
+/// A member that an event has to have.
+pub(super) fn missing(event: &str, member: &str) -> String {
+    format!("the member `{member}` of the event `{event}` is missing")
+}
+
+/// An event without a row in the table of events.
+pub(super) fn unknown_event(event: &str) -> String {
+    format!(
+        "this version of Celador does not know the event `{event}`; `celador hook install` registers the events that it judges"
+    )
+}
+
+/// An event for which no hook of this kind can answer.
+pub(super) fn unsupported_event(event: &str) -> String {
+    format!(
+        "a hook for the event `{event}` has to do the work itself, which Celador does not; take it out of the settings"
+    )
+}
+
+/// An event of another agent that uses the same names.
+pub(super) fn foreign_event(agent: &str, mark: &str) -> String {
+    format!("this is an event of {agent} ({mark}), and `celador hook claude-code` answers Claude Code only")
+}
+
+/// A result that a rule has changed in a way that Claude Code does not take over.
+pub(super) fn changed_shape() -> &'static str {
+    "A rule has changed the members of this result or their types. Claude Code would show the result as it was, so it is withheld."
+}
+
+/// A turn with a call whose result no hook has judged.
+pub(super) fn unjudged_result(tool: &str, call: &str) -> String {
+    format!(
+        "The result of the call {call} of `{tool}` was not judged, as its hook gave no answer. The turn ends before the model reads it."
+    )
+}
+
+/// What a user has answered to a server, in a word that is none of the protocol's.
+pub(super) const UNKNOWN_ACTION: &str = "the member `action` is none of `accept`, `decline` and `cancel`";
+
+/// The report of a call in the background, of which a rule takes something out.
+pub(super) fn cannot_rewrite_notification() -> &'static str {
+    "A rule takes something out of the result of a call in the background, which cannot be done here. It is withheld."
+}
+
+/// The note with which the approval of a call is carried over to what it reports later.
+pub(super) fn carried_over() -> &'static str {
+    "the call whose later result this is was allowed"
+}
+
+/// A command line of a skill that a rule has changed or wants to be reviewed.
+pub(super) fn no_review_of_skills(texts: &str) -> String {
+    format!("A command line of a skill is refused where a rule asks somebody or changes it. {texts}")
+        .trim_end()
+        .to_owned()
+}

@@ -12,6 +12,8 @@ pub(crate) struct HookQuery {
     pub(super) agent: Option<String>,
     /// The id of the user for whom the session runs.
     pub(super) user: Option<String>,
+    /// The session that has started this one: its task is the parent. One that is not known is none.
+    pub(super) parent: Option<String>,
     /// Whom reviews are for: `ask` passes them on to whoever sits before Claude Code, `wait` has their reviewers asked.
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>", extend("enum" = ["ask", "wait"])))]
     reviews: Option<Reviews>,

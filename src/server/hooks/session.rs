@@ -11,7 +11,7 @@ use crate::service::Service;
 use crate::tasks::check_task_id;
 use crate::tasks::steps::StepBody;
 use celador::context::Runtime;
-use celador::task::{CallId, Decision, QuestionId, Request as Asked, StartTask, User};
+use celador::task::{CallId, Decision, Parent, QuestionId, Request as Asked, StartTask, User};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -94,14 +94,29 @@ impl<'s> Session<'s> {
             begun_with: Some(BEGUN_WITH.to_owned()),
             metadata: BTreeMap::from([("hooks".to_owned(), "claude-code".to_owned())]),
             retain: self.service.settings.retain_calls,
+            parent: self.parent(),
             ..StartTask::new(id, &namespace, &agent, self.service.user(user, None)?, self.service.now())
         };
-        match self.service.tasks.create(&self.of_task(Value::Null)?, start) {
+        let request = self.of_task(Value::Null)?;
+        let created = match self.service.tasks.create(&request, start.clone()) {
+            // the environment of a command line may name any session
+            Err(problem) if problem.kind == Kind::UnknownTask => {
+                self.service.tasks.create(&request, StartTask { parent: None, ..start })
+            }
+            created => created,
+        };
+        match created {
             Ok(_) => Ok(()),
             // somebody else has begun it, or an earlier release
             Err(problem) if problem.kind == Kind::TaskExists => Ok(()),
             Err(problem) => Err(problem),
         }
+    }
+
+    /// The task of the session that has started this one.
+    fn parent(&self) -> Option<Parent> {
+        let parent = self.query.parent.as_ref().filter(|parent| **parent != self.event.session_id)?;
+        Some(Parent { task: parent.clone(), ..Parent::default() })
     }
 
     /// Takes a step of the task, and begins that first where it is not there.
