@@ -15,7 +15,7 @@ const example = (name) => join(CELADOR_ROOT, "examples/claude-code", name);
 const EXAMPLE = ["agent.yaml", "rules.yaml", "tools.yaml"].map(example);
 const OWN = [join(CELADOR_ROOT, "tests/claude-code/policies/agent.yaml"), example("tools.yaml")];
 const CLAUDE = join(import.meta.dirname, "node_modules/.bin/claude");
-const TOOLS = "Bash Read Write Agent mcp__notes__read mcp__notes__wipe mcp__notes__ask";
+const TOOLS = "Bash Read Write Agent Skill Monitor ToolSearch mcp__notes__read mcp__notes__wipe mcp__notes__ask";
 
 const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
@@ -26,7 +26,7 @@ function project(manifests, ...options) {
     folders.push(folder);
     for (const name of ["celador", "home"]) mkdirSync(join(folder, name));
     for (const file of manifests) cpSync(file, join(folder, "celador", basename(file)));
-    celador(folder, "hook", "install", ...(options.includes("--http") ? [] : ["celador"]), "--user", "kim", ...options);
+    celador(folder, "hook", "install", ...(options.includes("--http") ? [] : ["celador"]), "--user", "kim", "--claude", CLAUDE, ...options);
     return folder;
 }
 
@@ -94,7 +94,7 @@ test("a call that is allowed runs, and one that is not is told why", async () =>
     const said = results(await session(folder, [[bash("echo hello")], [bash("sudo ls")], [bash("git push --force")]]));
     assert.deepEqual(said.toolu_0_0, { text: "hello", isError: false });
     assert.ok(said.toolu_1_0.isError && said.toolu_1_0.text.includes("This program is never run."), said.toolu_1_0.text);
-    assert.ok(said.toolu_2_0.text.includes("Pushes are not forced."), said.toolu_2_0.text);
+    assert.ok(said.toolu_2_0.text.includes("Pushes are not forced"), said.toolu_2_0.text);
 });
 
 test("of two calls of one turn the one that is refused does not run", async () => {
@@ -139,18 +139,127 @@ test("a session keeps its hooks when a tool takes them out of the settings", asy
     assert.equal(readFileSync(join(folder, ".claude/settings.json"), "utf8"), '{"hooks":{}}');
 });
 
-test("other changes of the settings reach the session", async () => {
+test("a session takes over no settings that would change its hooks, its environment or its programs", async () => {
+    const changes = {
+        "a file that does not fit the schema": (it) => ({ ...it, permissions: 5 }),
+        "hooks switched off by a text": (it) => ({ ...it, disableAllHooks: "true" }),
+        "another environment": (it) => ({ ...it, env: { MARK: "1", CELADOR_STORE: "memory" } }),
+        "a hook beside": (it) => ({ ...it, hooks: { ...it.hooks, Stop: [{ hooks: [{ type: "command", command: "touch called.txt" }] }] } }),
+        "a harmless member": (it) => ({ ...it, verbose: true }),
+    };
+    for (const [name, change] of Object.entries(changes)) {
+        const folder = project(OWN, "--grant");
+        const before = JSON.parse(readFileSync(join(folder, ".claude/settings.json"), "utf8"));
+        writeFileSync(join(folder, "next.json"), JSON.stringify(change(before)));
+        const turns = [[bash("cp next.json .claude/settings.json && sleep 3")], [bash("echo --loud order o-4711 mark=$MARK")]];
+        const said = results(await session(folder, turns));
+        assert.deepEqual(said.toolu_1_0, { text: "--quiet order o-? mark=", isError: false }, name);
+        assert.ok(!existsSync(join(folder, "called.txt")), name);
+    }
+});
+
+test("an event that is unknown stops what it is about", async () => {
+    const folder = project(EXAMPLE, "--grant");
+    const path = join(folder, ".claude/settings.json");
+    const settings = JSON.parse(readFileSync(path, "utf8"));
+    const [hook] = settings.hooks.PreToolUse[0].hooks;
+    const words = [hook.command, ...hook.args].map((word) => `'${word}'`).join(" ");
+    // as a newer version may name it
+    settings.hooks.PreToolUse[0].hooks = [{ ...hook, command: "bash", args: ["-c", `sed s/PreToolUse/PreThought/ | ${words}`] }];
+    writeFileSync(path, JSON.stringify(settings));
+    const said = results(await session(folder, [[bash("touch ran.txt")]]));
+    assert.ok(said.toolu_0_0.isError && said.toolu_0_0.text.includes("`PreThought`"), said.toolu_0_0.text);
+    assert.ok(!existsSync(join(folder, "ran.txt")));
+});
+
+test("a command line of a skill is judged", async () => {
+    const folder = project(EXAMPLE, "--grant");
+    for (const [name, line] of [["greet", "echo from-skill"], ["harm", "touch ran.txt && sudo -n true"], ["ask", "make"]]) {
+        mkdirSync(join(folder, ".claude/skills", name), { recursive: true });
+        writeFileSync(join(folder, ".claude/skills", name, "SKILL.md"), `---\nname: ${name}\ndescription: Tries.\n---\nIt says: !\`${line}\`\n`);
+    }
+    const skill = (name) => [{ name: "Skill", input: { skill: name } }];
+    // the example asks about skills, which this test does not
+    writeFileSync(
+        join(folder, "celador/rules.yaml"),
+        readFileSync(join(folder, "celador/rules.yaml"), "utf8").replace("ToolSearch]", "ToolSearch, Skill]"),
+    );
+    const { sent, said } = await session(folder, [skill("greet"), skill("harm"), skill("ask")]);
+    const all = JSON.stringify(sent.at(-1));
+    assert.ok(all.includes("It says: from-skill"), said.slice(-2000));
+    assert.ok(all.includes("This program is never run.") && !existsSync(join(folder, "ran.txt")), all.slice(-3000));
+    assert.ok(all.includes("not on the list"), all.slice(-3000));
+});
+
+test("a turn ends before the model reads a result that no hook has judged", async () => {
+    const ways = {
+        missing: { command: "/nonexistent/celador", args: [] },
+        fails: { command: "bash", args: ["-c", "exit 1"] },
+        refuses: { command: "bash", args: ["-c", "exit 2"] },
+        hangs: { command: "bash", args: ["-c", "sleep 30"], timeout: 1 },
+        "is killed": { command: "bash", args: ["-c", "kill -9 $$"] },
+        "says nothing of use": { command: "echo", args: ["{"] },
+    };
+    for (const event of ["PostToolUse", "PostToolUseFailure"]) {
+        for (const [name, way] of Object.entries(ways)) {
+            const folder = project(EXAMPLE, "--grant");
+            const path = join(folder, ".claude/settings.json");
+            const settings = JSON.parse(readFileSync(path, "utf8"));
+            Object.assign(settings.hooks[event][0].hooks[0], way);
+            writeFileSync(path, JSON.stringify(settings));
+            writeFileSync(join(folder, "secret-result.txt"), "secret-result\n");
+            const call = event === "PostToolUse" ? bash("cat secret-result.txt") : bash("cat secret-result.txt && ls nothing-there");
+            const { sent, said } = await session(folder, [[call], "Done."]);
+            assert.equal(sent.length, 1, `${event} ${name}: ${said.slice(-2000)}`);
+        }
+    }
+});
+
+test("a call that its user refuses does not end the turn", async () => {
+    const folder = project(OWN);
+    writeFileSync(join(folder, ".claude/settings.local.json"), JSON.stringify({ permissions: { deny: ["Bash(rm:*)"] } }));
+    const said = results(await session(folder, [[bash("rm x"), bash("mkfifo y"), { name: "Nope", input: {} }], [bash("echo on")]], { more: ["--permission-mode", "default"] }));
+    assert.equal(said.toolu_1_0.text, "on");
+    assert.ok(said.toolu_0_0.isError, said.toolu_0_0.text);
+});
+
+test("results that are withheld or changed reach the model as they were decided", async () => {
+    const folder = project([...OWN, join(CELADOR_ROOT, "tests/claude-code/policies/withheld.yaml")], "--grant");
+    const file = join(folder, "marked.txt");
+    writeFileSync(file, "MARKED text\n");
+    const agent = { name: "Agent", input: { description: "d", prompt: "p", subagent_type: "general-purpose", run_in_background: false } };
+    const calls = [bash("cat marked.txt"), bash("echo RESHAPED"), { name: "Read", input: { file_path: file } }];
+    const servers = { mcpServers: { notes: { command: "node", args: [join(import.meta.dirname, "notes.mjs")] } } };
+    writeFileSync(join(folder, "mcp.json"), JSON.stringify(servers));
+    const notes = { name: "mcp__notes__read", input: {} };
+    const ran = await session(folder, [[...calls, notes], [agent], "Done MARKED."], { more: ["--mcp-config", join(folder, "mcp.json")] });
+    const said = results(ran);
+    assert.ok(["toolu_0_0", "toolu_0_1", "toolu_0_2", "toolu_0_3"].every((id) => id in said), ran.said.slice(-2000));
+    for (const [id, { text }] of Object.entries(said)) {
+        assert.ok(!/MARKED|RESHAPED|milk/.test(text), `${id}: ${text}`);
+    }
+    assert.ok("toolu_1_0" in said, ran.said.slice(-3000));
+});
+
+test("the answer of a subagent in the background is judged as the result of its call", async () => {
+    const folder = project(EXAMPLE, "--grant");
+    const key = `sk-ant-api03-${"Zx81".repeat(23)}AA`;
+    const agent = { name: "Agent", input: { description: "d", prompt: "Find.", subagent_type: "general-purpose", run_in_background: true } };
+    const { sent } = await session(folder, [[agent], `It is ${key}.`, "Done."]);
+    const read = sent.flat().filter((message) => message.role !== "assistant");
+    assert.ok(!JSON.stringify(read).includes(key), JSON.stringify(read).slice(-2000));
+    // one without a key arrives
+    const plain = await session(project(EXAMPLE, "--grant"), [[agent], "It is blue.", "Done."]);
+    const notes = JSON.stringify(plain.sent.flat().filter((message) => message.role !== "assistant"));
+    assert.ok(notes.includes("<result>It is blue.</result>"), notes.slice(-2000));
+});
+
+test("a nested session is a child of the session that started it", async () => {
     const folder = project(OWN, "--grant");
-    // a hook of somebody else, which says that it was called
-    const own = `const hook = { type: "command", command: "touch called.txt" };
-        import { readFileSync, writeFileSync } from "node:fs";
-        const settings = JSON.parse(readFileSync(".claude/settings.json", "utf8"));
-        settings.hooks.PreToolUse.push({ hooks: [hook] });
-        writeFileSync(".claude/settings.json", JSON.stringify(settings));`;
-    writeFileSync(join(folder, "own.mjs"), own);
-    const said = results(await session(folder, [[bash("node own.mjs && sleep 3")], [bash("echo --loud order o-4711")]]));
-    assert.deepEqual(said.toolu_1_0, { text: "--quiet order o-?", isError: false });
-    assert.ok(existsSync(join(folder, "called.txt")));
+    const { id } = await session(folder, [[bash(`'${CLAUDE}' -p hello; echo parent=$CELADOR_SESSION`)]]);
+    const lines = celador(folder, "store", "list", "--format", "json", "celador-data/celador.db").trim().split("\n");
+    const tasks = lines.map((line) => JSON.parse(line));
+    assert.deepEqual(tasks.filter((task) => task.parent).map((task) => task.parent), [id], JSON.stringify(tasks));
 });
 
 test("what was done in a session is known when it is taken up again", async () => {
