@@ -97,8 +97,8 @@ impl<'p> Words<'p> {
         for (old, new) in old.iter().zip(new) {
             // what would have let a call pass is told in the words of the step itself
             let suggests = |step: &DeclaredStep| {
-                let messages = step.error_message.iter().chain(&step.user_message);
-                messages.into_iter().any(|message| message.text.contains("suggestion"))
+                let mut messages = step.says();
+                messages.any(|message| message.text.contains("suggestion"))
             };
             if suggests(old) || suggests(new) {
                 continue;

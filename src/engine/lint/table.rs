@@ -307,6 +307,11 @@ pub const WARNINGS: &[Warning] = &[
         "An empty `include` grants every action, where its author may have meant none.",
     ),
     row(
+        "question_never_asked",
+        Advice,
+        "A step has a question for a reviewer, and no part of it asks for a review.",
+    ),
+    row(
         "read_not_by_all",
         Advice,
         "An assert reads an argument that some of the selected functions lack, so each of their calls fails there.",

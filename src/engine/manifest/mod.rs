@@ -44,6 +44,7 @@ pub mod policy_step;
 pub mod policy_use;
 pub(crate) mod reader;
 mod resolved_agent;
+pub mod review;
 mod scalar;
 pub mod schedule;
 pub mod schema;

@@ -16,6 +16,7 @@ use super::policy_limits::PolicyLimitKeys;
 use super::policy_step::{Labels, OfPolicy, PolicyStep};
 use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
+use super::review::{DeclaredReviews, ReviewKeys};
 use super::schema::Schema;
 use super::selector::{AgentSelector, CallSelector};
 use super::shape::{
@@ -71,6 +72,8 @@ pub struct DeclaredPolicy {
     pub limits: TaskLimits,
     /// Amounts that count across tasks, which its steps read.
     pub counters: Vec<DeclaredCounter>,
+    /// What it says of the reviews of its agents' tasks.
+    pub reviews: DeclaredReviews,
     /// How many letters in a row make a copy of a text, if it says so. Of several policies the smallest number counts.
     pub copy_letters: Option<usize>,
     /// Expressions by name, which its other expressions read as `variables.NAME`.
@@ -185,6 +188,8 @@ mapping! {
         limits: PolicyLimitKeys,
         /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
         counters: ByName<CounterKeys>,
+        /// What holds for reviews: whether other calls go on meanwhile, and who reads the notes of reviewers.
+        reviews: ReviewKeys,
         /// How many letters in a row make a copy of a text, for `labels` and `sources`.
         copy_letters: CopyLetters,
         /// Expressions by name, which the others read as `variables.NAME`.
@@ -251,13 +256,14 @@ impl DeclaredPolicy {
         let limits = fields.limits().limits(reader);
         let counters = read_counters(&fields.counters(), reader);
         let mode = fields.mode().mode(Mode::Enforce, reader);
+        let reviews = fields.reviews().reviews(reader);
         let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
         let variables = read_variables(&fields.variables(), reader);
         let own = PolicyStep {
             labels: labels.clone(),
             ..PolicyStep::of(&format!("{}/{}", namespace.text, name.text))
         };
-        let own = OfPolicy { name: own, mode };
+        let own = OfPolicy { name: own, mode, note: reviews.note };
         if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
             reader.report(&field.path, messages::observed_limits(field.key));
         }
@@ -296,6 +302,7 @@ impl DeclaredPolicy {
             claims,
             limits,
             counters,
+            reviews,
             copy_letters,
             variables,
             capabilities,

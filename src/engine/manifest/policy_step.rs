@@ -7,6 +7,7 @@ use super::fields::{Fields, Key};
 use super::messages;
 use super::mode::Mode;
 use super::reader::Reader;
+use super::review::NoteReader;
 use super::shape::{ByName, Name, OneOf, TextOrTexts, Vocabulary, mapping, words};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -147,6 +148,8 @@ pub(super) struct OfPolicy {
     pub(super) name: PolicyStep,
     /// Whether its steps decide.
     pub(super) mode: Mode,
+    /// Who reads the notes of reviewers whom its steps ask.
+    pub(super) note: NoteReader,
 }
 
 mapping! {

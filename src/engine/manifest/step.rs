@@ -12,6 +12,7 @@ use super::messages;
 use super::mode::Mode;
 use super::policy_step::{NameKeys, OfPolicy, PolicyStep};
 use super::reader::Reader;
+use super::review::NoteReader;
 use super::shape::{Definitions, Expression, OneOf, Part, Shape, Text, mapping, shape, with, words};
 use super::step_effect::{self, DeclaredEffect, EffectKeys};
 use crate::source::{Embedded, Place};
@@ -43,6 +44,10 @@ pub struct DeclaredStep {
     pub mode: Mode,
     /// The template of the message to the user, of a step of a policy document.
     pub user_message: Option<Embedded>,
+    /// The template of what a reviewer is asked, of a step of a policy document.
+    pub question: Option<Embedded>,
+    /// Who reads what a reviewer adds to their answer.
+    pub note: NoteReader,
 }
 
 impl DeclaredStep {
@@ -57,6 +62,11 @@ impl DeclaredStep {
             DeclaredAction::Label(labels) => labels.key(),
         };
         format!("{}.{key}", self.path)
+    }
+
+    /// What it says, to the model, the user and reviewers.
+    pub(crate) fn says(&self) -> impl Iterator<Item = &Embedded> {
+        self.error_message.iter().chain(&self.user_message).chain(&self.question)
     }
 
     /// The texts that are evaluated: the condition, and what the action asks.
@@ -240,7 +250,7 @@ mapping! {
         bindings: Bindings,
         /// What a failing step does.
         on_fail: AfterFailure,
-        /// The message on failure; `{input.x}` and the like are filled in.
+        /// What the model reads when the step fails, also because a reviewer has denied; `{input.x}` and the like are filled in.
         error_message: Text,
     }
 
@@ -250,6 +260,10 @@ mapping! {
         step: Part<StepKeys>,
         /// What the user is told when the step stops something; expressions in braces are filled in.
         user_message: Text,
+        /// What a reviewer is asked, where the step asks for a review; expressions in braces are filled in. Without it a question that names the function.
+        question: Text,
+        /// Who reads the note of the reviewer: the model, or nobody but those who see the review. Without it the `note` under `reviews` of the policy counts.
+        note: OneOf<NoteReader>,
         effect: Part<EffectKeys>,
         /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens. Without it the `mode` of the
         /// policy counts.
@@ -347,11 +361,13 @@ impl<const HOOK: usize> Key<'_, '_, PolicySteps<HOOK>> {
             let fields = reader.fields::<PolicyStepKeys>(item, &path)?;
             let name = PolicyStep::read(&policy.name, &fields.name().part(), reader);
             let user_message = fields.user_message().text(reader);
+            let question = fields.question().text(reader);
+            let note = fields.note().note(policy.note, reader);
             let mode = fields.mode().mode(policy.mode, reader);
             let own = OwnKeys { effects: fields.effect().part(), labels: fields.labels().part() };
             let step = DeclaredStep::read(&fields.step().part(), at, *hook, Some(name), Some(&own), reader);
             fields.refuse_others(reader);
-            Some(DeclaredStep { mode, user_message, ..step? })
+            Some(DeclaredStep { mode, user_message, question, note, ..step? })
         };
         items.filter_map(read).collect()
     }
@@ -448,6 +464,8 @@ impl DeclaredStep {
             error_message,
             mode: Mode::Enforce,
             user_message: None,
+            question: None,
+            note: NoteReader::Model,
         })
     }
 }

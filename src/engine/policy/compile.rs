@@ -18,6 +18,7 @@ use super::of_agents::OfPolicyStep;
 use super::offered_schema::OfferedSchema;
 use super::parameters::{InputOf, Parameters};
 use super::reads::KnownDependencies;
+use super::reviews::siblings;
 use super::task_limits::AllLimits;
 use super::tool_template::{check_tool_templates, context_paths};
 use super::{Expose, Policy, secrets};
@@ -115,6 +116,7 @@ impl Compiler<'_> {
             policies: policies?,
             counters: counters??,
             mode: self.resolved.mode,
+            siblings: siblings(self.resolved),
             task_limits: AllLimits::of(self.resolved),
             claims: Claims::of(self.resolved),
             exposes: exposes?,

@@ -284,7 +284,7 @@ fn is_read(policy: &DeclaredPolicy, counter: &str, compiler: &Compiler<'_>) -> b
             is_read |= root == Root::Counters.name() && reads;
         });
     }
-    let mut messages = steps().flat_map(|step| step.error_message.iter().chain(&step.user_message));
+    let mut messages = steps().flat_map(DeclaredStep::says);
     is_read || messages.any(|text| text.text.contains(&format!("counters.{counter}")))
 }
 

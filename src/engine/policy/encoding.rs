@@ -28,6 +28,7 @@ use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
 use crate::manifest::label::LabelTexts;
 use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
+use crate::manifest::review::NoteReader;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
 use crate::manifest::step_effect::{DeclaredCredential, DeclaredDelay, DeclaredEffect, DeclaredObligation};
@@ -268,6 +269,8 @@ impl Encoder {
             error_message,
             mode,
             user_message,
+            question,
+            note,
         } = step;
         self.part("step");
         // nothing of a step that decides, so that it has the digest that it had before there were others
@@ -307,6 +310,13 @@ impl Encoder {
         if let Some(text) = user_message {
             self.part("user_message");
             self.embedded(text);
+        }
+        if let Some(text) = question {
+            self.part("question");
+            self.embedded(text);
+        }
+        if *note == NoteReader::Private {
+            self.part("private note");
         }
         self.text(match on_fail {
             OnFail::Block => "block",

@@ -295,6 +295,15 @@ pub(super) fn unclosed_placeholder(place: Place) -> Diagnostic {
         .help("to show a brace, write `{'{'}`")
 }
 
+pub(super) fn question_never_asked(place: Place) -> Diagnostic {
+    Diagnostic::warning(
+        "question_never_asked",
+        "no part of the step asks for a review, so nobody is asked this",
+        place,
+    )
+    .help("call `review` in the step, or take the question out")
+}
+
 pub(super) fn asking_placeholder(place: Place) -> Diagnostic {
     Diagnostic::error("asking_placeholder", "a text cannot ask for a review", place)
         .help("ask in the `assert` of a step")

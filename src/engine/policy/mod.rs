@@ -93,6 +93,7 @@ mod put;
 mod read_path;
 mod reads;
 mod result;
+mod reviews;
 mod rewrite;
 mod schema_type;
 mod script;
@@ -163,6 +164,7 @@ use crate::limits::EngineLimits;
 use crate::manifest::agent::{Agent, MountScope, TaskLimits};
 use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
+use crate::manifest::review::Siblings;
 use crate::manifest::step::Hook;
 use encoding::Rules;
 pub(crate) use operation_rules::{OperationRules, rules_of_trigger};
@@ -189,6 +191,7 @@ pub struct Policy {
     policies: PolicySteps,
     counters: Counters,
     mode: Mode,
+    siblings: Siblings,
     task_limits: AllLimits,
     claims: Claims,
     exposes: Vec<Expose>,

@@ -10,6 +10,7 @@ use super::encoder::Encoder;
 use super::labels::copy_letters;
 use super::parameters::Parameters;
 use super::policy_encoding::{calls_of_policies, target_key};
+use super::reviews::siblings;
 use super::shape::Shape;
 use super::task_limits::AllLimits;
 use crate::cel::Cache;
@@ -21,6 +22,7 @@ use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::launch::Launch;
 use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
+use crate::manifest::review::Siblings;
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke};
 use crate::manifest::trigger::DeclaredTrigger;
 use std::collections::HashMap;
@@ -160,6 +162,7 @@ fn rest(
     encoder.limits(&AllLimits::of(resolved).limits);
     encoder.secrets(secrets);
     encoder.count(copy_letters(resolved) as u64);
+    encoder.flag(siblings(resolved) == Siblings::Run);
     encoder.flag(resolved.mode == Mode::Observe);
     for (_, schema) in Claims::of(resolved).schemas() {
         encoder.shape(schema);

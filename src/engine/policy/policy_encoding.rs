@@ -6,6 +6,7 @@
 use super::claims::Claims;
 use super::encoder::{Encoder, RULES_VERSION};
 use super::labels::{COPY_LETTERS, copy_letters};
+use super::reviews::siblings;
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
@@ -13,6 +14,7 @@ use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::policy_use::PolicyParameter;
+use crate::manifest::review::Siblings;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
 use crate::source::Embedded;
 use std::collections::HashMap;
@@ -76,6 +78,9 @@ impl Encoder {
         if copy_letters(resolved) != COPY_LETTERS {
             self.part("copy letters");
             self.count(copy_letters(resolved) as u64);
+        }
+        if siblings(resolved) == Siblings::Run {
+            self.part("siblings run");
         }
         let limits = AllLimits::of(resolved).limits;
         if limits != resolved.agent.limits {

@@ -5,6 +5,7 @@
 
 use super::binding::Binding;
 use super::effect::{ComputedValue, Effect};
+use super::expansion::asking;
 use super::expression::{Expression, Texts};
 use super::labels::LabelStep;
 use super::messages;
@@ -17,6 +18,7 @@ use crate::context::{Activations, Bound, Root, ScopeEnv, Selector};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
+use crate::manifest::review::NoteReader;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::source::Place;
 use std::sync::Arc;
@@ -46,6 +48,10 @@ pub struct Step {
     message: Option<StepText>,
     /// What the user is told, beside.
     user_message: Option<StepText>,
+    /// What a reviewer is asked.
+    question: Option<StepText>,
+    /// Who reads what a reviewer adds to their answer.
+    pub note: NoteReader,
     path: String,
     place: Place,
 }
@@ -171,6 +177,13 @@ impl Step {
             let path = format!("{}.user_message", written.path);
             StepText::of_policy(&scopes.action, text, &path, texts)
         });
+        let question = written.question.as_ref().map(|text| {
+            let path = format!("{}.question", written.path);
+            if !may_ask(condition.as_ref(), action.as_ref()) {
+                texts.findings.push(messages::question_never_asked(text.place.clone()).path(&path));
+            }
+            StepText::of_policy(&scopes.action, text, &path, texts)
+        });
         let mut step_reads = false;
         let mut step = Self {
             selects: written.match_name.as_ref().map(|name| sanitise(&name.text)),
@@ -184,6 +197,8 @@ impl Step {
             mode: written.mode,
             message: transpose(message)?,
             user_message: transpose(user_message)?,
+            question: transpose(question)?,
+            note: written.note,
             path,
             place: written.place.clone(),
         };
@@ -194,7 +209,7 @@ impl Step {
 
     /// What its texts show, in order.
     pub(super) fn shows(&self) -> impl Iterator<Item = Shown<'_>> {
-        self.message.iter().chain(&self.user_message).flat_map(StepText::shows)
+        self.message.iter().chain(&self.user_message).chain(&self.question).flat_map(StepText::shows)
     }
 
     /// Whether it says something when it fails.
@@ -315,6 +330,22 @@ impl Step {
         self.user_message.as_ref()?.masked(bound, "", is_secret)
     }
 
+    /// What a reviewer is asked, rendered in its scope; nothing if its manifest does not say.
+    #[must_use]
+    pub fn question(&self, bound: &Bound<'_>) -> Option<String> {
+        Some(self.question.as_ref()?.render(bound, "", |_| false))
+    }
+
+    /// The same with [`MASK`](crate::context::MASK) in the place of whatever shows a secret; `None` if nothing does.
+    #[must_use]
+    pub fn masked_question(
+        &self,
+        bound: &Bound<'_>,
+        is_secret: impl Fn(Shown<'_>) -> bool,
+    ) -> Option<String> {
+        self.question.as_ref()?.masked(bound, "", is_secret)
+    }
+
     /// The expression that it judges or replaces with, as it is written; nothing for a step of another kind.
     #[must_use]
     pub fn source(&self) -> Option<&str> {
@@ -340,6 +371,19 @@ impl Step {
 /// The truth of an expression that is decided before it runs: most of those were meant to ask something.
 fn decided(compiled: Option<&Expression>) -> Option<bool> {
     compiled?.decided()
+}
+
+/// Whether a step may ask for a review; one that does not compile is not judged.
+fn may_ask(condition: Option<&Option<Expression>>, action: Option<&StepAction>) -> bool {
+    let asks = |expression: &Expression| asking(expression.program().expr()).is_some();
+    let in_condition = condition.is_some_and(|condition| condition.as_ref().is_none_or(asks));
+    in_condition
+        || match action {
+            Some(StepAction::Assert(expression) | StepAction::Transform(expression)) => asks(expression),
+            // the tool that it invokes may ask
+            Some(StepAction::Invoke(_)) | None => true,
+            Some(StepAction::Effect(_) | StepAction::Label(_)) => false,
+        }
 }
 
 /// Whether an assert is the word `false` alone. That is how an author says never, with a condition or without: nobody

@@ -259,6 +259,8 @@ pub enum Want {
     MessageExcludes(Vec<String>),
     /// `waits_for`: the whole list.
     WaitsFor(Vec<String>),
+    /// `notes`: the whole list.
+    Notes(Vec<String>),
     /// `invoked`: the whole list, in order; the input where it is given.
     Invoked(Vec<(String, Option<Json>)>),
     /// `trace`: the whole list of steps and outcomes.
@@ -313,6 +315,8 @@ pub enum Aspect {
     Reason,
     /// `reviewer`
     Reviewer,
+    /// `question`
+    Question,
     /// `enforced`
     Enforced,
     /// `enforced_message`
@@ -323,7 +327,7 @@ pub enum Aspect {
 
 impl Aspect {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Decision,
         Self::Message,
         Self::UserMessage,
@@ -331,6 +335,7 @@ impl Aspect {
         Self::Limit,
         Self::Reason,
         Self::Reviewer,
+        Self::Question,
         Self::Enforced,
         Self::EnforcedMessage,
         Self::Task,
@@ -347,6 +352,7 @@ impl Aspect {
             Self::Limit => "limit",
             Self::Reason => "reason",
             Self::Reviewer => "reviewer",
+            Self::Question => "question",
             Self::Enforced => "enforced",
             Self::EnforcedMessage => "enforced_message",
             Self::Task => "task",

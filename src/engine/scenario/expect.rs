@@ -20,7 +20,7 @@ use crate::manifest::shape::{
     shape, with,
 };
 use crate::source::{Embedded, Place};
-use crate::task::{Finding, Origin};
+use crate::task::{Finding, Origin, QuestionId, Task};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -33,6 +33,10 @@ pub struct Found {
     pub value: Option<Json>,
     /// The calls that it waits for.
     pub waits_for: Vec<String>,
+    /// What it asks, if it asks.
+    pub(super) asks: Option<QuestionId>,
+    /// What reviewers have added, for the model.
+    pub notes: Vec<String>,
     /// The executions: function and arguments, in order.
     pub invoked: Vec<(String, Json)>,
     /// The steps that were evaluated, with their outcomes.
@@ -75,6 +79,13 @@ impl Found {
     #[must_use]
     pub fn text(&self, aspect: Aspect) -> Option<&str> {
         self.texts.get(aspect as usize)?.as_deref()
+    }
+
+    /// Finds what the reviewer is asked whom the task waits for.
+    pub(super) fn find_question(&mut self, task: &Task) {
+        let asks = self.asks;
+        let review = task.reviews().find(|review| Some(review.question) == asks);
+        self.set(Aspect::Question, review.and_then(|review| review.text));
     }
 
     /// Notes one of the texts.
@@ -164,6 +175,13 @@ expectations! {
     };
     /// The reviewer who is asked.
     (Aspect::Reviewer.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reviewer, node, path, reader);
+    /// What the reviewer is asked.
+    (Aspect::Question.key()): Nullable<Text> => |node, path, reader| text(Aspect::Question, node, path, reader);
+    /// What reviewers have added to their answers, for the model.
+    ("notes"): List<Text> => |node, path, reader| {
+        let notes = reader.texts(node, path);
+        one(notes.map(|notes| Want::Notes(notes.iter().map(|note| note.text.to_string()).collect())))
+    };
     /// The verdict that it would have been, of a case under `mode: observe`; null where it would have gone on.
     (Aspect::Enforced.key()): Nullable<Text> => |node, path, reader| text(Aspect::Enforced, node, path, reader);
     /// The message that would have been told then.
@@ -379,6 +397,10 @@ fn judge(
         Want::WaitsFor(expected) => {
             let waits_for = &found.waits_for;
             differ("waits_for", expected == waits_for, Some(to_value(expected)), Some(to_value(waits_for)))
+        }
+        Want::Notes(expected) => {
+            let notes = &found.notes;
+            differ("notes", expected == notes, Some(to_value(expected)), Some(to_value(notes)))
         }
         Want::Invoked(expected) => judge_invoked(expected, &found.invoked),
         Want::Trace(expected) => {

@@ -24,6 +24,8 @@ pub(super) fn decided(decision: Decision) -> Found {
         decided_by: decision.decided_by,
         findings: decision.findings,
         waits_for: decision.waits_for.iter().map(ToString::to_string).collect(),
+        asks: decision.question,
+        notes: decision.notes,
         ..Found::default()
     };
     found.set(Aspect::Decision, Some(decision.verdict.as_str()));

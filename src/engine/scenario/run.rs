@@ -608,6 +608,7 @@ impl<'c> Running<'c> {
             found.labels.made(&call.arguments);
         }
         found.labels.find(&self.task);
+        found.find_question(&self.task);
         found.files = self.world.files;
         let of_context = |expr: &Embedded| of_context(&self.task, &expr.text, now);
         let mut mismatches = compare(&self.case.expect, found, of_context);

@@ -76,6 +76,7 @@ impl Story {
         let mut found = Found { files: world.files.clone(), counted, ..found.clone() };
         found.set(Aspect::Task, Some(task.state().as_str()));
         found.labels.find(task);
+        found.find_question(task);
         let mismatches = compare(checks, &found, |expr| of_context(task, &expr.text, world.now));
         if !mismatches.is_empty() {
             self.blamed.get_or_insert(found);

@@ -2,7 +2,7 @@
 //!
 //! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
 
-use super::state::{CallId, LimitReached, Switch};
+use super::state::{CallId, LimitReached, Subject, Switch};
 use crate::cel::Kind;
 use crate::context::TaskIoError;
 use crate::policy::Policy;
@@ -90,7 +90,29 @@ pub(super) fn script_failed(error: &str) -> String {
     format!("the script failed: {error}")
 }
 
+/// What a reviewer has added to a denial, behind what the step says.
+pub(super) fn with_note(message: &str, note: &str) -> String {
+    format!("{message} The reviewer's note: {note}")
+}
+
 // For a reviewer.
+
+/// What a reviewer is asked where the step does not say; the function is that of a call.
+pub(super) fn question(subject: &Subject, function: Option<&str>) -> String {
+    let function = function.unwrap_or_default();
+    match subject {
+        Subject::Call(call) if call.record.is_some() => {
+            format!("May the model read this result of `{function}`?")
+        }
+        Subject::Call(_) => format!("May `{function}` run with these arguments?"),
+        Subject::Input(_) => "May the agent read this message?".to_owned(),
+        Subject::Output => "May this response be sent?".to_owned(),
+        Subject::Event(_) => "May the agent read this event?".to_owned(),
+        Subject::Model(model) if model.answer.is_some() => "May this answer of the model be used?".to_owned(),
+        Subject::Model(_) => "May this be sent to the model?".to_owned(),
+        Subject::Script(_) => "May the script go on?".to_owned(),
+    }
+}
 
 pub(super) fn edit_not_an_object(found: Kind) -> String {
     format!("expected an object, found {found}")

@@ -107,6 +107,8 @@ pub(super) struct SavedCall {
     is_invoked: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     terms: Option<Box<Terms>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    notes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<QuestionId>,
 }
@@ -272,9 +274,9 @@ impl Task {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
         let OpenCall { is_invoked, asked, message, .. } = *call;
-        let terms = call.terms.clone();
+        let (terms, notes) = (call.terms.clone(), call.notes.clone());
         let id = call.id.clone();
-        Some(SavedCall { id, function, arguments, admitted, message, is_invoked, terms, asked })
+        Some(SavedCall { id, function, arguments, admitted, message, is_invoked, terms, notes, asked })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -309,6 +311,7 @@ impl Task {
                 message: call.message,
                 is_invoked: call.is_invoked,
                 terms: call.terms,
+                notes: call.notes,
                 asked: call.asked,
             });
         }

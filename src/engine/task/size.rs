@@ -99,6 +99,7 @@ impl UnderWay {
         let course = &self.course;
         let exchanges = course.exchanges.iter().map(Exchange::bytes);
         let formed = course.formed.as_ref().map_or(0, of);
-        exchanges.fold(subject.saturating_add(formed), u64::saturating_add)
+        let notes = course.notes.iter().map(|note| note.len() as u64);
+        exchanges.chain(notes).fold(subject.saturating_add(formed), u64::saturating_add)
     }
 }

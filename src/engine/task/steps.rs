@@ -13,6 +13,7 @@ use super::state::{
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, Moment, TaskIo};
+use crate::manifest::review::NoteReader;
 use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{Effect, Expression, Policy, Step, StepAction};
 
@@ -169,6 +170,10 @@ impl Task {
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(mut stopped) = stopped(step, &operation.subject, message) {
                         stopped.user_message = self.user_message_of(step, &operation.subject, now);
+                        if stopped.verdict == Verdict::Block && step.note == NoteReader::Model {
+                            let notes = operation.course.denial_notes();
+                            stopped.message = notes.fold(stopped.message, Said::with_note);
+                        }
                         self.note_end(StepEnding::Fail);
                         self.note_rest(policy, operation);
                         return Flow::Stopped(stopped);
@@ -244,6 +249,23 @@ impl Task {
         let text = step.user_message(&bound)?;
         let shown = step.masked_user_message(&bound, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
+    }
+
+    /// What a reviewer is asked by the step under way.
+    pub(super) fn asked_text(&self, operation: &UnderWay, now: &Moment) -> Said {
+        let subject = &operation.subject;
+        let step = operation.step_under_way(&self.policy);
+        let written = step.and_then(|step| {
+            let bound = self.bound_of(step, subject, now);
+            let text = step.question(&bound)?;
+            let shown = step.masked_question(&bound, |shown| self.shows_secret(step, subject, shown));
+            Some(Said { text, shown })
+        });
+        written.unwrap_or_else(|| {
+            let call = subject.call();
+            let function = call.and_then(|call| self.policy.function(call.function)).map(|it| &*it.key);
+            messages::question(subject, function).into()
+        })
     }
 
     /// Puts the value of a transform in the place of what is being handled.

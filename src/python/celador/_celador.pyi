@@ -266,6 +266,14 @@ class Decision:
         """The calls that are ahead of it, with `wait`."""
 
     @property
+    def held_by(self) -> tuple[int, ...]:
+        """The questions of the open reviews that it waits for, with `wait`. It goes on by itself once they are closed."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What reviewers have added to their answers, for the model: with an approved call, its result, and with a denial."""
+
+    @property
     def question(self) -> int | None:
         """The name under which `Task.resume` takes the answer, with `suspend`."""
 
@@ -383,7 +391,7 @@ class Review:
 
     @property
     def text(self) -> str | None:
-        """What the step says: its `error_message`, rendered."""
+        """What the reviewer is asked: the `question` of the step, rendered, or one that names the function."""
 
     @property
     def rule(self) -> dict[str, Any] | None:

@@ -87,6 +87,16 @@ impl Decision {
     }
 
     #[getter]
+    fn notes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, &self.decided.decision.notes)
+    }
+
+    #[getter]
+    fn held_by<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.decided.decision.held_by.iter().map(|question| question.0))
+    }
+
+    #[getter]
     fn reason(&self) -> Option<&str> {
         self.decided.decision.reason.as_deref()
     }

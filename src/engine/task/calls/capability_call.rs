@@ -137,12 +137,13 @@ impl Task {
 
     /// A call that was let through, as an operation that goes on from there.
     pub(in crate::task) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { id, function, arguments, terms, message, .. } = self.close_open(position);
+        let OpenCall { id, function, arguments, terms, notes, message, .. } = self.close_open(position);
         let call = CallUnderWay {
             message: Some(message),
             ..CallUnderWay::new(Some(id), function, arguments, Extent::Whole)
         };
         let mut operation = UnderWay::new(Subject::Call(call), stage);
+        operation.course.notes = notes;
         if let Some(terms) = terms.filter(|_| stage == Stage::Execute) {
             operation.course.terms = *terms;
         }
@@ -423,6 +424,7 @@ impl Task {
             message,
             is_invoked: false,
             terms: None,
+            notes: Vec::new(),
             asked: None,
         });
     }
@@ -470,6 +472,7 @@ impl Task {
         let terms = operation.course.terms.some();
         if let Some(open) = self.open.last_mut() {
             open.terms.clone_from(&terms);
+            open.notes.clone_from(&operation.course.notes);
         }
         Decision { value: Some(value), call: Some(id), secret, terms, ..operation.decide(Verdict::Allow) }
     }

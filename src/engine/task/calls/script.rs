@@ -72,6 +72,7 @@ impl Task {
         }
         let (position, _) = self.waiting_at(question)?;
         let pending = self.waiting.remove(position);
+        let notes = self.notes_of(&pending, &answer);
         if let Answer::Review(answer) = &answer {
             self.close_review(
                 &pending,
@@ -82,6 +83,7 @@ impl Task {
         let Pending { mut operation, request, script, .. } = pending;
         let named = self.named(&operation);
         self.give(&mut operation, request, answer, edited, now);
+        operation.course.add_notes(notes);
         let of_event = matches!(operation.subject, Subject::Event(_) | Subject::Input(Sender::Event));
         if !of_event {
             self.take_step(now);

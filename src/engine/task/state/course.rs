@@ -1,6 +1,7 @@
 //! How far an operation came through its steps, with what it found, asked and was answered on the way.
 
 use super::counter_use::CounterUse;
+use super::effect::Answer;
 use super::enforced::Enforced;
 use super::exchange::Exchange;
 use super::hidden::Said;
@@ -60,6 +61,9 @@ pub(in crate::task) struct Course {
     /// Who has changed the arguments, and so approves of them, for which reviews of several people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) editors: Vec<(String, Reviewed)>,
+    /// What reviewers have added to their answers, for the model.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) notes: Vec<String>,
     /// The invoke steps that have run: steps that are passed again, with other arguments, do not repeat them (RV-04).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) invoked: Vec<(Stage, usize)>,
@@ -109,6 +113,7 @@ impl Course {
             recorded: Vec::new(),
             approved: Vec::new(),
             editors: Vec::new(),
+            notes: Vec::new(),
             invoked: Vec::new(),
             remembered: Remembered::default(),
         }
@@ -138,6 +143,7 @@ impl Course {
         self.enter(Stage::BeforeFirst);
         self.approved.clear();
         self.editors.clear();
+        self.notes.clear();
         (self.rewriting, self.tried) = (Rewriting::Due, None);
         self.terms = Terms::default();
     }
@@ -148,6 +154,7 @@ impl Course {
         self.enter(Stage::BeforeFirst);
         self.approved.clear();
         self.editors.clear();
+        self.notes.clear();
         self.rewriting = Rewriting::Done;
         self.terms = Terms::default();
     }
@@ -177,6 +184,23 @@ impl Course {
         self.entered = false;
         self.formed = None;
         self.exchanges.clear();
+    }
+
+    /// Adds what reviewers have added to their answers; who has edited and is one of those who approve is heard once.
+    pub(in crate::task) fn add_notes(&mut self, notes: Vec<String>) {
+        for note in notes {
+            if !self.notes.contains(&note) {
+                self.notes.push(note);
+            }
+        }
+    }
+
+    /// What the reviewers have added who denied what the step under way has asked.
+    pub(in crate::task) fn denial_notes(&self) -> impl Iterator<Item = &str> {
+        self.exchanges.iter().filter_map(|exchange| match &exchange.answer {
+            Answer::Review(answer) if !answer.approves() => answer.note.as_deref(),
+            _ => None,
+        })
     }
 
     /// Leaves word of the step under way.

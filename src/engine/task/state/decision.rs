@@ -59,6 +59,10 @@ pub struct Decision {
     /// The text for the user, where the step of a policy document that stopped it has a `user_message`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_message: Option<String>,
+    /// What reviewers have added to their answers, in the order in which they answered, for the model: with the call that they approved of and with
+    /// its result, and with what they denied. Without the notes that a policy keeps private. The message of a call that was denied has its note too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     /// How far an event came that was discarded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stage: Option<EventStage>,
@@ -83,6 +87,10 @@ pub struct Decision {
     /// that are ahead of it, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<CallId>,
+    /// The open reviews that it waits for, when the verdict is [`Verdict::Wait`]: their questions. A call that waits for reviews and for no open call has
+    /// passed its steps so far, and runs once they are closed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub held_by: Vec<QuestionId>,
     /// The calls, inputs and events that waited and were decided because of it, in the order in which they were decided.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub decided: Vec<DecidedCall>,
@@ -363,6 +371,7 @@ impl Decision {
             value: None,
             message: None,
             user_message: None,
+            notes: Vec::new(),
             stage: None,
             reason: None,
             question: None,
@@ -371,6 +380,7 @@ impl Decision {
             switch: None,
             call: None,
             waits_for: Vec::new(),
+            held_by: Vec::new(),
             decided: Vec::new(),
             decided_by: None,
             trace: Vec::new(),

@@ -21,6 +21,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) is_invoked: bool,
     /// What the host has to do for it.
     pub(in crate::task) terms: Option<Box<Terms>>,
+    /// What reviewers have added who approved of it.
+    pub(in crate::task) notes: Vec<String>,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
 }

@@ -37,7 +37,7 @@ pub(in crate::task) struct Asked {
     /// When nobody's answer counts as a denial.
     #[serde(with = "full_time::optional")]
     pub(in crate::task) expires: Option<Timestamp>,
-    /// What the step says, as views show it.
+    /// What is asked, as views show it.
     pub(in crate::task) text: Option<String>,
     /// Who has approved so far, where several people are asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -131,6 +131,7 @@ impl Pending {
     pub(in crate::task) fn ask_reviewers_again(&mut self) {
         self.operation.course.approved.clear();
         self.operation.course.editors.clear();
+        self.operation.course.notes.clear();
         self.asked.iter_mut().for_each(|asked| asked.approvals.clear());
         let exchanges = &mut self.operation.course.exchanges;
         let is_review = |exchange: &Exchange| matches!(exchange.question, Request::Review { .. });

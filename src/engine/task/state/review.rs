@@ -73,7 +73,8 @@ pub struct Review {
     pub result: Option<Json>,
     /// The input or response that a guardrail asks about, or what is sent to the model or came back, while the review is open.
     pub message: Option<Json>,
-    /// What the step says: its `error_message`, rendered, with `***` in the place of what is secret.
+    /// What is asked: the `question` of the step, rendered, with `***` in the place of what is secret, or one that names the function. Null if a
+    /// release asked that knew of no questions and the step said nothing.
     pub text: Option<String>,
     /// The rule that asks.
     pub rule: Option<Rule>,

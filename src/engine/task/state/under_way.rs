@@ -111,8 +111,8 @@ impl UnderWay {
 
     /// The decision that it ends in, with what was found on the way.
     pub(in crate::task) fn decide(self, verdict: Verdict) -> Decision {
-        let Course { trace, observed, enforced, findings, counters, cost, .. } = self.course;
-        Decision { trace, observed, enforced, findings, counters, cost, ..Decision::new(verdict) }
+        let Course { trace, observed, enforced, findings, counters, cost, notes, .. } = self.course;
+        Decision { trace, observed, enforced, findings, counters, cost, notes, ..Decision::new(verdict) }
     }
 }
 

@@ -14,6 +14,7 @@
 //! in parallel, and what is said is judged in the order in which it was said.
 
 use crate::cel::Timestamp;
+use crate::manifest::review::Siblings;
 use crate::policy::Dependencies;
 use crate::task::messages;
 use crate::task::operation::Operation;
@@ -84,7 +85,7 @@ impl Task {
         let wanted = Wanted::Call { call: Call { id: None, ..call.clone() }, extent };
         let since = Some(now.nanos());
         self.queue.waiting.push(QueuedOperation { id: id.clone(), wanted, since, held: None });
-        Some(Self::wait_decision(id, awaited, messages::waits_for_calls()))
+        Some(self.wait_decision(id, awaited, messages::waits_for_calls()))
     }
 
     /// The input or event has to wait, if it does: then it is in the queue, or turned away where that is full. It never ends the task:
@@ -105,7 +106,7 @@ impl Task {
         let awaited = self.awaited_by(own, self.queue.waiting.len()).unwrap_or_default();
         let id = self.made_up_id(wanted.kind());
         self.queue.waiting.push(QueuedOperation { id: id.clone(), wanted, since: None, held: None });
-        Some(Self::wait_decision(id, awaited, messages::is_said_later()))
+        Some(self.wait_decision(id, awaited, messages::is_said_later()))
     }
 
     /// Names the operations that ask and have no name yet: somebody is about to wait for them. Most inputs need none.
@@ -177,8 +178,20 @@ impl Task {
         awaited
     }
 
-    pub(in crate::task) fn wait_decision(call: CallId, waits_for: Vec<CallId>, message: String) -> Decision {
-        Decision { call: Some(call), waits_for, message: Some(message), ..Decision::new(Verdict::Wait) }
+    pub(in crate::task) fn wait_decision(
+        &self,
+        call: CallId,
+        waits_for: Vec<CallId>,
+        message: String,
+    ) -> Decision {
+        let held_by = self.reviews_of(&waits_for);
+        Decision {
+            call: Some(call),
+            held_by,
+            waits_for,
+            message: Some(message),
+            ..Decision::new(Verdict::Wait)
+        }
     }
 
     /// Whether an operation has come as far as it may while reviews of other calls are open. A script knows the verdicts of its calls, and
@@ -187,7 +200,32 @@ impl Task {
         operation.course.stage.is_ahead_of_call()
             && operation.subject.call().is_some()
             && self.script_bytes == 0
-            && self.is_in_review()
+            && self.holding(operation).next().is_some()
+    }
+
+    /// The open reviews beside which a call must not run: all of them, unless a policy lets siblings run; then those of what is no call, and
+    /// of calls that its rules read, or that have read what it changes.
+    fn holding<'t>(&'t self, operation: &'t UnderWay) -> impl Iterator<Item = &'t Pending> {
+        let own = operation.subject.call().and_then(|call| self.policy.dependencies(call.function));
+        let runs_beside = move |pending: &Pending| {
+            let (Some(own), Some(other)) = (own, pending.operation.subject.call()) else { return false };
+            self.policy.siblings() == Siblings::Run
+                && self.policy.dependencies(other.function).is_some_and(|theirs| {
+                    let has_read = other.record.is_none() && theirs.reads.meet(&own.changes);
+                    !own.reads.meet(&theirs.changes) && !has_read
+                })
+        };
+        let in_review = self.waiting.iter().filter(|pending| pending.is_in_review());
+        in_review.filter(move |pending| !runs_beside(pending))
+    }
+
+    /// The questions of the open reviews among these operations.
+    fn reviews_of(&self, awaited: &[CallId]) -> Vec<QuestionId> {
+        let is_awaited = |pending: &&Pending| {
+            let name = pending.operation.name();
+            pending.is_in_review() && name.is_some_and(|name| awaited.contains(name))
+        };
+        self.waiting.iter().filter(is_awaited).map(|pending| pending.id).collect()
     }
 
     /// Keeps a call that has come as far as it may until the reviews are closed.
@@ -200,16 +238,16 @@ impl Task {
         };
         let wanted =
             Wanted::Call { call: Call::new(&*function, call.arguments.clone()), extent: call.extent };
+        let decision = self.hold_decision(&id, &operation);
         let held = Some(Box::new(operation));
-        self.queue.waiting.push(QueuedOperation { id: id.clone(), wanted, since: None, held });
-        self.hold_decision(&id)
+        self.queue.waiting.push(QueuedOperation { id, wanted, since: None, held });
+        decision
     }
 
     /// The verdict of a call that waits until the reviews of other calls are closed.
-    pub(in crate::task) fn hold_decision(&self, call: &CallId) -> Decision {
-        let reviewed = self.waiting.iter().filter(|pending| pending.is_in_review());
-        let waits_for = reviewed.filter_map(|pending| pending.operation.name().cloned()).collect();
-        Self::wait_decision(call.clone(), waits_for, messages::waits_for_reviews())
+    pub(in crate::task) fn hold_decision(&self, call: &CallId, held: &UnderWay) -> Decision {
+        let reviewed = self.holding(held).filter_map(|pending| pending.operation.name().cloned());
+        self.wait_decision(call.clone(), reviewed.collect(), messages::waits_for_reviews())
     }
 
     /// Decides the operations that waited for nothing but what is closed by now. Linear in the queue, times the open calls.
@@ -253,8 +291,8 @@ impl Task {
 
     /// Whether an operation of the queue, at this place, cannot be decided yet.
     fn still_waits(&self, queued: &QueuedOperation, at: usize) -> bool {
-        if queued.held.is_some() {
-            return self.is_in_review();
+        if let Some(held) = &queued.held {
+            return self.is_held(held);
         }
         let own = self.dependencies_of(&queued.wanted);
         let is_held_up = !queued.wanted.is_said() && self.holds_calls();

@@ -6,6 +6,7 @@
 
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{InvocationStatus, Moment, TaskIo};
+use crate::manifest::review::NoteReader;
 use crate::policy::{Resolution, ReviewPanel};
 use crate::task::messages;
 use crate::task::state::{
@@ -89,9 +90,7 @@ impl Task {
         request: &Request,
         now: &Moment,
     ) -> Option<Asked> {
-        let step = operation.step_under_way(&self.policy);
-        let said = step.and_then(|step| self.message_of(step, &operation.subject, now));
-        let text = said.map(|said| said.shown().to_owned());
+        let text = Some(self.asked_text(operation, now).shown().to_owned());
         let at = now.timestamp()?;
         let most = self.policy.limits().max_review_ms;
         let Request::Review { reviewer, panel } = request else { return None };
@@ -118,6 +117,22 @@ impl Task {
             self.context.push_review(closed.in_context());
             self.reviews.push(closed);
         }
+    }
+
+    /// What the model is told of the notes with which a review is closed: those of all who approved of it, or that of who did not.
+    pub(in crate::task) fn notes_of(&self, pending: &Pending, answer: &Answer) -> Vec<String> {
+        let Answer::Review(answer) = answer else { return Vec::new() };
+        let step = pending.operation.step_under_way(&self.policy);
+        if step.is_some_and(|step| step.note == NoteReader::Private) {
+            return Vec::new();
+        }
+        let others = match answer.choice {
+            ReviewChoice::Approve => pending.approvals(),
+            _ => &[],
+        };
+        let is_same = |other: &&Reviewed| other.answer.by != answer.by;
+        let others = others.iter().filter(is_same).map(|other| &other.answer);
+        others.chain([answer]).filter_map(|answer| answer.note.clone()).collect()
     }
 
     /// The parameters that an edit comes to, if the answer is one.

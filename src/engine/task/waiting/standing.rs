@@ -15,13 +15,13 @@ impl Task {
     pub fn standing(&self, call: &CallId) -> Option<Decision> {
         let queued = self.queue.waiting.iter().position(|queued| queued.id == *call);
         if let Some((at, queued)) = queued.and_then(|at| Some((at, self.queue.waiting.get(at)?))) {
-            if queued.held.is_some() {
-                return Some(self.hold_decision(call));
+            if let Some(held) = &queued.held {
+                return Some(self.hold_decision(call, held));
             }
             let awaited = self.dependencies_of(&queued.wanted).and_then(|own| self.awaited_by(own, at));
             let message =
                 if queued.wanted.is_said() { messages::is_said_later() } else { messages::waits_for_calls() };
-            return Some(Self::wait_decision(call.clone(), awaited.unwrap_or_default(), message));
+            return Some(self.wait_decision(call.clone(), awaited.unwrap_or_default(), message));
         }
         if let Some(question) = self.question_of(call) {
             return self.suspension_at(question);
@@ -37,7 +37,14 @@ impl Task {
         };
         let secret = self.hidden_arguments(open.function, &open.arguments);
         let value = Some(open.arguments.clone());
-        let terms = open.terms.clone();
-        Some(Decision { value, call: Some(call.clone()), secret, terms, ..Decision::new(Verdict::Allow) })
+        let (terms, notes) = (open.terms.clone(), open.notes.clone());
+        Some(Decision {
+            value,
+            call: Some(call.clone()),
+            secret,
+            terms,
+            notes,
+            ..Decision::new(Verdict::Allow)
+        })
     }
 }

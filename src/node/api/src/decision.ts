@@ -103,6 +103,8 @@ export interface Waiting extends Common {
   readonly allowed: false;
   readonly pending: true;
   readonly waitsFor: readonly string[];
+  /** The questions of the open reviews that it waits for. */
+  readonly heldBy: readonly number[];
 }
 
 /** It does not go on. */
@@ -160,6 +162,7 @@ export function ofWritten(written: WrittenDecision): Decision {
   if (written.function) decision.function = written.function;
   if (written.reason != null) decision.reason = written.reason;
   if (written.user_message != null) decision.userMessage = written.user_message;
+  decision.notes = written.notes ?? NOTHING;
   if (written.decided_by != null) decision.decidedBy = written.decided_by;
   if (written.limit != null) decision.limit = written.limit;
   if (written.switch != null) decision.switch = written.switch;
@@ -189,6 +192,7 @@ export function ofWritten(written: WrittenDecision): Decision {
       break;
     case "wait":
       decision.waitsFor = written.waits_for ?? NOTHING;
+      decision.heldBy = written.held_by ?? NOTHING;
       break;
     default:
       // whatever a later release answers is no yes
