@@ -97,6 +97,7 @@ pub use hooks::{
 pub use in_process::{InProcess, Person};
 pub use limits::ServerLimits;
 pub use manifests::ReadManifests;
+pub use network::beside::{listen_beside, serve_beside};
 pub use network::client::{Client, ClientError, ClientReply};
 pub use network::kept_client::KeptClient;
 pub use service::Parts;

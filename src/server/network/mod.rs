@@ -2,6 +2,7 @@
 //!
 //! In: a socket and its bounds. Out: requests for the router, and answers of other servers. Nothing here knows of tasks.
 
+pub(crate) mod beside;
 pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod connections;
