@@ -96,11 +96,11 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "WHOSE", value_parser = ["user", "anyone", "never"], default_value = "user")]
     elicit: String,
 
-    /// Speak streamable HTTP at `/mcp` of this address, in the place of standard input and output; port 0 for one that is free
+    /// Speak streamable HTTP at `/mcp` of this address instead of standard input and output, with sessions or without (2026-07-28); port 0 for a free one
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
 
-    /// A file with headers for `--url`, a line each: `Authorization: Bearer …`
+    /// A file with headers for `--url`, a line each: `Authorization: Bearer …`; with `--listen` and without such a header, the client's own is used
     #[arg(long, value_name = "FILE", requires = "url")]
     header_file: Option<PathBuf>,
 
@@ -137,8 +137,7 @@ impl Arguments {
         if policies.is_empty() && desk.is_none() && !observe {
             return Err(Failure::Unusable(messages::nothing_holds()));
         }
-        // the SDK tells of every session that ends as of a failure
-        let telemetry = telemetry(self.log.as_deref(), "warn,rmcp=off", screen);
+        let telemetry = telemetry(self.log.as_deref(), "warn", screen);
         let _sending = telemetry.install().map_err(|error| refused(&error, screen))?;
         let own = || {
             let source = Source::new("celador mcp", manifest(self.believe_hints));

@@ -76,7 +76,6 @@ pub(super) fn ran_and_waits(why: &str) -> String {
     format!("The call has run, and its result is withheld until it is reviewed. {why}")
 }
 
-pub(super) const NOT_DELIVERED: &str = "The MCP server could not be reached, or refused the request.";
 pub(super) const NOT_LOOPBACK: &str =
     "whoever connects needs no token, so it is an address of this machine only";
 

@@ -19,7 +19,8 @@
 //! | `descriptions` | what tools must not say of themselves |
 //! | `pins`, `introduction` | descriptions that somebody has accepted, and what a server says of itself when it is asked for that |
 //! | `agent` | the manifest of a session for which nobody has written one |
-//! | `link`, `over_http`, `listener`, `message` | pipes and processes, streamable HTTP on both sides, messages |
+//! | `link`, `message` | pipes and processes, messages |
+//! | `http` | streamable HTTP on both sides |
 //! | `settings`, `error`, `messages` | what it is told, why it does not run, what it says |
 
 mod agent;
@@ -29,14 +30,13 @@ mod course;
 mod descriptions;
 mod error;
 mod guard;
+mod http;
 mod introduction;
 mod kinds;
 mod link;
-mod listener;
 mod listing;
 mod message;
 mod messages;
-mod over_http;
 mod pins;
 mod reviews;
 mod session;
@@ -47,11 +47,13 @@ mod tests;
 pub use agent::{AGENT, manifest};
 pub use descriptions::ToolRules;
 pub use error::McpError;
+pub use http::HTTP_FORMS;
 pub use introduction::Introduction;
 pub use pins::{Change, Pins};
 pub use settings::{Elicit, McpServer, McpSettings};
 
 use crate::desk::Desk;
+use http::{Credentials, Endpoint};
 use link::{Link, Process};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -80,7 +82,8 @@ impl McpGuard {
         R: AsyncRead + Send + Unpin + 'static,
         W: AsyncWrite + Send + Unpin + 'static,
     {
-        self.guard(link::pipes(reader, writer, true)).await
+        let server = Reach::new(&self.settings.server)?;
+        self.guard(&server, link::pipes(reader, writer, true), Arc::default()).await
     }
 
     /// Sessions over streamable HTTP, at `/mcp` of an address of this machine, until the process ends. `listening` is told the address.
@@ -92,20 +95,27 @@ impl McpGuard {
         address: SocketAddr,
         listening: impl FnOnce(SocketAddr),
     ) -> Result<(), McpError> {
+        let server = Reach::new(&self.settings.server)?;
+        let endpoint = server.endpoint();
         let guard = self.clone();
-        let open = move |client: Link| -> listener::Running {
-            let guard = guard.clone();
+        let open = move |client: Link, credentials: Arc<Credentials>| -> http::Running {
+            let (guard, server) = (guard.clone(), server.clone());
             Box::pin(async move {
-                if let Err(error) = guard.guard(client).await {
+                if let Err(error) = guard.guard(&server, client, credentials).await {
                     tracing::warn!(%error, "a session has no server");
                 }
             })
         };
-        listener::listen(address, Arc::new(open), listening).await
+        http::listen(address, Arc::new(open), endpoint, listening).await
     }
 
-    async fn guard(&self, client: Link) -> Result<(), McpError> {
-        let (process, server) = reach(&self.settings.server)?;
+    async fn guard(
+        &self,
+        server: &Reach,
+        client: Link,
+        credentials: Arc<Credentials>,
+    ) -> Result<(), McpError> {
+        let (process, server) = server.link(credentials)?;
         session::run(self.settings.clone(), self.desk.clone(), client, server).await;
         if let Some(process) = process {
             process.leave().await;
@@ -119,7 +129,7 @@ impl McpGuard {
 /// # Errors
 /// A server that cannot be run, or that does not answer as one of MCP does.
 pub async fn introduce(server: &McpServer) -> Result<Introduction, McpError> {
-    let (process, link) = reach(server)?;
+    let (process, link) = Reach::new(server)?.link(Arc::default())?;
     let introduced = introduction::of(link).await;
     if let Some(process) = process {
         process.leave().await;
@@ -127,10 +137,33 @@ pub async fn introduce(server: &McpServer) -> Result<Introduction, McpError> {
     introduced
 }
 
-/// The link to a server, and its process if it is one of ours.
-fn reach(server: &McpServer) -> Result<(Option<Process>, Link), McpError> {
-    match server {
-        McpServer::Command(command) => Process::run(command).map(|(process, link)| (Some(process), link)),
-        McpServer::Url { url, headers } => over_http::connect(url, headers).map(|link| (None, link)),
+/// Way to a server: a command to run for each session, or an address.
+#[derive(Clone)]
+enum Reach {
+    Command(Vec<String>),
+    Endpoint(Arc<Endpoint>),
+}
+
+impl Reach {
+    fn new(server: &McpServer) -> Result<Self, McpError> {
+        Ok(match server {
+            McpServer::Command(command) => Self::Command(command.clone()),
+            McpServer::Url { url, headers } => Self::Endpoint(Endpoint::new(url, headers)?),
+        })
+    }
+
+    fn endpoint(&self) -> Option<Arc<Endpoint>> {
+        match self {
+            Self::Command(_) => None,
+            Self::Endpoint(endpoint) => Some(endpoint.clone()),
+        }
+    }
+
+    /// Begins a session with the server; the process is that of a command.
+    fn link(&self, credentials: Arc<Credentials>) -> Result<(Option<Process>, Link), McpError> {
+        match self {
+            Self::Command(command) => Process::run(command).map(|(process, link)| (Some(process), link)),
+            Self::Endpoint(endpoint) => Ok((None, endpoint.link(credentials))),
+        }
     }
 }

@@ -1,6 +1,10 @@
-"""An MCP server of a shop, as somebody would write it with the Python SDK. `GREETING` changes what one tool says of itself."""
+"""An MCP server of a shop, written with the Python SDK. It speaks over pipes, or over HTTP at a port.
+
+`GREETING` changes the description of one tool.
+"""
 
 import os
+import sys
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ToolAnnotations
@@ -56,4 +60,7 @@ def apology(name: str) -> str:
 
 
 if __name__ == "__main__":
-    server.run()
+    if len(sys.argv) > 1:
+        server.run("streamable-http", port=int(sys.argv[1]))
+    else:
+        server.run()
