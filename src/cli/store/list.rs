@@ -16,6 +16,7 @@ use serde_json::json;
 #[command(after_long_help = "\
 Examples:
   celador store list celador-data/celador.db
+  celador store list --store celador-data/celador.db
   celador store list --agent support/support-desk --metadata order=o-7
   celador store list --state terminated --older-than 30d      what `celador store purge --older-than 30d` would take
 
@@ -24,6 +25,10 @@ pub(super) struct List {
     /// The file, or `postgres://…`; `CELADOR_STORE` if not said, so that a password stands in no list of processes
     #[arg(value_name = "STORE")]
     store: Option<String>,
+
+    /// The same as an option, as other commands have it
+    #[arg(long = "store", value_name = "STORE", conflicts_with = "store")]
+    named: Option<String>,
 
     /// Tasks of this caller only
     #[arg(long, value_name = "CALLER")]
@@ -53,7 +58,7 @@ pub(super) struct List {
 impl List {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = StoreLimits::default();
-        let (tasks, now) = (tasks(self.store, &limits)?, clock::now(None)?);
+        let (tasks, now) = (tasks(self.store.or(self.named), &limits)?, clock::now(None)?);
         let (namespace, agent) = match self.agent.as_deref().map(|agent| agent.split_once('/').ok_or(agent)) {
             None => (None, None),
             Some(Err(agent)) => (None, Some(agent.to_owned())),

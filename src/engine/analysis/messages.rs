@@ -190,6 +190,14 @@ pub(super) fn truth_of_value(place: Place, (kind, is_false): (&str, &str), other
         .help(format!("compare it with what is meant, such as `!= {other}`"))
 }
 
+/// `assert: input.approved` where no type is declared: `'false'`, `'deny'` and `{'allow': false}` are true
+pub(super) fn truth_of_unknown(place: Place) -> Diagnostic {
+    let message =
+        "no type is declared for this value, and any value is true here unless it is false, null, 0 or empty";
+    Diagnostic::warning("truth_of_unknown", message, place)
+        .help("declare its type, or compare it with what is meant, such as `== true`")
+}
+
 /// `has(input.order)` of a required parameter
 pub(super) fn always_given(place: Place, name: &str) -> Diagnostic {
     let message = format!("every call has the argument `{name}`, so this is always true");

@@ -19,6 +19,10 @@ pub(super) fn not_a_part(found: Kind) -> String {
     format!("a content part is an object, not `{found}`")
 }
 
+pub(super) fn no_content() -> String {
+    "a content part has a `text` or a `mimeType`".to_owned()
+}
+
 pub(super) fn no_message() -> String {
     "an entry needs a `message`".to_owned()
 }

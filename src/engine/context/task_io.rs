@@ -24,6 +24,9 @@ pub enum TaskIoError {
     /// `{'message': ['text']}`: a part that is no object
     #[error("{}", messages::not_a_part(*.0))]
     NotAPart(Kind),
+    /// `[{'message': []}]`: a part with neither `text` nor `mimeType`, or one of them no text
+    #[error("{}", messages::no_content())]
+    NoContent,
     /// `{'ticket': 1}`: an entry without a message
     #[error("{}", messages::no_message())]
     NoMessage,
@@ -84,12 +87,14 @@ impl TaskIo {
     /// of parts the message, an object with `message` the whole entry.
     ///
     /// # Errors
-    /// A value in another form.
+    /// A value in another form, also a list whose elements are no content parts: `pii.redact(output)` is a list of the whole entry, and taken for a
+    /// message it would be one without a text.
     pub fn transformed(&self, by: JsonRef<'_>) -> Result<Self, TaskIoError> {
-        if by.is_object() {
-            return Self::from_entry(by);
-        }
-        Ok(Self { extra: self.extra.clone(), ..Self::new(by)? })
+        let entry = match by.is_object() {
+            true => Self::from_entry(by)?,
+            false => Self { extra: self.extra.clone(), ..Self::new(by)? },
+        };
+        if entry.message().items().all(is_part) { Ok(entry) } else { Err(TaskIoError::NoContent) }
     }
 
     /// The content parts.
@@ -138,6 +143,13 @@ impl TaskIo {
     pub(super) fn heap_bytes(&self) -> usize {
         self.message.heap_bytes().saturating_add(self.extra.heap_bytes())
     }
+}
+
+/// Whether an object is a content part: it has a text or says what it is.
+fn is_part(part: JsonRef<'_>) -> bool {
+    let members = ["text", "mimeType"].map(|name| part.get(name));
+    let mut present = members.into_iter().flatten().peekable();
+    present.peek().is_some() && present.all(|member| member.as_str().is_some())
 }
 
 fn texts(message: JsonRef<'_>) -> impl Iterator<Item = &str> {

@@ -193,6 +193,11 @@ pub const WARNINGS: &[Warning] = &[
         "What lets something by asks for the name of a host in a way in which names of others fit, too.",
     ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
+    row(
+        "message_transform_misfit",
+        MayLoseARule,
+        "A transform of a guardrail makes no message, so it rewrites nothing, and the step fails.",
+    ),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
     decided(
         "mixed_numbers",
@@ -382,6 +387,11 @@ pub const WARNINGS: &[Warning] = &[
         "transform_misfit",
         Advice,
         "A transform makes of a result what the `output` of its action does not allow; the model gets it all the same.",
+    ),
+    decided(
+        "truth_of_unknown",
+        Advice,
+        "An assert or a condition is a value of no declared type, which is true unless it is false, null, 0 or empty: the text `false` is true.",
     ),
     decided(
         "truth_of_value",

@@ -384,6 +384,13 @@ pub(super) fn model_transform_misfit(place: Place, is_request: bool) -> Diagnost
     Diagnostic::warning("model_transform_misfit", message, place).label("the step fails here").help(help)
 }
 
+pub(super) fn message_transform_misfit(place: Place, root: &str) -> Diagnostic {
+    let message = "what this transform makes is no message: expected a text, a list of content parts, or an object with `message`";
+    Diagnostic::warning("message_transform_misfit", message, place)
+        .label("the step fails here")
+        .help(format!("`{root}` is a list of one entry; its content parts are `{root}.message`"))
+}
+
 pub(super) fn tool_output_misfit(text: &Embedded, declared: &Place) -> Diagnostic {
     let message = "what this expression gives does not fit what the action returns";
     Diagnostic::warning("tool_output_misfit", message, text.place.clone())

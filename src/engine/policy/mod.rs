@@ -72,6 +72,7 @@ mod known_call;
 mod labels;
 mod launch;
 mod message;
+mod message_transform;
 mod messages;
 mod misfit;
 mod model_call;

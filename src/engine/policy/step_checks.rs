@@ -7,6 +7,7 @@ use super::declaration::Declaration;
 use super::effect::{ComputedValue, Effect};
 use super::expression::Expression;
 use super::known_call::reads_call;
+use super::message_transform::no_message;
 use super::messages;
 use super::needed::needed_arguments;
 use super::of_agents::OfPolicyStep;
@@ -15,7 +16,7 @@ use super::put::added_keys;
 use super::secrets;
 use super::step::{Invoke, Step, StepAction};
 use crate::cel::Kind;
-use crate::context::FunctionId;
+use crate::context::{FunctionId, Scope};
 use crate::manifest::catalog::DeclaredFunction;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::OnFail;
@@ -59,6 +60,15 @@ impl Compiler<'_> {
             };
             self.texts.findings.push(finding.path(&path));
         }
+    }
+
+    /// Says so if a transform of a guardrail gives nothing that can take the place of a message.
+    pub(super) fn check_message(&mut self, step: &Step, scope: Scope) {
+        let StepAction::Transform(transform) = &step.action else { return };
+        let Some(span) = no_message(transform) else { return };
+        let root = if scope == Scope::GuardrailBefore { "input" } else { "output" };
+        let finding = messages::message_transform_misfit(transform.place_of(span), root);
+        self.texts.findings.push(finding.path(&transform.origin().path));
     }
 
     /// Says so if an assert cannot hold for calls of some of these functions, as they lack an argument that it reads. With a condition, or with a question about the

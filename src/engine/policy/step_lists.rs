@@ -100,6 +100,7 @@ impl Compiler<'_> {
         if written.is_empty() {
             return Some(Vec::new());
         }
+        let under_test = scope;
         let scope = self.plain_scope(scope);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         let mut steps = Vec::new();
@@ -108,6 +109,7 @@ impl Compiler<'_> {
             if let DeclaredAction::Transform(text) = &step.action {
                 self.check_transform(&[], compiled.as_ref(), text);
             }
+            compiled.iter().for_each(|step| self.check_message(step, under_test));
             steps.push(compiled);
         }
         steps.into_iter().collect()
@@ -270,11 +272,23 @@ impl Compiler<'_> {
             return Some(Vec::new());
         }
         let key = ScopeKey { of_policy: true, ..ScopeKey::plain(scope) };
-        let scope = self.scope(key, Type::Dyn, Type::Dyn, Type::Dyn);
-        let scopes = StepScopes { action: scope.clone(), condition: scope };
+        let types = self.scope(key, Type::Dyn, Type::Dyn, Type::Dyn);
+        let scopes = StepScopes { action: types.clone(), condition: types };
         // all of them are compiled, so that each problem is told
-        let steps: Vec<_> =
-            written.iter().map(|step| self.policy_step(applied, step, &scopes, &[])).collect();
+        let compile = |step| {
+            let compiled = self.policy_step(applied, step, &scopes, &[]);
+            let known = self.texts.findings.len();
+            compiled.iter().for_each(|step| self.check_message(step, scope));
+            // it belongs to what was found about the step, which is told once for all agents
+            let found = self.texts.findings.split_off(known);
+            self.texts
+                .of_policies
+                .last_mut()
+                .into_iter()
+                .for_each(|step| step.findings.extend(found.clone()));
+            compiled
+        };
+        let steps: Vec<_> = written.iter().map(compile).collect();
         steps.into_iter().collect()
     }
 

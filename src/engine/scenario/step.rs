@@ -190,7 +190,7 @@ mapping! {
         by: Text,
         /// The names of the review that are those of who answers, such as `group:leads`.
         addressed_as: List<Text>,
-        /// What they add, which rules find in `context.reviews`.
+        /// What they add, for the model unless the policy keeps it private; rules find it in `context.reviews`.
         note: Text,
         /// What they decide.
         verdict: Required<OneOf<ReviewVerdict>>,

@@ -198,7 +198,8 @@ impl Call {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
-    /// The tokens that it used.
+    /// The tokens that it used, and what it cost. A turn without counts as a turn that used none, so bounds of tokens and of cost do not hold for it.
+    #[serde(default)]
     pub usage: Usage,
     /// The calls; none if the model answered with a text alone.
     #[serde(default)]
