@@ -81,6 +81,13 @@ class Given:
     """What the model receives of a result, always in the place of the tool's own."""
 
     value: Any
+    notes: tuple[str, ...] = ()
+    """What reviewers have added to their approvals, for the model."""
+
+    @property
+    def told(self) -> Any:
+        """The value, with the notes beside it where there are any."""
+        return {"result": self.value, "notes": list(self.notes)} if self.notes else self.value
 
 
 @dataclasses.dataclass(frozen=True)
@@ -242,7 +249,7 @@ class Conversation:
         step = self.call(id, function, arguments)
         if isinstance(step, Run):
             given = self.last_result(id, text, failed=True)
-            return as_text(given.value) if isinstance(given, Given) else given.text
+            return as_text(given.told) if isinstance(given, Given) else given.text
         return self._remember(id, step.text) if isinstance(step, Tell) else None
 
     def was_told(self, text: str) -> bool:
@@ -395,8 +402,9 @@ class Conversation:
         decision = self.task.after(id, reported, status="errored" if failed else "successful")
         self._end(id)
         if decision.allowed:
-            self._remember(id, as_text(decision.value))
-            return Given(decision.value)
+            given = Given(decision.value, tuple(getattr(decision, "notes", ())))
+            self._remember(id, as_text(given.told))
+            return given
         step = self._standing(id, decision)
         if isinstance(step, (Run, Hold)):
             step = Tell(f"The result is withheld ({decision.verdict}).")

@@ -241,7 +241,7 @@ def _output(conversation: Conversation, context: dict[str, Any]) -> Verdict:
 
 def _after(given: Given | Tell) -> Verdict:
     if isinstance(given, Given):
-        return _target(given.value)
+        return _target(given.told)
     return Verdict.deny(reason="celador:withheld", message=given.text)
 
 

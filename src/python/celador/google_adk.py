@@ -64,7 +64,7 @@ class Plugin(BasePlugin):
 
     def _received(self, conversation: Conversation, context: InvocationContext, message: types.Content) -> types.Content:
         """The message of the user anew: answers to reviews, results of calls, and what else was admitted."""
-        asked, unanswered = _confirmations(context.session.events)
+        asked, answered = _confirmations(context.session.events)
         parts: list[types.Part] = []
         pieces: list[Piece] = []
         answers: dict[str, types.FunctionResponse] = {}
@@ -77,8 +77,6 @@ class Plugin(BasePlugin):
             elif response.name == adk.CONFIRMATION:
                 if response.id in asked:
                     answers[asked[response.id]] = response
-                    unanswered.pop(response.id or "", None)
-                    parts.append(types.Part(function_response=response))
                 else:
                     drop("a confirmation that nobody has asked for", "user")
             elif response.name == adk.CREDENTIAL:
@@ -86,12 +84,12 @@ class Plugin(BasePlugin):
             else:
                 parts.append(self._result(conversation, context, response))
         _pass_on(conversation, {call: response.response or {} for call, response in answers.items()})
-        # Approved calls that had to wait for others, and those that somebody has answered elsewhere, are tried again.
-        still = conversation.open_reviews(unanswered.values())
-        for confirmation, call in unanswered.items():
-            if call not in still and conversation.knows_call(call):
-                again = types.FunctionResponse(id=confirmation, name=adk.CONFIRMATION, response={"confirmed": True})
-                parts.append(types.Part(function_response=again))
+        confirmed, waiting = self._tried(conversation, asked, answered, answers)
+        parts += confirmed
+        if not pieces and not parts and waiting:
+            # Nothing can run yet. The ADK takes a confirmation as used once the call was tried, so it is not.
+            self._refused[context.invocation_id] = _NOTED
+            return types.Content(role="user", parts=waiting)
         step = conversation.said(pieces)
         if isinstance(step, Admitted):
             return types.Content(role="user", parts=[*parts, *map(adk.part_of, step.pieces)])
@@ -104,6 +102,25 @@ class Plugin(BasePlugin):
         text = "".join(piece.text or "" for piece in pieces)
         note = types.Part(text=_KEPT_PLACE, part_metadata={adk.KEPT: {"id": step.id, "text": text}})
         return types.Content(role="user", parts=[*parts, note])
+
+    def _tried(
+        self, conversation: Conversation, asked: dict[str | None, str], answered: set[str | None], answers: dict[str, types.FunctionResponse]
+    ) -> tuple[list[types.Part], list[types.Part]]:
+        """The confirmations by which the ADK tries calls again: those that were answered, and those of calls that had to wait for other reviews or
+        that somebody has answered elsewhere; and those that are answered and cannot run yet."""
+        open_reviews = {review.call for review in conversation.task.reviews()}
+        tried: list[types.Part] = []
+        waiting: list[types.Part] = []
+        for call, id in {call: id for id, call in asked.items()}.items():
+            if call in open_reviews or not conversation.knows_call(call):
+                continue
+            step = conversation.call_as_it_is(call)
+            if call not in answers and isinstance(step, Tell) and id in answered:
+                continue  # over since long
+            response = answers[call].response if call in answers else {"confirmed": True}
+            part = types.Part(function_response=types.FunctionResponse(id=id, name=adk.CONFIRMATION, response=response))
+            (waiting if isinstance(step, Hold) and open_reviews else tried).append(part)
+        return tried, waiting
 
     def _result(self, conversation: Conversation, context: InvocationContext, response: types.FunctionResponse) -> types.Part:
         """A result that the user sends: that of a call that was let through, or else an input."""
@@ -251,9 +268,9 @@ class Plugin(BasePlugin):
         conversation = await self._of(tool_context.session)
         given = await conversation.result_and_wake(id, result)
         if isinstance(given, Given):
-            if result is None and given.value is None:
+            if result is None and given.told is None:
                 return None  # a long-running tool that has no result yet
-            return given.value if isinstance(given.value, dict) else {"result": given.value}
+            return given.told if isinstance(given.told, dict) else {"result": given.told}
         return {"error": given.text}
 
     async def on_tool_error_callback(
@@ -336,8 +353,12 @@ _KEPT_PLACE = "(A message that is kept until the open reviews are answered.)"
 """What stands in the history of the ADK in the place of a message that is judged later."""
 
 
-def _confirmations(events: Iterable[Any]) -> tuple[dict[str | None, str], dict[str, str]]:
-    """The calls of the model, by the ids of the confirmations that were asked for them; and those of them that no user has answered."""
+_NOTED = "The answer is noted. The call runs once the other reviews are answered."
+"""What the user reads where an approved call has to wait."""
+
+
+def _confirmations(events: Iterable[Any]) -> tuple[dict[str | None, str], set[str | None]]:
+    """The calls of the model, by the ids of the confirmations that were asked for them; and the ids that a user has answered."""
     asked: dict[str | None, str] = {}
     answered: set[str | None] = set()
     for event in events:
@@ -346,7 +367,7 @@ def _confirmations(events: Iterable[Any]) -> tuple[dict[str | None, str], dict[s
                 asked[call.id] = str((call.args or {}).get("originalFunctionCall", {}).get("id"))
         if event.author == "user":
             answered |= {response.id for response in event.get_function_responses()}
-    return asked, {id: call for id, call in asked.items() if id is not None and id not in answered}
+    return asked, answered
 
 
 def _reported(contents: list[types.Content]) -> list[str]:

@@ -207,7 +207,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         """The result anew, from what was decided of it. A `Command` is one result, with all of its messages and what it writes into the state."""
         parts = _Result.of(result, call)
         given = conversation.result(_id(call), parts.output(), failed=parts.failed)
-        return parts.anew(given.value, self._artifacts) if isinstance(given, Given) else _without(call, given)
+        return parts.anew(given.told, self._artifacts) if isinstance(given, Given) else _without(call, given)
 
     # Reviews
 

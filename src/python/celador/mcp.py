@@ -234,7 +234,11 @@ class _Guard:
             return await self._more(conversation, ctx, id, result)
         called = result if isinstance(result, CallToolResult) else CallToolResult.model_validate(result)
         given = await conversation.result_and_wake(id, _output(called), failed=bool(called.is_error))
-        return _told(given.value, called) if isinstance(given, Given) else _error(given.text)
+        if not isinstance(given, Given):
+            return _error(given.text)
+        told = _told(given.value, called)
+        notes = [TextContent(type="text", text=note) for note in given.notes]
+        return told.model_copy(update={"content": [*told.content, *notes]}) if notes else told
 
     async def _more(self, conversation: Conversation, ctx: ServerRequestContext[Any, Any], id: str, result: Any) -> HandlerResult:
         """What a tool asks for before it goes on: judged as its result, as people and models read it. The call that comes with the answer is a new one."""
@@ -349,8 +353,11 @@ def _told(value: Any, result: CallToolResult | None) -> CallToolResult:
         return CallToolResult(content=[TextContent(type="text", text=as_text(value))], is_error=failed)
     others = [block for block in result.content if isinstance(block, (ImageContent, AudioContent))]
     structured = value if isinstance(value, dict) else None
+    # the servers of the SDK put a result that is no object under `result`, and the text beside it has it alone
+    is_wrapped = structured is not None and set(structured) == {"result"} == set(result.structured_content)
+    text = as_text(structured["result"] if structured is not None and is_wrapped else value)
     return CallToolResult(
-        content=[TextContent(type="text", text=as_text(value)), *others], structured_content=structured, is_error=failed or structured is None
+        content=[TextContent(type="text", text=text), *others], structured_content=structured, is_error=failed or structured is None
     )
 
 

@@ -149,7 +149,7 @@ class _Guard:
                 raise
             given = await conversation.result_and_wake(call, output, failed=call in failed)
             failed.discard(call)
-            return as_text(given.value) if isinstance(given, Given) else given.text
+            return as_text(given.told) if isinstance(given, Given) else given.text
 
         return dataclasses.replace(tool, on_invoke_tool=invoke, needs_approval=needs_approval)
 

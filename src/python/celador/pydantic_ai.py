@@ -11,11 +11,11 @@ one. A prompt that comes meanwhile is kept, and joins the history once they are 
 from __future__ import annotations
 
 import copy
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from pydantic_ai import ModelRequestContext, RunContext
+from pydantic_ai import ModelRequestContext, RunContext, UserPromptNode
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.exceptions import ApprovalRequired, SkipModelRequest, ToolFailed
 from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
@@ -246,7 +246,7 @@ class _Held(Guard):
             raise
         given = await conversation.result_and_wake(id, output)
         if isinstance(given, Given):
-            return given.value
+            return given.told
         raise ToolFailed(given.text)
 
     def _step(self, ctx: RunContext[Any], call: ToolCallPart) -> Next:
@@ -258,25 +258,35 @@ class _Held(Guard):
     # Reviews
 
     async def before_node_run(self, ctx: RunContext[Any], *, node: Any) -> Any:
-        answers = getattr(node, "deferred_tool_results", None)
-        if isinstance(answers, DeferredToolResults):
-            await self.conversation.off_loop(self._pass_on, answers)
-        messages = ctx.messages
+        if isinstance(node, UserPromptNode):
+            await self.conversation.off_loop(self._begin, node, ctx.messages)
+        return node
+
+    def _begin(self, node: UserPromptNode[Any, Any], messages: Sequence[ModelMessage]) -> None:
+        """Passes on what people have answered, and has all calls without a result tried again, as Pydantic AI wants a word on each. A prompt that
+        comes with them, or while people are asked, comes behind their results, in whichever run that is."""
         for key, (kept, content) in _kept_with(messages).items():
             self.conversation.waiting.setdefault(key, (kept, UserPromptPart(content)))
-        prompt = getattr(node, "user_prompt", None)
-        if prompt is not None and messages and isinstance(messages[-1], ModelResponse) and messages[-1].tool_calls or prompt is not None and answers:
-            # Calls of the turn have no result yet: the prompt comes behind these, in whichever run that is.
-            pieces = joined(prompt_pieces(prompt))
-            step = await self.conversation.off_loop(self.conversation.said, pieces) if self.conversation.task.reviews() else None
-            kept = step.id if isinstance(step, Kept) else ""
-            key = str([piece.key() for piece in pieces])
-            self.conversation.waiting[key] = (kept, UserPromptPart(prompt))
-            responses = [message for message in messages if isinstance(message, ModelResponse)]
-            if responses and all(piece.text is not None for piece in pieces):
-                responses[-1].metadata = {**(responses[-1].metadata or {}), _KEPT: {**_kept_with(messages), key: (kept, plain(pieces))}}
-            node.user_prompt = None
-        return node
+        waiting = [call for call in _without_result(messages) if self.conversation.knows_call(call)]
+        if not waiting:
+            return
+        answers = node.deferred_tool_results or DeferredToolResults()
+        self._pass_on(answers)
+        for call in waiting:
+            if call not in answers.calls:
+                answers.approvals.setdefault(call, True)  # no approval: the task alone knows of these
+        node.deferred_tool_results = answers
+        if node.user_prompt is None:
+            return
+        pieces = joined(prompt_pieces(node.user_prompt))
+        step = self.conversation.said(pieces) if self.conversation.task.reviews() else None
+        kept = step.id if isinstance(step, Kept) else ""
+        key = str([piece.key() for piece in pieces])
+        self.conversation.waiting[key] = (kept, UserPromptPart(node.user_prompt))
+        response = next(message for message in reversed(messages) if isinstance(message, ModelResponse))
+        if all(piece.text is not None for piece in pieces):
+            response.metadata = {**(response.metadata or {}), _KEPT: {**_kept_with(messages), key: (kept, plain(pieces))}}
+        node.user_prompt = None
 
     def _pass_on(self, answers: DeferredToolResults) -> None:
         """Tells the task what people have answered. All of it, ahead of the first call that goes on: a denial runs no tool."""
@@ -334,6 +344,15 @@ def tools(tools: Iterable[Tool[Any]]) -> list[PlainTool]:
 
 
 _KEPT = "celador_kept"
+
+
+def _without_result(messages: Sequence[ModelMessage]) -> list[str]:
+    """The calls of the last response that have no result."""
+    last = max((at for at, message in enumerate(messages) if isinstance(message, ModelResponse)), default=-1)
+    if last < 0:
+        return []
+    answered = {getattr(part, "tool_call_id", None) for message in messages[last + 1 :] for part in message.parts}
+    return [part.tool_call_id for part in messages[last].parts if isinstance(part, ToolCallPart) and part.tool_call_id not in answered]
 
 
 def _kept_with(messages: Iterable[ModelMessage]) -> dict[str, Any]:

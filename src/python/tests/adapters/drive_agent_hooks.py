@@ -13,6 +13,7 @@ from typing import Any
 import celador.agent_hooks
 from agent_hooks import AgentContextBuilder, InterceptionBlocked, InterceptionEmitter
 
+import desk
 from desk import Outcome, Shop, ToolFailure
 
 MODES = ("async",)
@@ -38,10 +39,17 @@ class Host:
         self.emitter.register(interceptor)
         self.build = AgentContextBuilder(agent_id="desk", framework="test", session_id="thread-1")
 
-    def ask(self, reviews: Sequence[Any]) -> list[bool]:
+    async def ask(self, reviews: Sequence[Any]) -> list[bool | None]:
         self.outcome.asked.append([[review.function, review.arguments] for review in reviews])
-        self.outcome.before_answers = list(self.shop.ran)
-        return [answer == "approve" for answer in next(self.answers)[: len(reviews)]]
+        if self.outcome.before_answers is None:
+            self.outcome.before_answers = list(self.shop.ran)
+        if "meanwhile" in self.scenario and len(self.outcome.asked) == 1:
+            try:
+                await self.emitter.emit(self.build.input(content=self.scenario["meanwhile"]))
+            except InterceptionBlocked as blocked:
+                assert "is kept" in str(blocked.result.verdict.message)
+        said = desk.one_time(next(self.answers), [review.call for review in reviews])
+        return [None if answer is None else answer == "approve" for answer in said]
 
     async def run(self) -> None:
         try:
@@ -57,9 +65,9 @@ class Host:
         turn = self.scenario["script"][left.turn]
         calls = [{"id": c["id"], "name": c["function"], "args": c["arguments"]} for c in turn.get("calls", ())]
         if left.done is None:
-            await self.emitter.emit(self.build.pre_model_call(model_id="m", messages=copy.deepcopy(left.messages)))
+            sent = await self.emitter.emit(self.build.pre_model_call(model_id="m", messages=copy.deepcopy(left.messages)))
             self.outcome.turns += 1
-            self.outcome.prompts += repr(left.messages)
+            self.outcome.prompts += repr(sent.target)
             usage = {"input_tokens": 10, "output_tokens": 5}
             await self.emitter.emit(
                 self.build.post_model_call(model_id="m", content=turn.get("text", ""), tool_calls=calls, finish_reason="stop", usage=usage)
@@ -100,7 +108,7 @@ class Ended(BaseException):
 class Leaving(Host):
     """A host whose process ends while people are asked."""
 
-    def ask(self, reviews: Sequence[Any]) -> list[bool]:
+    async def ask(self, reviews: Sequence[Any]) -> list[bool | None]:
         self.outcome.asked.append([[review.function, review.arguments] for review in reviews])
         raise Ended
 

@@ -17,6 +17,7 @@ from google.adk.plugins import BasePlugin
 from google.adk.runners import Runner
 from google.genai import types
 
+import desk
 from desk import Outcome, Shop, ToolFailure
 
 MODES = ("sync", "async", "stream")
@@ -39,7 +40,8 @@ class Scripted(BaseLlm):
         if stream and "text" in turn:
             for word in turn["text"].split(" "):
                 yield LlmResponse(partial=True, content=types.ModelContent(word + " "))
-        yield LlmResponse(content=types.Content(role="model", parts=answer or [types.Part(text=turn["text"])]), usage_metadata=usage)
+        said = [types.Part(text=turn["text"])] if "text" in turn else []
+        yield LlmResponse(content=types.Content(role="model", parts=[*said, *answer]), usage_metadata=usage)
 
 
 class Told(BasePlugin):
@@ -93,12 +95,13 @@ def asked(confirmations: list[types.FunctionCall]) -> list[Any]:
     return [[call["name"], call["args"]] for call in originals]
 
 
-def go_on(run: Run, confirmations: list[str], answers: list[str], mode: str, outcome: Outcome) -> list[types.FunctionCall]:
-    words: dict[str, Any] = {"approve": {"confirmed": True}, "deny": {"confirmed": False}}
+def go_on(run: Run, confirmations: list[str], answers: list[Any], mode: str, outcome: Outcome) -> list[types.FunctionCall]:
+    words: dict[str, Any] = {"approve": {"confirmed": True}, "deny": {"confirmed": False, "payload": {"note": "No."}}}
     words["edit"] = {"confirmed": True, "payload": {"arguments": run.scenario.get("edited")}}
     parts = [
         types.Part(function_response=types.FunctionResponse(id=id, name="adk_request_confirmation", response=words[answer]))
         for id, answer in zip(confirmations, answers, strict=True)
+        if answer is not None
     ]
     return run.step(types.Content(role="user", parts=parts), mode, outcome)
 
@@ -114,7 +117,16 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
         outcome.asked.append(asked(waiting))
         if outcome.before_answers is None:
             outcome.before_answers = list(shop.ran)
-        waiting = go_on(run, [call.id or "" for call in waiting], next(answers), mode, outcome)
+        if "meanwhile" in scenario and len(outcome.asked) == 1:
+            assert run.step(types.UserContent(scenario["meanwhile"]), mode, outcome) == []
+            assert "is kept" in (outcome.final or "")
+        calls = [(call.args or {})["originalFunctionCall"]["id"] for call in waiting]
+        said = desk.one_time(next(answers), calls)
+        unanswered = [call for call, answer in zip(waiting, said, strict=True) if answer is None]
+        waiting = go_on(run, [call.id or "" for call in waiting], said, mode, outcome)
+        # what was not answered is not asked again: its confirmation stands
+        asked_again = {(call.args or {})["originalFunctionCall"]["id"] for call in waiting}
+        waiting += [call for call in unanswered if (call.args or {})["originalFunctionCall"]["id"] not in asked_again]
     return outcome
 
 

@@ -39,7 +39,7 @@ class Scripted(BaseChatModel):
 
     def _turn(self, messages: list[BaseMessage]) -> AIMessage:
         self.calls.append(json.dumps([message.model_dump(mode="json") for message in messages]))
-        turn = self.script[sum(isinstance(message, AIMessage) for message in messages)]
+        turn = self.script[sum(isinstance(message, AIMessage) for message in messages) - sum("It is judged once" in message.text for message in messages)]
         calls = [{"id": call["id"], "name": call["function"], "args": call["arguments"]} for call in turn.get("calls", ())]
         usage = {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15}
         return AIMessage(turn.get("text", ""), tool_calls=calls, usage_metadata=usage)
@@ -128,6 +128,15 @@ def go_on(run: Run, asked: list[Any], answers: list[str], mode: str, outcome: Ou
     return run.step(Command(resume={"decisions": [words[answer] for answer in answers[: len(asked)]]}), mode, outcome)
 
 
+def answered_elsewhere(agent: Any, answers: dict[str, str]) -> None:
+    """An interrupt of LangGraph is answered as a whole: who answers one review of several does so at the agent."""
+    for review in agent.reviews():
+        if answers.get(review.call) == "approve":
+            review.approve()
+        elif answers.get(review.call) == "deny":
+            review.deny(note="No.")
+
+
 def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcome:
     from langgraph.checkpoint.memory import InMemorySaver
 
@@ -139,7 +148,15 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
         outcome.asked.append(asked(waiting))
         if outcome.before_answers is None:
             outcome.before_answers = list(shop.ran)
-        waiting = go_on(run, outcome.asked[-1], next(answers), mode, outcome)
+        if "meanwhile" in scenario and len(outcome.asked) == 1:
+            again = run.step({"messages": [{"role": "user", "content": scenario["meanwhile"]}]}, mode, outcome)
+            assert asked(again) == outcome.asked[-1], "the question stands"
+        now = next(answers)
+        if isinstance(now, dict):
+            answered_elsewhere(agent, now)
+            waiting = run.step(None, mode, outcome)
+        else:
+            waiting = go_on(run, outcome.asked[-1], now, mode, outcome)
     return outcome
 
 

@@ -11,6 +11,7 @@ import celador.openai_agents
 from agents import Agent, Runner, RunState, Usage, function_tool
 from agents.testing import ModelCall, ModelStep, ScriptedModel, assistant_message, function_call
 
+import desk
 from desk import Outcome, Shop
 
 MODES = ("sync", "async", "stream")
@@ -27,7 +28,7 @@ def scripted(scenario: dict[str, Any]) -> ScriptedModel:
         at = sum(1 for turn in turns if any(c["id"] in ids for c in turn.get("calls", ())))
         turn = turns[at]
         calls = [function_call(c["function"], c["arguments"], call_id=c["id"]) for c in turn.get("calls", ())]
-        output = calls or [assistant_message(turn["text"])]
+        output = [*([assistant_message(turn["text"])] if "text" in turn else []), *calls]
         return ModelStep(output=output, usage=Usage(requests=1, input_tokens=10, output_tokens=5, total_tokens=15))
 
     return ScriptedModel([ModelStep.respond(respond)] * (len(scenario["script"]) + 2))
@@ -72,11 +73,12 @@ def asked(result: Any) -> list[Any]:
 
 
 def go_on(run: Run, state: RunState[Any], answers: list[str], mode: str, outcome: Outcome) -> Any:
-    for item, answer in zip(state.get_interruptions(), answers, strict=True):
+    waiting = state.get_interruptions()
+    for item, answer in zip(waiting, desk.one_time(answers, [item.call_id or "" for item in waiting]), strict=True):
         if answer == "approve":
             state.approve(item)
-        else:
-            state.reject(item)
+        elif answer == "deny":
+            state.reject(item, rejection_message="No.")
     return run.step(state, mode, outcome)
 
 
@@ -89,6 +91,9 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
         outcome.asked.append(asked(result))
         if outcome.before_answers is None:
             outcome.before_answers = list(shop.ran)
+        if "meanwhile" in scenario and len(outcome.asked) == 1:
+            told = run.step([*result.to_input_list(), {"role": "user", "content": scenario["meanwhile"]}], mode, outcome)
+            assert "is kept" in str(told.final_output)
         result = go_on(run, result.to_state(), next(answers), mode, outcome)
         outcome.turns = len(run.model.calls)
     return outcome

@@ -14,6 +14,7 @@ from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRe
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
+import desk
 from desk import Outcome, Shop, ToolFailure
 
 MODES = ("sync", "async", "stream")
@@ -35,15 +36,14 @@ class Scripted:
     def answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         turn = self.turn(messages)
         calls = [ToolCallPart(c["function"], c["arguments"], tool_call_id=c["id"]) for c in turn.get("calls", ())]
-        return ModelResponse(calls or [TextPart(turn["text"])], usage=RequestUsage(input_tokens=10, output_tokens=5))
+        return ModelResponse([*([TextPart(turn["text"])] if "text" in turn else []), *calls], usage=RequestUsage(input_tokens=10, output_tokens=5))
 
     async def stream(self, messages: list[ModelMessage], info: AgentInfo) -> AsyncIterator[Any]:
         turn = self.turn(messages)
         for at, call in enumerate(turn.get("calls", ())):
             yield {at: DeltaToolCall(call["function"], json.dumps(call["arguments"]), tool_call_id=call["id"])}
-        if "text" in turn:
-            for word in turn["text"].split(" "):
-                yield word + " "
+        for word in turn["text"].split(" ") if "text" in turn else ():
+            yield word + " "
 
 
 class Run:
@@ -106,7 +106,8 @@ def asked(result: Any) -> list[Any]:
 
 def go_on(run: Run, messages: bytes, approvals: list[str], answers: list[str], mode: str, outcome: Outcome) -> Any:
     words: dict[str, Any] = {"approve": True, "deny": ToolDenied("No."), "edit": ToolApproved(override_args=run.scenario.get("edited"))}
-    results = DeferredToolResults(approvals={call: words[answer] for call, answer in zip(approvals, answers, strict=True)})
+    said = zip(approvals, desk.one_time(answers, approvals), strict=True)
+    results = DeferredToolResults(approvals={call: words[answer] for call, answer in said if answer is not None})
     return run.step(mode, outcome, None, message_history=ModelMessagesTypeAdapter.validate_json(messages), deferred_tool_results=results)
 
 
@@ -119,6 +120,10 @@ def drive(agent: Any, scenario: dict[str, Any], mode: str, shop: Shop) -> Outcom
         outcome.asked.append(asked(result))
         if outcome.before_answers is None:
             outcome.before_answers = list(shop.ran)
+        if "meanwhile" in scenario and len(outcome.asked) == 1:
+            history = ModelMessagesTypeAdapter.validate_json(result.all_messages_json())
+            result = run.step(mode, outcome, scenario["meanwhile"], message_history=history)
+            assert asked(result) == outcome.asked[-1], "the question stands"
         calls = [call.tool_call_id for call in result.output.approvals]
         result = go_on(run, result.all_messages_json(), calls, next(answers), mode, outcome)
     return outcome
