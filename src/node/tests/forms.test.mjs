@@ -1,12 +1,13 @@
 // The tables of forms of the adapters stand in docs/security.md. UPDATE_EXPECT=1 writes them.
 import * as aiSdk from "@celador/ai-sdk";
+import * as langchain from "@celador/langchain";
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { ROOT } from "./runtimes.mjs";
 
 const PAGE = `${ROOT}/docs/security.md`;
-const TABLES = { "node/ai-sdk": aiSdk.FORMS };
+const TABLES = { "node/ai-sdk": aiSdk.FORMS, "node/langchain": langchain.FORMS };
 
 const cell = (text) => text.replaceAll("|", "\\|");
 

@@ -132,13 +132,16 @@ export class Calls {
   }
 
   /**
-   * The output of a call as the model reads it, in the place of the one that a history has. A call that was held and is not any more runs now.
-   * An error where the history has an output of a call that was let through and never reported.
+   * The output of a call as the model reads it, in the place of the one that a history has; nothing where the task knows only that it is over. A
+   * call that was held and is not any more runs now. An error where the history has an output of a call that was let through and never reported.
    */
-  async output(call: ToolCall, came: Output): Promise<Output> {
+  async output(call: ToolCall, came: Output): Promise<Output | undefined> {
     const isHeld = isHeldText(came.value);
-    if (!this.#over.has(call.id) && !isHeld && (await this.#isOpen(call))) {
-      throw new MisuseError("unreported_result", `the history has a result of the call \`${call.id}\`, which was not reported`);
+    if (!this.#over.has(call.id)) {
+      if (!isHeld && (await this.#isOpen(call))) {
+        throw new MisuseError("unreported_result", `the history has a result of the call \`${call.id}\`, which was not reported`);
+      }
+      if ((await this.#guarded.task.standing(call.id)).verdict === "rejected") return undefined;
     }
     const course = await this.run(call, { toolCallId: call.id, messages: [] } as unknown as Options);
     if (course.isHeld) return { type: "error-text", value: course.text };

@@ -5,6 +5,7 @@
  * the place of an answer. A message is judged once; results and calls are those that the task knows.
  */
 
+import type { Json } from "@celador/api";
 import { Judge, type Judged, type Place, REFUSED, readExactly, textPart, unknownForm } from "@celador/api/adapter";
 import { denied } from "./approvals.js";
 import type { Calls, Output } from "./calls.js";
@@ -104,7 +105,13 @@ export class Prompt {
     const isDenied = output.type === "execution-denied";
     if (!isDenied && call !== undefined && this.#calls.has(call.toolName) && (await this.#isKnown(call))) {
       const made = { id: toolCallId, name: call.toolName, arguments: object(call.input) };
-      return { part: { ...known, output: await this.#calls.output(made, output) } };
+      const decided = await this.#calls.output(made, output);
+      if (decided !== undefined) return { part: { ...known, output: decided } };
+      // the task knows that the call is over, and with which result
+      const value = output.value as Json;
+      if (output.type === "text" || output.type === "json" || output.type === "error-text") {
+        if (await this.judge.wasReported(value)) return { part: { ...known, output: { type: output.type, value } } };
+      }
     }
     const word = isDenied ? (output.reason ?? "") : textOf(output);
     const judged = word === "" ? undefined : await this.#told(word, { ...place, at: `result ${toolCallId}` });

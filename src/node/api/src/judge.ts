@@ -47,6 +47,7 @@ export class Judge {
   readonly #task: AnyTask;
   readonly #known = new Map<string, Judged>();
   #record: Promise<Recorded> | undefined;
+  #outputs: Promise<ReadonlySet<string>> | undefined;
 
   constructor(task: AnyTask) {
     this.#task = task;
@@ -62,6 +63,11 @@ export class Judge {
     const judged = await this.#input(written, known, isEarlier);
     // what is said again later is an input of its own, what stands in the history is not
     for (const place of [`${at} ${words}`, words]) this.#known.set(place, judged);
+    if (judged.kind === "goes") {
+      // a framework may hand over what came of it
+      const became = canonical(judged.parts);
+      for (const place of [`${at} ${became}`, became]) this.#known.set(place, judged);
+    }
     return judged;
   }
 
@@ -90,6 +96,11 @@ export class Judge {
   /** Whether a message of the model was judged when it was said. */
   async wasSaid(parts: readonly Part[]): Promise<boolean> {
     return (await this.#onRecord()).wasSaid(parts);
+  }
+
+  /** Whether the task has a result with this value on record. Of a call that is over it keeps that, and not what was decided of it. */
+  async wasReported(value: Json): Promise<boolean> {
+    return (await (this.#outputs ??= outputsOf(this.#task))).has(canonical(value));
   }
 
   #onRecord(): Promise<Recorded> {
@@ -162,6 +173,17 @@ async function onRecord(task: AnyTask): Promise<Recorded> {
   const { input, output } = (await task.context("input", "output")) as { input?: Json; output?: Json };
   const reviews = await task.reviews({ state: "all" });
   return new Recorded(messagesOf(input), messagesOf(output), reviews.map(({ reviewer }) => reviewer));
+}
+
+/** The results that can be read; of a task that keeps less of them there are none. */
+async function outputsOf(task: AnyTask): Promise<ReadonlySet<string>> {
+  try {
+    const outputs = await task.evaluate("c.calls.filter(t, !t.open).map(t, t.output)");
+    return new Set(Array.isArray(outputs) ? (outputs as readonly Json[]).map(canonical) : []);
+  } catch (error) {
+    if (Object(error).name !== "MisuseError") throw error;
+    return new Set();
+  }
 }
 
 function messagesOf(entries: Json | undefined): Json[] {

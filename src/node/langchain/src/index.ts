@@ -8,13 +8,16 @@
  */
 
 import { type Allowed, type AnyTask, type Awaitable, type Decision, type Json, type JsonObject, MisuseError } from "@celador/api";
-import { type ToolCall as Call, carryOut, next, why } from "@celador/api/adapter";
-import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { type ToolCall as Call, carryOut, next, notice, unknownForm, whoIsAsked, why } from "@celador/api/adapter";
+import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
+import { z } from "zod";
+import { History, again, readMessage } from "./history.js";
+import { Ran, messageOf } from "./results.js";
 import { ask, stuck, waiting } from "./reviews.js";
-import { asJson, textOf, withText } from "./text.js";
 
+export { FORMS } from "./forms.js";
 export { toolsOf } from "./tools.js";
 
 export interface MiddlewareOptions {
@@ -30,60 +33,95 @@ export type TaskOfThread = (thread: string, runtime: unknown) => Awaitable<AnyTa
 /** The tag by which LangGraph keeps what a model says out of its streams. */
 const HELD = "nostream";
 
-/** What stands in the history in the place of a message that was refused, so that no later turn of the model reads it. */
-const REFUSED = "(This message was refused.)";
+/** So many threads are at hand; what was judged of another one is found on the record of its task. */
+const MOST_THREADS = 1024;
+
+/** What the middleware keeps with a thread, for itself: messages that came while its calls waited for people. Nobody else writes it. */
+const STATE = z.object({ _celadorKept: z.array(z.custom<BaseMessage>()).default(() => []) });
 
 /** A middleware that holds an agent to policies: `celadorMiddleware((thread) => agent.task(thread, { user }))`, or with the one task. */
 export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: MiddlewareOptions = {}): AgentMiddleware {
   const taskOf = async (runtime: unknown): Promise<AnyTask> =>
     typeof tasks === "function" ? await tasks(threadOf(runtime), runtime) : tasks;
   const fulfil = options.fulfil === undefined ? {} : { fulfil: options.fulfil };
+  const histories = new Map<string, History>();
+
+  /** What is known of a thread, the most recent ones last. */
+  const historyOf = (task: AnyTask): History => {
+    const history = histories.get(task.id) ?? new History(task);
+    histories.delete(task.id);
+    histories.set(task.id, history);
+    const [oldest] = histories.keys();
+    if (histories.size > MOST_THREADS) histories.delete(oldest!);
+    return history;
+  };
 
   return createMiddleware({
     name: "Celador",
+    stateSchema: STATE,
 
-    beforeAgent: {
-      canJumpTo: ["end"],
-      hook: async (state, runtime) => {
-        const message = state.messages.at(-1);
-        if (!HumanMessage.isInstance(message)) return;
-        const text = textOf(message);
-        const decision = await now(await taskOf(runtime), (task) => task.input(text));
-        if (!decision.allowed) {
-          return { messages: [withText(message, REFUSED), new AIMessage(forUser(decision))], jumpTo: "end" as const };
-        }
-        const becomes = decision.text ?? text;
-        return becomes === text ? undefined : { messages: [withText(message, becomes)] };
-      },
+    /** A message that comes while calls of the last turn have no answer is kept for later: their results stand right behind them. */
+    beforeAgent: async (state) => {
+      const { messages } = state;
+      const turn = messages.findLastIndex((message) => AIMessage.isInstance(message));
+      if (turn < 0 || waiting(messages.slice(0, turn + 1), messages).length === 0) return;
+      const later = messages.slice(turn + 1).filter((message) => message.getType() !== "tool");
+      if (later.length === 0) return;
+      return {
+        messages: later.map(({ id }) => new RemoveMessage({ id: id! })),
+        _celadorKept: [...(state._celadorKept ?? []), ...later],
+      };
     },
 
-    /** Comes to the calls of the turn that have no answer yet: asks for the reviews among them at once, and has the calls tried again. */
+    /**
+     * Comes to the calls of the turn that have no answer yet: asks for the reviews among them at once, and has the calls tried again. Where there are
+     * none, every message that was not judged yet is, wherever it stands: whatever has put it there.
+     */
     beforeModel: {
-      canJumpTo: ["tools"],
+      canJumpTo: ["tools", "end"],
       hook: async (state, runtime) => {
-        const calls = waiting(state.messages);
-        if (calls.length === 0) return;
         const task = await taskOf(runtime);
-        if (!(await ask(task, calls))) await stuck(task, calls);
-        return { jumpTo: "tools" as const };
+        const calls = waiting(state.messages);
+        if (calls.length > 0) {
+          if (!(await ask(task, calls))) await stuck(task, calls);
+          return { jumpTo: "tools" as const };
+        }
+        const kept = state._celadorKept ?? [];
+        const history = historyOf(task);
+        const admitted = await history.admitted(state.messages, kept);
+        if (admitted.isOver) await history.judge.told(admitted.messages.at(-1)!.text);
+        if (admitted.messages.length === 0 && kept.length === 0) return;
+        return { messages: [...admitted.messages], _celadorKept: [...admitted.kept], ...(admitted.isOver ? { jumpTo: "end" as const } : {}) };
       },
     },
 
     /** Judges inside of the node that calls the model: what a later hook takes back has left the graph already. */
     wrapModelCall: async (request, handler) => {
       const task = await taskOf(request.runtime);
+      const history = historyOf(task);
+      const instead = async (text: string) => {
+        await history.judge.told(text);
+        return new AIMessage(text);
+      };
       const limits = await task.limits("model_turn");
-      if (!limits.allowed) return new AIMessage(forUser(limits));
-      const message = (await handler(options.streamed === "passed" ? request : { ...request, model: held(request.model) })) as AIMessage;
+      if (!limits.allowed) return await instead(await forUser(task, limits));
+      const message: unknown = await handler(options.streamed === "passed" ? request : { ...request, model: held(request.model) });
+      if (!AIMessage.isInstance(message)) throw unknownForm("the answer of a model", Object(message).constructor?.name);
+      const readable = readMessage(message);
       const calls = (message.tool_calls ?? []).map(({ id, name, args }) => ({ id: idOf(id, name), function: name, arguments: args as JsonObject }));
+      const saysNothing = readable.every(({ text }) => text === "");
+      // while a review is open nothing is said, so what stands beside calls comes ahead of them
+      const said = calls.length > 0 && !saysNothing ? await history.judge.output(readable) : undefined;
       const usage = message.usage_metadata;
       const turn = await task.turn({ calls, promptTokens: usage?.input_tokens ?? 0, completionTokens: usage?.output_tokens ?? 0 });
-      if (!turn.limits.allowed) return new AIMessage(forUser(turn.limits));
-      if (calls.length > 0) return message;
-      const text = textOf(message);
-      const decision = await now(task, (task) => task.output(text));
-      if (!decision.allowed) return new AIMessage(forUser(decision));
-      return decision.text === undefined || decision.text === text ? message : withText(message, decision.text);
+      for (const call of calls) history.reported(call.id, call.arguments);
+      if (!turn.limits.allowed) return await instead(await forUser(task, turn.limits));
+      const judged = said ?? (saysNothing ? { kind: "goes" as const, parts: readable } : await history.judge.output(readable));
+      if (judged.kind === "goes") return again(message, judged.parts, readable) as AIMessage;
+      if (judged.kind === "waits") await task.withdraw(judged.id);
+      if (calls.length === 0) return await instead(judged.text);
+      await history.judge.told(judged.text);
+      return again(message, [{ mimeType: "text/plain", text: judged.text }], []) as AIMessage;
     },
 
     wrapToolCall: async (request, handler) => {
@@ -92,31 +130,26 @@ export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: Middle
       const call: Call = { id: idOf(toolCall.id, toolCall.name), name: toolCall.name, arguments: toolCall.args as JsonObject };
       if (!waiting(request.state.messages).includes(call.id)) return new Command({});
       const step = await next(task, call);
-      let ran: unknown;
+      let ran: Ran | undefined;
       const run = async (args: JsonObject): Promise<Json> => {
-        ran = await handler({ ...request, toolCall: { ...toolCall, args: args as Record<string, unknown> } });
-        return resultOf(ran);
+        ran = new Ran(call, await handler({ ...request, toolCall: { ...toolCall, args: args as Record<string, unknown> } }));
+        return ran.output;
       };
       const told = step.kind === "run" ? await carryOut(task, call, step.allowed, { run, ...fulfil }) : step;
       // a call that waits has no answer yet: `beforeModel` finds it by that
       if (told.kind !== "tell") return new Command({});
       const { value, isError } = told;
-      // a tool may return a command in the place of a message
-      if (ran !== undefined && !ToolMessage.isInstance(ran)) return isError ? message(call, value, true) : (ran as Command);
-      return message(call, value, isError);
+      const result = ran === undefined || isError ? messageOf(call, value, isError) : ran.written(value);
+      historyOf(task).told(ran?.own(result) ?? (result as ReturnType<typeof messageOf>));
+      return result;
     },
-  }) as AgentMiddleware;
+  }) as unknown as AgentMiddleware;
 }
 
-/** A message that would have to wait is taken back: LangChain has no place for it, and the user says it again. */
-async function now(task: AnyTask, step: (task: AnyTask) => Awaitable<Decision>): Promise<Decision> {
-  const decision = await step(task);
-  if (decision.pending && decision.call !== undefined) await task.withdraw(decision.call);
-  return decision;
-}
-
-function forUser(decision: Decision): string {
-  return decision.userMessage ?? why(decision);
+/** What the user is told of a decision that lets nothing through. */
+async function forUser(task: AnyTask, decision: Decision): Promise<string> {
+  if (decision.userMessage !== undefined) return decision.userMessage;
+  return decision.pending ? notice("waits", await whoIsAsked(task)) : why(decision);
 }
 
 /** A copy of the model, as whoever made it may stream it elsewhere. */
@@ -129,18 +162,6 @@ function held<M>(model: M): M {
 function idOf(id: string | undefined, name: string): string {
   if (id === undefined || id === "") throw new MisuseError("no_call_id", `the model gave its call of \`${name}\` no id`);
   return id;
-}
-
-/** What a tool returned, as JSON. An error that LangChain made a message of is one to the policies, too. */
-function resultOf(ran: unknown): Json {
-  if (!ToolMessage.isInstance(ran)) return asJson(null);
-  if (ran.status === "error") throw new Error(textOf(ran));
-  return asJson(ran.content);
-}
-
-function message({ id, name }: Call, value: Json, isError: boolean): ToolMessage {
-  const content = typeof value === "string" ? value : JSON.stringify(value);
-  return new ToolMessage({ content, name, tool_call_id: id, status: isError ? "error" : "success" });
 }
 
 function threadOf(runtime: unknown): string {

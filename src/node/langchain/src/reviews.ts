@@ -11,9 +11,9 @@ import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messag
 import { interrupt } from "@langchain/langgraph";
 import type { HITLRequest, HITLResponse } from "langchain";
 
-/** The ids of the calls of the last turn that have no answer, in the order of the turn. */
-export function waiting(messages: readonly BaseMessage[]): string[] {
-  const answered = new Set<string>();
+/** The ids of the calls of the last turn that have no answer, in the order of the turn. The answers stand behind it, or in `whole`. */
+export function waiting(messages: readonly BaseMessage[], whole: readonly BaseMessage[] = []): string[] {
+  const answered = new Set(whole.flatMap((message) => (ToolMessage.isInstance(message) ? [message.tool_call_id] : [])));
   for (const message of [...messages].reverse()) {
     if (ToolMessage.isInstance(message)) answered.add(message.tool_call_id);
     else if (AIMessage.isInstance(message)) return (message.tool_calls ?? []).flatMap(({ id }) => (id === undefined || answered.has(id) ? [] : [id]));
@@ -26,8 +26,10 @@ export function waiting(messages: readonly BaseMessage[]): string[] {
 export async function ask(task: AnyTask, calls: readonly string[]): Promise<boolean> {
   const reviews = await task.reviews({ state: "all" });
   // the last one of each call; one that was closed meanwhile keeps its place, so that the answers fit
-  const asked = calls.flatMap((call) => reviews.filter((review) => review.call === call).slice(-1));
-  if (!asked.some((review) => review.state === "open")) return false;
+  const own = calls.flatMap((call) => reviews.filter((review) => review.call === call).slice(-1));
+  // calls may wait for a review of something else, such as of a call of another run
+  const asked = own.some((review) => review.state === "open") ? own : reviews.filter((review) => review.state === "open");
+  if (asked.length === 0) return false;
   const request: HITLRequest = {
     actionRequests: asked.map((review) => ({
       name: review.function ?? "",

@@ -1,7 +1,7 @@
-/** The text of messages of LangChain, which stands in one piece or in blocks. */
+/** Texts and values of messages of LangChain. */
 
 import type { Json } from "@celador/api";
-import type { AIMessage, BaseMessage, HumanMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 
 export function textOf(message: BaseMessage): string {
   const { content } = message;
@@ -9,22 +9,8 @@ export function textOf(message: BaseMessage): string {
   return content.map((block) => (block.type === "text" && typeof block.text === "string" ? block.text : "")).join("");
 }
 
-/** The same message, under the same id, with another text; what else stands in it stays. */
-export function withText<M extends AIMessage | HumanMessage>(message: M, text: string): M {
-  const { content } = message;
-  const copy = Object.assign(Object.create(Object.getPrototypeOf(message) as object) as M, message);
-  copy.content =
-    typeof content === "string" ? text : [{ type: "text", text }, ...content.filter((block) => block.type !== "text")];
-  return copy;
-}
-
-/** A content as JSON: of a text that is an object or a list of JSON that value, as LangChain hands results over as texts. */
-export function asJson(content: unknown): Json {
-  if (typeof content !== "string") return content === undefined ? null : (JSON.parse(JSON.stringify(content)) as Json);
-  if (!/^\s*[[{]/.test(content)) return content;
-  try {
-    return JSON.parse(content) as Json;
-  } catch {
-    return content;
-  }
+/** A value as JSON. */
+export function plain(value: unknown): Json {
+  const text = JSON.stringify(value) as string | undefined;
+  return text === undefined ? null : (JSON.parse(text) as Json);
 }
