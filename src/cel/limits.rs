@@ -113,6 +113,8 @@ bounds! {
     max_json_depth: usize = 100, "levels";
     /// One JSON value that comes in: arguments, a result, a message.
     max_json_bytes: usize = 33_554_432, "bytes";
+    /// A text in another language that a function parses: SQL, a list of addresses, Markdown, HTML.
+    max_parsed_bytes: usize = 65_536, "bytes";
     /// What the compiled-expression cache may hold.
     max_cache_bytes: u64 = 33_554_432, "bytes";
 }

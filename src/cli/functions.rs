@@ -5,6 +5,7 @@ use celador::cel::{Env, Function, LANGUAGE, LIBRARIES, MACROS, Macro, STANDARD};
 use celador::context::{FILE, HASH, LABELLING, MOUNT, PUT, REVIEW_OF_POLICIES, WITHIN};
 use celador::detect::{DETECTION, Kind, PII, SECRETS};
 use celador::diagnostic::nearest;
+use celador::parsers::PARSERS;
 use celador::scenario::Palette;
 use clap::Args;
 use serde_json::json;
@@ -48,6 +49,7 @@ impl Arguments {
             &MOUNT,
             &FILE,
             &DETECTION,
+            &PARSERS,
             &LABELLING,
         ]);
         let rows = macros().chain(known.copied().flatten().map(Row::Function));
@@ -192,6 +194,7 @@ fn page() -> String {
     section(&mut page, "Personal data and secrets", DETECTION.iter().map(Row::Function));
     kinds(&mut page, "pii", "personal data", PII);
     kinds(&mut page, "secrets", "secrets", SECRETS);
+    section(&mut page, "SQL, e-mail addresses and links", PARSERS.iter().map(Row::Function));
     for (heading, library) in LIBRARIES.iter().skip(STANDARD.len()) {
         section(&mut page, &format!("Extension: {heading}"), library.iter().map(Row::Function));
     }

@@ -122,6 +122,8 @@ pub mod layout;
 pub mod limits;
 pub mod lint;
 pub mod manifest;
+#[cfg(feature = "parsers")]
+pub mod parsers;
 pub mod policy;
 #[cfg(feature = "analysis")]
 pub mod prove;

@@ -7,6 +7,7 @@ use celador::context::{
 };
 use celador::detect::DETECTION;
 use celador::limits::EvalLimits;
+use celador::parsers::PARSERS;
 use serde_json::json;
 use std::sync::Arc;
 
@@ -95,7 +96,8 @@ fn every_scope_knows_what_the_specification_gives_it() {
         // these are known wherever the specification gives any but `file`; a span ends now, so it wants to know when that is
         let has_now = which.roots().contains(&Root::Now);
         let spans = WITHIN.iter().filter(|_| has_now);
-        let ours: Vec<_> = HASH.iter().chain(spans).chain(DETECTION).map(|row| row.name).collect();
+        let ours: Vec<_> =
+            HASH.iter().chain(spans).chain(DETECTION).chain(PARSERS).map(|row| row.name).collect();
         let (beyond, mut known): (Vec<_>, Vec<_>) = env
             .functions()
             .map(|declaration| declaration.function.name)

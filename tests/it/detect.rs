@@ -369,6 +369,28 @@ fn json() -> impl Strategy<Value = serde_json::Value> {
     })
 }
 
+/// A user and a host of a URL, or of a path on another machine, are no address of a person.
+#[test]
+fn logins_are_no_addresses() {
+    let rows = [
+        ("git clone git@github.com:acme/app.git", false),
+        ("see https://user@example.com/path", false),
+        ("postgres://app:pw@db.example.com/shop", false),
+        ("rsync deploy@host.example.com:/srv/app .", false),
+        ("scp a deploy@host.example.com:~", false),
+        ("mail kim@example.com", true),
+        ("kim@example.com: see https://example.com/", true),
+        ("mailto:kim@example.com", true),
+        ("https://example.com/?to=kim@example.com", true),
+        ("https://example.com/kim@example.com", true),
+        ("kim@example.com:8080", true),
+    ];
+    for (text, expected) in rows {
+        let found = call("pii.has", &[&Value::text(text), &Value::text("email")]).unwrap();
+        assert_eq!(matches!(found, Value::Bool(true)), expected, "{text}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 

@@ -12,18 +12,24 @@ use celador::context::{
 };
 use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
+use celador::parsers::PARSERS;
 use std::collections::HashSet;
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
 
 /// The functions of the language, and those of policies that need no host.
 fn libraries() -> impl Iterator<Item = &'static Function> {
-    STANDARD.iter().chain(EXTENSIONS).copied().flatten().chain(DETECTION).chain(HASH)
+    STANDARD.iter().chain(EXTENSIONS).copied().flatten().chain(DETECTION).chain(PARSERS).chain(HASH)
 }
 
 fn builder() -> EnvBuilder {
     let libraries = STANDARD.iter().chain(EXTENSIONS).copied();
-    libraries.fold(Env::builder(), EnvBuilder::library).library(PUT).library(HASH).library(DETECTION)
+    libraries
+        .fold(Env::builder(), EnvBuilder::library)
+        .library(PUT)
+        .library(HASH)
+        .library(DETECTION)
+        .library(PARSERS)
 }
 
 fn scope() -> Env {

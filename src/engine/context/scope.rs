@@ -6,6 +6,12 @@
 use super::function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
 use crate::cel::Function;
 use crate::detect::DETECTION;
+#[cfg(feature = "parsers")]
+use crate::parsers::PARSERS;
+
+/// A build without parsers has none of their functions: a policy that calls one does not load.
+#[cfg(not(feature = "parsers"))]
+const PARSERS: &[crate::cel::Function] = &[];
 
 /// Where an expression stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -244,18 +250,18 @@ impl Scope {
         }
     }
 
-    /// The functions beyond the language that the scope has: the specification's own, digests, and what looks for personal data and
-    /// secrets; `file` only where the agent has a mount.
+    /// The functions beyond the language that the scope has: the specification's own, digests, what looks for personal data and
+    /// secrets, and parsers of SQL, e-mail addresses and links; `file` only where the agent has a mount.
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
-            Self::Before | Self::After => &[PUT, HASH, WITHIN, DETECTION, REVIEW],
-            Self::CelTool => &[PUT, HASH, WITHIN, DETECTION, REVIEW, MOUNT],
+            Self::Before | Self::After => &[PUT, HASH, WITHIN, DETECTION, PARSERS, REVIEW],
+            Self::CelTool => &[PUT, HASH, WITHIN, DETECTION, PARSERS, REVIEW, MOUNT],
             Self::Script => &[FILE],
             Self::Tools | Self::Filter | Self::EventField | Self::PollField | Self::PollDetect => {
-                &[PUT, HASH, DETECTION]
+                &[PUT, HASH, DETECTION, PARSERS]
             }
-            _ => &[PUT, HASH, WITHIN, DETECTION],
+            _ => &[PUT, HASH, WITHIN, DETECTION, PARSERS],
         }
     }
 

@@ -3,14 +3,20 @@
 //! A model that repeats a text changes its capitals, its line ends and its full-width letters, it writes a number with blanks or without,
 //! and so does whoever wants a copy to pass for another text. More than that is a paraphrase, which nothing here finds.
 
+use super::number;
+use crate::detect::is_invisible;
 use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark as is_mark;
 
-/// The letters of a text: compatibility forms (NFKC) in lower case, without blanks and signs of format.
+/// The letters of a text: compatibility forms (NFKD) in lower case, without blanks, marks and characters that are not shown. A text that is a number is its
+/// digits: `1e4` and `10000.0` are `10000`.
 ///
 /// ```
 /// use celador::copies::Letters;
 /// assert_eq!(Letters::of(" Send\n\tIT \u{200b}now"), Letters::of("ｓｅｎｄ it now"));
 /// assert_eq!(Letters::of("DE89 3704 0044"), Letters::of("de8937040044"));
+/// assert_eq!(Letters::of("se\u{3164}nd e\u{301}"), Letters::of("send é"));
+/// assert_eq!(Letters::of("4711.0"), Letters::of("4711"));
 /// assert_ne!(Letters::of("s-e-n-d"), Letters::of("send"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,13 +26,15 @@ impl Letters {
     /// Linear in the text.
     #[must_use]
     pub fn of(text: &str) -> Self {
+        let number = number::plain_decimal(text);
+        let text = number.as_deref().unwrap_or(text);
         let mut letters = Vec::with_capacity(text.len());
+        let is_counted =
+            |letter: &char| !letter.is_whitespace() && !is_mark(*letter) && !is_invisible(*letter);
         if text.is_ascii() {
-            let seen = text.chars().filter(|letter| !letter.is_whitespace());
-            letters.extend(seen.map(|letter| letter.to_ascii_lowercase()));
+            letters.extend(text.chars().map(|letter| letter.to_ascii_lowercase()).filter(is_counted));
         } else {
-            let seen = text.nfkc().filter(|letter| !is_unseen(*letter) && !letter.is_whitespace());
-            letters.extend(seen.flat_map(char::to_lowercase));
+            letters.extend(text.nfkd().flat_map(char::to_lowercase).filter(is_counted));
         }
         Self(letters)
     }
@@ -48,11 +56,4 @@ impl Letters {
     pub fn all(&self) -> &[char] {
         &self.0
     }
-}
-
-/// Whether a sign takes no room of its own: joiners, marks of direction, soft hyphens, variation selectors and tags.
-fn is_unseen(letter: char) -> bool {
-    matches!(letter,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{e0000}'..='\u{e0fff}')
 }

@@ -10,6 +10,7 @@
 
 mod grams;
 mod letters;
+mod number;
 mod texts;
 
 use crate::cel::JsonRef;

@@ -13,9 +13,33 @@ const FILES: [&str; 10] = ["css", "gif", "html", "jpeg", "jpg", "js", "json", "p
 pub(super) fn email(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(Range<usize>)) {
     let domain =
         text.get(candidate.clone()).and_then(|address| address.rsplit('.').next()).unwrap_or_default();
-    if !FILES.iter().any(|end| end.eq_ignore_ascii_case(domain)) {
+    let is_file = FILES.iter().any(|end| end.eq_ignore_ascii_case(domain));
+    if !is_file && !is_login(text, &candidate) {
         found(candidate);
     }
+}
+
+/// Whether a candidate is a user and a host: of a URL (`https://user@host/`), or of a path on another machine (`git@host:group/project`).
+fn is_login(text: &str, candidate: &Range<usize>) -> bool {
+    let ahead = text.get(..candidate.start).unwrap_or_default();
+    let behind = text.get(candidate.end..).unwrap_or_default();
+    let is_path = |rest: &str| {
+        let path = rest.split(|letter: char| {
+            letter.is_whitespace() || matches!(letter, '"' | '\'' | ',' | ';' | ')' | '<' | '>')
+        });
+        path.into_iter().next().is_some_and(|path| path.starts_with(['~', '.', '/']) || path.contains('/'))
+    };
+    // the name of the user may stand ahead of the candidate: `user:` of `user:password@host`
+    let word = ahead
+        .rsplit(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '(' | '<'))
+        .next();
+    let has_scheme = word.and_then(|word| word.split_once("://")).is_some_and(|(scheme, user)| {
+        scheme.ends_with(|letter: char| letter.is_ascii_alphabetic())
+            && user
+                .chars()
+                .all(|letter| letter.is_alphanumeric() || matches!(letter, ':' | '.' | '_' | '~' | '+' | '-'))
+    });
+    has_scheme || behind.strip_prefix(':').is_some_and(is_path)
 }
 
 /// Digits of a number with its country's code (ITU-T E.164).

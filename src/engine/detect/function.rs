@@ -188,6 +188,8 @@ pub const DETECTION: &[Function] = &[
         ],
         code: over!(SECRETS_TABLE, SECRETS, redact),
     },
+    super::invisible::HAS,
+    super::invisible::STRIP,
 ];
 
 /// The value, and the kinds that are wanted: the usual ones if none is named.

@@ -5,6 +5,8 @@
 //! what a pattern cannot, such as a check digit. The language knows none of this, because the rows are about what agents must not
 //! pass on, and they age: formats of tokens come and go with those who issue them, and what CEL means does not.
 //!
+//! `invisible` says which characters are not shown; copies of values and descriptions of tools ask it, too.
+//!
 //! From the bottom up: `reading` says how a text is read, `kind` is a row, `wanted` says which rows are looked for, `signs` which of them
 //! have their sign in a text, `table` is rows made ready, `card`, `iban`, `contact`,
 //! `identity` and `token` decide about candidates, `pii` and `secrets` are the rows, `search` goes through one text, `walk` through
@@ -17,6 +19,7 @@ mod contact;
 mod function;
 mod iban;
 mod identity;
+mod invisible;
 mod kind;
 mod pii;
 mod reading;
@@ -29,6 +32,7 @@ mod walk;
 mod wanted;
 
 pub use function::DETECTION;
+pub use invisible::{has_invisible, is_invisible, without_invisible};
 pub use kind::Kind;
 pub use pii::PII;
 pub use secrets::SECRETS;

@@ -211,7 +211,7 @@ fn digit(letter: char) -> Option<char> {
 }
 
 /// Characters in ranges, in order.
-type Characters = LazyLock<Vec<(char, char)>>;
+pub(super) type Characters = LazyLock<Vec<(char, char)>>;
 
 /// Without width, on another character, or for machines only.
 static UNSEEN: Characters =
@@ -222,7 +222,7 @@ static DOTS: Characters = LazyLock::new(|| characters(r"[\u{3002}\u{00B7}\u{2027
 static DIGITS: Characters = LazyLock::new(|| characters(r"\p{Nd}"));
 
 /// The ranges of a class of characters. A test holds that each class above can be read.
-fn characters(class: &str) -> Vec<(char, char)> {
+pub(super) fn characters(class: &str) -> Vec<(char, char)> {
     match regex_syntax::parse(class).map(|class| class.into_kind()) {
         Ok(HirKind::Class(Class::Unicode(class))) => {
             class.ranges().iter().map(|range| (range.start(), range.end())).collect()
@@ -236,7 +236,7 @@ fn range_of(ranges: &[(char, char)], letter: char) -> Option<(char, char)> {
     ranges.get(behind.checked_sub(1)?).copied().filter(|(_, last)| letter <= *last)
 }
 
-fn is_of(ranges: &[(char, char)], letter: char) -> bool {
+pub(super) fn is_of(ranges: &[(char, char)], letter: char) -> bool {
     range_of(ranges, letter).is_some()
 }
 

@@ -1,0 +1,61 @@
+//! Parsers of texts in other languages, as functions of expressions: SQL, lists of e-mail addresses, Markdown and HTML.
+//!
+//! Each function reads a text as its consumer does (a database, a mail server, a renderer) and returns what a rule can compare with a list of
+//! allowed values. A text that cannot be read is an error, so a rule that asks one of these functions fails closed. The parsers
+//! are libraries; this module bounds them, walks over what they return, and settles what different consumers read differently.
+
+mod email;
+mod links;
+mod sql;
+
+use crate::cel::{Entries, ErrorCode, Fault, Function, Key, List, Map, Meter, Value};
+
+/// The functions of all parsers.
+pub const PARSERS: &[Function] = &[sql::STATEMENTS, email::ADDRESSES, email::DOMAINS, links::FIND];
+
+/// Rejects a text that is too long for a parser.
+fn check_size(meter: &mut Meter<'_>, text: &str) -> Result<(), Fault> {
+    meter.charge_text(text.len())?;
+    if text.len() > meter.limits().max_parsed_bytes {
+        return Err(Fault::budget("max_parsed_bytes"));
+    }
+    Ok(())
+}
+
+/// A list of texts as a value, paid for.
+fn texts<'a>(meter: &mut Meter<'_>, texts: Vec<String>) -> Result<Value<'a>, Fault> {
+    List::charge(meter, texts.len())?;
+    meter.charge_built(texts.iter().map(String::len).sum())?;
+    Ok(Value::list(texts.into_iter().map(Value::owned_text).collect()))
+}
+
+/// A map with texts as keys, paid for but for its values.
+fn string_map<'a>(
+    meter: &mut Meter<'_>,
+    entries: Vec<(&'static str, Value<'a>)>,
+) -> Result<Value<'a>, Fault> {
+    meter.charge_built(Map::bytes(entries.len()))?;
+    let entries =
+        entries.into_iter().filter_map(|(key, value)| Some((Key::from_value(&Value::text(key))?, value)));
+    Ok(Value::map(entries.collect::<Entries<'a>>()))
+}
+
+/// Collects every string of a value, keys and the addresses of typed values included, in the order in which they are written.
+fn each_string(
+    meter: &mut Meter<'_>,
+    value: &Value<'_>,
+    found: &mut dyn FnMut(&mut Meter<'_>, &str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    meter.charge(1)?;
+    match value {
+        Value::String(text) => found(meter, text),
+        Value::List(list) => list.iter().try_for_each(|item| each_string(meter, &item, found)),
+        Value::Map(map) => map.iter().try_for_each(|(key, value)| {
+            each_string(meter, &key.value(), found)?;
+            each_string(meter, &value, found)
+        }),
+        Value::Optional(Some(value)) => each_string(meter, value, found),
+        Value::Shortened => Err(ErrorCode::ValueShortened.into()),
+        _ => Ok(()),
+    }
+}
