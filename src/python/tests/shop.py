@@ -19,9 +19,9 @@ description: Answers customers.
 prompt: You answer customers of a shop.
 guardrails:
   before:
-    - assert: "!input.message[0].text.contains('4111')"
+    - assert: "input.message.all(part, !part.text.contains('4111'))"
   after:
-    - assert: "!output.message[0].text.contains('secret')"
+    - assert: "output.message.all(part, !part.text.contains('secret'))"
 capabilities:
   orders:
     before:
