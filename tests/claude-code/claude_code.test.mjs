@@ -188,7 +188,7 @@ test("a command line of a skill is judged", async () => {
     const all = JSON.stringify(sent.at(-1));
     assert.ok(all.includes("It says: from-skill"), said.slice(-2000));
     assert.ok(all.includes("This program is never run.") && !existsSync(join(folder, "ran.txt")), all.slice(-3000));
-    assert.ok(all.includes("not on the list"), all.slice(-3000));
+    assert.ok(all.includes("needs the approval of kim"), all.slice(-3000));
 });
 
 test("a turn ends before the model reads a result that no hook has judged", async () => {
