@@ -56,6 +56,12 @@ static STATE: LazyLock<Json> = LazyLock::new(|| {
     serde_json::json!({"a": 1, "list": [1, 2.5, "x", null], "text": "héllo", "map": {"k": [true]}}).into()
 });
 
+/// Traffic of the guard for MCP, a message a line: what goes on decodes to what rules were given.
+#[cfg(feature = "gateway")]
+pub fn mcp(data: &[u8]) {
+    celador_gateway::mcp::check_traffic(data);
+}
+
 /// Reads, prints, checks and runs an expression over some JSON.
 pub fn expression(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };

@@ -11,8 +11,7 @@ use celador::EngineLimits;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador_gateway::mcp::{
-    AGENT, Change, Elicit, Introduction, McpError, McpGuard, McpServer, McpSettings, Pins, ToolRules,
-    introduce, manifest,
+    AGENT, Change, Elicit, McpError, McpGuard, McpServer, McpSettings, Pins, ToolRules, introduce, manifest,
 };
 use clap::{ArgGroup, Args};
 use std::net::SocketAddr;
@@ -75,6 +74,10 @@ pub(crate) struct Arguments {
     /// What holds of each tool that the client sees: an expression over `tool`, as `tools/list` has it, and `tool.text`, all texts of it
     #[arg(long = "tool-rule", value_name = "EXPRESSION")]
     tool_rules: Vec<String>,
+
+    /// Forward this member of `_meta` although no rule sees it; repeat it for several
+    #[arg(long, value_name = "NAME")]
+    forward_meta: Vec<String>,
 
     /// Show tools whose descriptions have signs that nobody sees, or comments
     #[arg(long)]
@@ -164,6 +167,7 @@ impl Arguments {
             reviews_at: self.decisions.reviews_at(reviews.as_ref()),
             tool_rules,
             pins,
+            forward_meta: self.forward_meta.clone(),
             observe: self.decisions.observe,
         };
         let guard = McpGuard::new(settings, Arc::new(desk));
@@ -216,17 +220,18 @@ fn accept(
 ) -> Result<ExitCode, Failure> {
     let Some(path) = pins else { return Ok(ExitCode::Unusable) };
     let mut pins = if path.exists() { Pins::read(path).map_err(unusable)? } else { Pins::empty(path) };
-    let Introduction { tools, instructions } = runtime.block_on(introduce(server)).map_err(unusable)?;
-    let changes = pins.accept(&tools, instructions.as_deref()).map_err(unusable)?;
+    let introduction = runtime.block_on(introduce(server)).map_err(unusable)?;
+    let changes = pins.accept(&introduction).map_err(unusable)?;
     for change in &changes {
         screen.line(&match change {
             Change::New(tool) => format!("new      {tool}"),
             Change::Changed(tool) => format!("changed  {tool}"),
             Change::Gone(tool) => format!("gone     {tool}"),
             Change::Instructions => "changed  the instructions of the server".to_owned(),
+            Change::Server => "changed  the name or description of the server".to_owned(),
         })?;
     }
-    screen.line(&messages::accepted(path, tools.len()))?;
+    screen.line(&messages::accepted(path, introduction.tools.len()))?;
     Ok(ExitCode::Yes)
 }
 

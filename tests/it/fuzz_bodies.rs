@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 16] = [
+const TARGETS: [(&str, Body); 17] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("expression", bodies::expression),
@@ -20,6 +20,7 @@ const TARGETS: [(&str, Body); 16] = [
     ("json", bodies::json),
     ("labels", bodies::labels),
     ("manifest", bodies::manifest),
+    ("mcp", mcp),
     ("requests", requests),
     ("rpc", rpc),
     ("script", bodies::script),
@@ -42,6 +43,13 @@ fn stored(data: &[u8]) {
     let _ = data;
 }
 
+/// Without the gateway there is no guard.
+fn mcp(data: &[u8]) {
+    #[cfg(feature = "gateway")]
+    bodies::mcp(data);
+    let _ = data;
+}
+
 /// Without a server nobody answers.
 fn requests(data: &[u8]) {
     #[cfg(feature = "server")]
@@ -50,7 +58,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 15] = [
+const FOLDERS: [(&str, Body); 16] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
@@ -61,6 +69,7 @@ const FOLDERS: [(&str, Body); 15] = [
     ("fuzz/seeds/guard", bodies::guard),
     ("fuzz/seeds/json", bodies::json),
     ("fuzz/seeds/labels", bodies::labels),
+    ("fuzz/seeds/mcp", mcp),
     ("fuzz/seeds/requests", requests),
     ("fuzz/seeds/rpc", rpc),
     ("fuzz/seeds/script", bodies::script),

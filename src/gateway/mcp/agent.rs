@@ -1,7 +1,7 @@
 //! The agent of a session for which nobody has written a manifest.
 //!
-//! In: nothing but whether the server's hints are believed. Out: a manifest that admits every tool that the server lists, and resources and
-//! prompts, so that what holds is what policies say. A folder of policies tightens it like any other agent: `applies_to` takes
+//! In: nothing but whether the server's hints are believed. Out: a manifest that admits every tool that the server lists, resources, prompts
+//! and questions of the server, so that policies alone say what holds. A folder of policies tightens it like any other agent: `applies_to` takes
 //! `mcp/session`.
 
 use super::kinds::{PROMPT, RESOURCE};
@@ -10,51 +10,69 @@ use serde_json::{Value, json};
 /// The namespace and the name of the agent.
 pub const AGENT: (&str, &str) = ("mcp", "session");
 
-/// Its manifest. What stands for resources and prompts changes nothing, whatever the server is like.
+/// The functions that are requests of MCP and not tools: reads, and questions of the server. They change nothing, whatever the server is like.
+const REQUESTS: [&str; 5] = [RESOURCE, PROMPT, "elicitation/create", "sampling/createMessage", "roots/list"];
+
+/// Its manifest.
 #[must_use]
 pub fn manifest(believe_hints: bool) -> String {
-    let believed = if believe_hints { r#""*""# } else { "resources/read, prompts/get" };
+    let requests = REQUESTS.join(", ");
+    let believed = if believe_hints { r#""*""# } else { &*requests };
     format!(
         r#"kind: celador/v1/tools
 namespace: mcp
 name: server
-description: What the MCP server lists, and what a client asks of it besides calls of tools.
-brought: ["*", resources/read, prompts/get]
+description: The tools of the MCP server, and the requests besides calls of tools.
+brought: ["*", {requests}]
 believe_hints: [{believed}]
 ---
 kind: commonagents.info/v1beta2/agent
 namespace: mcp
 name: session
-description: Whoever uses the MCP server.
+description: The user of the MCP server.
 prompt: You use the tools of an MCP server.
 capabilities: {{server: "*"}}
 "#
     )
 }
 
-/// What stands for resources and prompts among the tools that a task brings, as `tools/list` has them.
-pub(super) fn requests() -> [Value; 2] {
-    let hints = json!({ "readOnlyHint": true });
-    [
+/// Requests of MCP among the tools that a task brings, as `tools/list` has them.
+pub(super) fn requests() -> Vec<Value> {
+    let (text, list, object) = (
+        json!({ "type": "string" }),
+        json!({ "type": "array" }),
+        json!({ "type": "object", "additionalProperties": true }),
+    );
+    let number = json!({ "type": "number" });
+    let tool = |name: &str, description: &str, properties: Value, required: &[&str]| {
         json!({
-            "name": RESOURCE,
-            "description": "Reads a resource of the server.",
-            "inputSchema": {
-                "type": "object",
-                "properties": { "uri": { "type": "string" } },
-                "required": ["uri"],
-            },
-            "annotations": hints,
-        }),
-        json!({
-            "name": PROMPT,
-            "description": "Gets a prompt of the server.",
-            "inputSchema": {
-                "type": "object",
-                "properties": { "name": { "type": "string" }, "arguments": { "type": "object" } },
-                "required": ["name"],
-            },
-            "annotations": hints,
-        }),
+            "name": name,
+            "description": description,
+            "inputSchema": { "type": "object", "properties": properties, "required": required },
+            "annotations": { "readOnlyHint": true },
+        })
+    };
+    vec![
+        tool(RESOURCE, "Reads a resource of the server.", json!({ "uri": text }), &["uri"]),
+        tool(PROMPT, "Gets a prompt of the server.", json!({ "name": text, "arguments": object }), &["name"]),
+        tool(
+            "elicitation/create",
+            "Asks the user of the client for the server.",
+            json!({
+                "mode": text, "message": text, "requestedSchema": object, "url": text, "elicitationId": text,
+            }),
+            &["message"],
+        ),
+        tool(
+            "sampling/createMessage",
+            "Asks the model of the client for the server.",
+            json!({
+                "messages": list, "modelPreferences": object, "systemPrompt": text, "includeContext": text,
+                "temperature": number, "maxTokens": number, "stopSequences": list, "metadata": object,
+                "tools": list, "toolChoice": object,
+            }),
+            &["messages"],
+        ),
+        tool("roots/list", "Lists the folders of the client for the server.", json!({}), &[]),
     ]
 }

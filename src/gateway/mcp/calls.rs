@@ -1,30 +1,37 @@
-//! A request that is guarded, from the client to the server and back.
+//! A judged request, from the client to the server and back.
 //!
-//! In: a request, and how the task stands. Out: the server's response as a decision leaves it, or a response that says why there is none. A call
-//! that waits for a person longer than a client would is parked: its request is answered with what to do, and the same call made
-//! again goes on where it was.
+//! In: a request, and how its call in the task stands. Out: the server's outcome as a decision leaves it, or a response that says why there is
+//! none. A call that waits for a person longer than a client would is parked: its request is answered with what to do, and the call
+//! goes on with a later request.
 
 use super::begun::Begun;
-use super::course::{Course, elicits, whole};
+use super::course::{Course, Request};
 use super::guard::{Asked, Standing};
-use super::kinds::{ANSWER, Kind, Output};
-use super::message::Message;
+use super::kinds::{Kind, Layout, is_exact, uncached, unknown_result, whole};
+use super::message::{Failure, Members};
 use super::messages;
+use super::methods::Side;
+use super::operations::{Origin, shown};
+use super::parked::{Continued, Parked, Phase};
+use super::peer::{Reply, Sent};
 use super::reviews::approves;
-use super::session::{Later, OpenCall, Parked, Phase, Session};
+use super::schema;
+use super::session::Session;
 use crate::delay::held_back;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use uuid::Uuid;
 
 /// How long one question about a call that waits may take. It is asked again as long as the call may wait.
 const SLICE: Duration = Duration::from_secs(20);
+/// The name of the guard's question to the user among those of one answer.
+const ANSWER: &str = "celador";
 
-/// What came of a call that had to wait.
+/// The end of a call's wait.
 pub(super) enum Settled {
     Goes {
         value: Value,
@@ -40,17 +47,35 @@ pub(super) enum Settled {
     Gone,
 }
 
+impl Settled {
+    /// The reason why a call does not go on, for the log.
+    pub(super) fn reason(&self) -> &str {
+        match self {
+            Self::Refused(why) | Self::Waits(why) => why,
+            _ => messages::CANCELLED,
+        }
+    }
+}
+
+/// How a request goes on with a call that was parked.
+struct Resumed {
+    call: String,
+    phase: Phase,
+    /// The review that was asked, and whether the user has approved.
+    review: Option<(Asked, bool)>,
+    /// The answers of the client to the server's questions.
+    answers: Members,
+}
+
 impl Session {
-    /// Decides a request, and lets it run its course.
+    /// Decides a request, and lets its call go on.
     pub(super) async fn admit(
         self: Arc<Self>,
-        mut request: Message,
+        mut request: Request,
         kind: Kind,
         begun: Result<Arc<Begun>, String>,
     ) {
-        let Some(id) = request.id().cloned() else { return };
-        let (function, arguments) = kind.call(&request);
-        let modern = request.protocol().is_some();
+        let (function, arguments) = kind.call(request.params.as_ref().unwrap_or(&Members::new()));
         let observe = self.settings.observe;
         let obstacle = |begun: &Begun| begun.obstacle(&function).filter(|_| kind == Kind::Tool);
         let begun = match begun.map_err(|reason| messages::no_task(&reason)) {
@@ -61,222 +86,380 @@ impl Session {
             Ok(begun) => begun,
             Err(why) if observe => {
                 warn!(function, why, "a call would have been refused");
-                return self.pass(request);
+                return self.pass_unjudged(request);
             }
-            Err(why) => {
-                self.to_client(whole(kind.refused(id, &why), modern)).await;
-                return;
-            }
+            Err(why) => return self.end_with(&request, kind.refused(&why)).await,
         };
+        if !is_exact(&arguments) && !observe {
+            return self.end_with(&request, kind.refused(messages::WIDE_NUMBER)).await;
+        }
         begun.used.store(true, Ordering::Relaxed);
-        let same = format!("{function} {arguments}");
-        let parked = self.unpark(&mut request, &same, &begun).await;
-        let call = parked.as_ref().map_or_else(|| Uuid::new_v4().to_string(), |(it, _)| it.call.clone());
-        let cancelled = CancellationToken::new();
-        let open = OpenCall { call: call.clone(), cancelled: cancelled.clone() };
-        self.state().open.insert(id.to_string(), open);
-        let stands = match &parked {
+        let resumed = match self.resume(&mut request, &function, &arguments, &begun).await {
+            Ok(resumed) => resumed,
+            Err(why) => return self.end_with(&request, kind.refused(why)).await,
+        };
+        let call = resumed.as_ref().map_or_else(|| Uuid::new_v4().to_string(), |it| it.call.clone());
+        self.state().open.insert(call.clone());
+        let stands = match &resumed {
             None => begun.guard.before(&call, &function, &arguments).await,
-            Some((Parked { asked: Some(asked), .. }, approves)) => {
+            Some(Resumed { review: Some((asked, approves)), .. }) => {
                 begun.guard.answer(&asked.question, *approves).await
             }
-            Some((Parked { phase: Phase::Continues, .. }, _)) => {
-                Ok(Standing::Goes { value: arguments, delay: Duration::ZERO })
+            Some(Resumed { phase: Phase::Continues(continued), .. }) => {
+                Ok(Standing::Goes { value: continued.decided.clone(), delay: Duration::ZERO })
             }
             Some(_) => begun.guard.standing(&call, Duration::ZERO).await,
         };
-        let elicits = elicits(&request, self.state().elicits);
-        let course = Course { begun, kind, id, call, function, same, cancelled, modern, elicits };
-        let phase = parked.map(|(it, _)| it.phase);
+        let course = Course {
+            begun,
+            kind,
+            id: Some(request.id.clone()),
+            call,
+            function,
+            arguments,
+            modern: request.is_modern(),
+            elicits: request.can_elicit(self.state().elicits),
+            repeats: true,
+            cancellation: request.cancellation.clone(),
+        };
+        let session = self.clone();
+        self.calls.spawn(async move { session.carry(request, course, resumed, stands).await });
+    }
+
+    /// The call that goes on with this request.
+    ///
+    /// # Errors
+    /// A state that is not one of this session for this very call.
+    async fn resume(
+        &self,
+        request: &mut Request,
+        function: &str,
+        arguments: &Value,
+        begun: &Begun,
+    ) -> Result<Option<Resumed>, &'static str> {
+        if self.settings.observe {
+            return Ok(None);
+        }
+        let mut take = |name: &str| request.params.as_mut().and_then(|params| params.remove(name));
+        let (state, answers) = (take("requestState"), take("inputResponses"));
+        if state.is_none() && answers.is_none() {
+            let parked = self.state().parked.take_same(&format!("{function} {arguments}"));
+            let resumed = |it: Parked| Resumed {
+                call: it.call,
+                phase: it.phase,
+                review: None,
+                answers: Members::new(),
+            };
+            return Ok(parked.map(resumed));
+        }
+        let parked = state.as_ref().and_then(Value::as_str).and_then(|it| self.state().parked.take(it));
+        let parked = parked.ok_or(messages::UNKNOWN_STATE)?;
+        if parked.function != function || parked.arguments != *arguments {
+            self.give_up(begun, parked).await;
+            return Err(messages::UNKNOWN_STATE);
+        }
+        let answers = if let Some(Value::Object(answers)) = answers { answers } else { Members::new() };
+        let review = parked.asked.map(|asked| (asked, approves(answers.get(ANSWER))));
+        Ok(Some(Resumed { call: parked.call, phase: parked.phase, review, answers }))
+    }
+
+    /// Takes a parked call back.
+    async fn give_up(&self, begun: &Begun, parked: Parked) {
+        let has_run = match &parked.phase {
+            Phase::Asked => false,
+            Phase::Ran(_) => true,
+            Phase::Continues(continued) => {
+                self.withdraw_all(begun, &continued.questions).await;
+                true
+            }
+        };
+        self.withdraw(begun, &parked.call, has_run).await;
+    }
+
+    /// Forwards a request that nothing has decided, as everything is only observed.
+    fn pass_unjudged(self: Arc<Self>, request: Request) {
         let session = self.clone();
         self.calls.spawn(async move {
-            let key = course.id.to_string();
-            session.carry(request, course, phase, stands).await;
-            session.state().open.remove(&key);
+            let Some(sent) = session.ask_server(&request).await else { return };
+            if let Some(outcome) = session.reply(&request, sent).await {
+                session.client.answer(&request.id, outcome).await;
+            }
         });
     }
 
-    /// The call that goes on with this request, and whether the user has approved what they were asked in the answer to the one before.
-    async fn unpark(&self, request: &mut Message, same: &str, begun: &Begun) -> Option<(Parked, bool)> {
-        let asked = request.param("/requestState").and_then(Value::as_str).map(str::to_owned);
-        let asked = asked.and_then(|state| self.state().parked.remove(&state));
-        if let Some(parked) = asked {
-            request.take_param("requestState");
-            let answers = request.take_param("inputResponses");
-            let approves = approves(answers.as_ref().and_then(|answers| answers.get(ANSWER)));
-            return Some((parked, approves));
-        }
-        let parked = self.state().parked.remove(same)?;
-        let goes_on = request.param("/inputResponses").is_some() || request.param("/requestState").is_some();
-        if matches!(parked.phase, Phase::Continues) && !goes_on {
-            // it is made anew, and nobody will report the one before
-            begun.guard.withdraw(&parked.call, true).await;
-            return None;
-        }
-        Some((parked, false))
-    }
-
-    /// A request that goes through although nobody has decided it, as everything is only observed.
-    fn pass(self: Arc<Self>, request: Message) {
-        let session = self.clone();
-        self.calls.spawn(async move { session.to_server(request).await });
+    /// Answers a request for which nothing more is done.
+    pub(super) async fn end_with(&self, request: &Request, outcome: Result<Value, Failure>) {
+        self.client.answer(&request.id, whole(outcome, request.is_modern())).await;
     }
 
     async fn carry(
         self: &Arc<Self>,
-        mut request: Message,
+        mut request: Request,
         course: Course,
-        phase: Option<Phase>,
+        resumed: Option<Resumed>,
         stands: Result<Standing, String>,
     ) {
-        let settled = self.settle(&course, stands, false).await;
-        let (value, delay) = match settled {
+        let has_run = matches!(&resumed, Some(Resumed { phase: Phase::Ran(_), .. }));
+        let (phase, answers) = resumed.map_or((Phase::Asked, Members::new()), |it| (it.phase, it.answers));
+        let (value, delay) = match self.settle(&course, stands, has_run).await {
             Settled::Goes { value, delay } => (value, delay),
             Settled::Answered(value) => {
-                let told = course.kind.answered(course.id, &value);
-                self.to_client(whole(told, course.modern)).await;
-                return;
+                self.state().open.remove(&course.call);
+                return self.end_with(&request, Ok(course.kind.answered(value))).await;
             }
-            other => return self.refuse(course, other, Phase::Asked).await,
+            other => return self.refuse(&request, course, other, phase).await,
         };
-        if let Some(Phase::Ran(mut response)) = phase {
+        if let Phase::Ran(layout) = phase {
             // it ran when it was asked for the first time, and its result has been reviewed since
-            let output = course.kind.output(&response);
-            course.kind.tell(&mut response, &output, value);
-            response = with_id(response, &course.id);
-            self.to_client(response).await;
-            return;
+            self.state().open.remove(&course.call);
+            return self.end_with(&request, course.kind.outcome(layout, value)).await;
         }
         tokio::select! {
             () = held_back(delay) => {}
-            () = course.cancelled.cancelled() => {
-                course.begun.guard.withdraw(&course.call, false).await;
-                return;
+            () = course.cancellation.token.cancelled() => {
+                self.client.close(&request.id);
+                return self.withdraw(&course.begun, &course.call, false).await;
             }
         }
-        course.kind.set(&mut request, value);
-        let response = tokio::select! {
-            response = self.ask_server(request) => response,
-            () = course.cancelled.cancelled() => {
-                let params = serde_json::json!({ "requestId": course.id, "reason": messages::CANCELLED });
-                self.to_server(Message::notification("notifications/cancelled", params)).await;
-                course.begun.guard.withdraw(&course.call, true).await;
-                return;
+        let decided = if self.settings.observe { course.arguments.clone() } else { value };
+        let mut params = request.params.take().unwrap_or_default();
+        course.kind.set(&mut params, decided.clone());
+        if let Phase::Continues(continued) = phase
+            && let Err(failure) = self.continue_with(&mut params, &course, continued, &answers).await
+        {
+            self.withdraw(&course.begun, &course.call, true).await;
+            return self.end_with(&request, course.kind.refused(&failure.message)).await;
+        }
+        request.params = Some(params);
+        let sent = match self.ask_server(&request).await {
+            Some(sent) => sent,
+            None => return self.lost(&request, &course).await,
+        };
+        self.report(request, course, decided, sent).await;
+    }
+
+    /// Gives the server its own state and the client's answers to its questions.
+    async fn continue_with(
+        self: &Arc<Self>,
+        params: &mut Members,
+        course: &Course,
+        continued: Continued,
+        answers: &Members,
+    ) -> Result<(), Failure> {
+        let Continued { state, mut questions, .. } = continued;
+        let origin = Origin::of(course);
+        let judged = self.judge_answers(&course.begun, answers, &mut questions, &origin).await;
+        // what is left was not answered, and its names may come again
+        self.withdraw_all(&course.begun, &questions).await;
+        let judged = judged?;
+        if !judged.is_empty() {
+            params.insert("inputResponses".to_owned(), Value::Object(judged));
+        }
+        params.extend(state.map(|state| ("requestState".to_owned(), state.into())));
+        Ok(())
+    }
+
+    /// The server is gone.
+    async fn lost(&self, request: &Request, course: &Course) {
+        self.withdraw(&course.begun, &course.call, true).await;
+        self.end_with(request, course.kind.refused(messages::SERVER_GONE)).await;
+    }
+
+    /// The server answers a call.
+    async fn report(self: &Arc<Self>, request: Request, course: Course, decided: Value, mut sent: Sent) {
+        let progress = sent.take_progress();
+        let outcome = match sent.reply(&request.cancellation, &self.over).await {
+            Reply::Outcome(outcome) => outcome,
+            Reply::Gone => return self.lost(&request, &course).await,
+            Reply::Cancelled => {
+                self.client.close(&request.id);
+                return self.withdraw(&course.begun, &course.call, true).await;
             }
         };
-        match response {
-            Some(response) => self.report(course, response).await,
+        let result = outcome.as_ref().ok();
+        // a type that is no text is an unknown one
+        let kind =
+            result.and_then(|it| it.get("resultType")).map(|it| it.as_str().unwrap_or_default().to_owned());
+        let kind = kind.as_deref();
+        let is_task = course.kind == Kind::Tool && result.is_some_and(|it| it.get("task").is_some());
+        let told = match (kind, outcome) {
+            (None | Some("complete"), outcome) if !is_task => {
+                drop(progress);
+                return self.tell(&request, &course, outcome).await;
+            }
+            (Some("input_required"), Ok(result)) if request.is_modern() && !is_task => {
+                self.ask_for_input(&request, &course, decided, result).await
+            }
+            (Some("task") | None, Ok(result)) => self.create_task(&request, &course, &result, progress),
+            _ => None,
+        };
+        match told {
+            Some(told) => self.client.answer(&request.id, told).await,
             None => {
-                course.begun.guard.withdraw(&course.call, true).await;
-                let told = course.kind.refused(course.id, messages::SERVER_GONE);
-                self.to_client(whole(told, course.modern)).await;
+                self.notices.warn(messages::UNKNOWN_RESULT, kind.unwrap_or("task"));
+                self.withdraw(&course.begun, &course.call, true).await;
+                self.end_with(&request, course.kind.refused(messages::UNKNOWN_RESULT)).await;
             }
         }
     }
 
-    /// A server has answered a call.
-    async fn report(self: &Arc<Self>, course: Course, response: Message) {
-        let result = response.outcome();
-        let member = |name: &str| result.and_then(|result| result.get(name));
-        if let Some(task) = member("task").and_then(|task| task.get("taskId")).and_then(Value::as_str) {
-            let later = Later { call: course.call, function: course.function };
-            self.state().later.insert(task.to_owned(), later);
-            self.to_client(response).await;
-            return;
+    /// The server asks for more before it goes on: its questions are judged, and its state is kept.
+    async fn ask_for_input(
+        self: &Arc<Self>,
+        request: &Request,
+        course: &Course,
+        decided: Value,
+        result: Value,
+    ) -> Option<Result<Value, Failure>> {
+        let name = format!("{} result", request.name);
+        let result = self.decode(Side::Client, &schema::INPUT_REQUIRED, result, &name).ok()?;
+        if self.settings.observe {
+            return Some(Ok(result));
         }
-        match member("resultType").and_then(Value::as_str) {
-            None | Some("complete") => {}
-            Some("input_required") => {
-                let parked = Parked { call: course.call, phase: Phase::Continues, asked: None };
-                self.state().parked.insert(course.same, parked);
-                self.to_client(response).await;
-                return;
+        let empty = Members::new();
+        let asked = result.get("inputRequests").and_then(Value::as_object).unwrap_or(&empty);
+        let origin = Origin::of(course);
+        let questions = self.judge_questions(&course.begun, asked, &BTreeMap::new(), &origin).await;
+        let questions = match questions {
+            Ok(questions) => questions,
+            Err(failure) => {
+                self.withdraw(&course.begun, &course.call, true).await;
+                return Some(whole(course.kind.refused(&failure.message), true));
             }
-            // a result of a kind that nobody here can read is judged by nobody
-            Some(_) if self.settings.observe => {}
-            Some(_) => {
-                course.begun.guard.withdraw(&course.call, true).await;
-                let told = course.kind.refused(course.id, messages::UNKNOWN_RESULT);
-                self.to_client(whole(told, course.modern)).await;
-                return;
-            }
-        }
-        self.tell(course, response).await;
-    }
-
-    /// A result goes to the client, as the steps behind the call leave it.
-    async fn tell(self: &Arc<Self>, course: Course, mut response: Message) {
-        let output = course.kind.output(&response);
-        let Output { failed, value } = &output;
-        let stands = course.begun.guard.after(&course.call, *failed, value).await;
-        match self.settle(&course, stands, true).await {
-            Settled::Goes { value, .. } => {
-                course.kind.tell(&mut response, &output, value);
-                self.to_client(response).await;
-            }
-            Settled::Answered(value) => {
-                let told = course.kind.answered(course.id, &value);
-                self.to_client(whole(told, course.modern)).await;
-            }
-            other => self.refuse(course, other, Phase::Ran(response)).await,
-        }
-    }
-
-    /// A client asks for a result that was to come later.
-    pub(super) async fn result_of_later(
-        self: Arc<Self>,
-        request: Message,
-        begun: Result<Arc<Begun>, String>,
-    ) {
-        let id = request.id().cloned().unwrap_or_default();
-        let task = request.param("/taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
-        let later = self.state().later.get(&task).cloned();
-        let Some(response) = self.ask_server(request).await else { return };
-        let (Some(later), Ok(begun)) = (later, begun) else {
-            let told = if self.settings.observe {
-                response
-            } else {
-                Kind::Tool.refused(id, messages::UNKNOWN_RESULT)
-            };
-            self.to_client(told).await;
-            return;
         };
-        let Later { call, function } = later;
-        let (same, cancelled) = (String::new(), CancellationToken::new());
-        let (modern, elicits) = (false, self.state().elicits);
-        let kind = Kind::Tool;
-        let course = Course { begun, kind, id, call, function, same, cancelled, modern, elicits };
-        self.tell(course, response).await;
+        let state = result.get("requestState").and_then(Value::as_str).map(str::to_owned);
+        let shown = (!questions.is_empty()).then(|| shown(&questions));
+        let phase = Phase::Continues(Continued { decided, state, questions });
+        Some(Ok(self.park(course, phase, None, shown).await))
     }
 
-    /// What a client is told when it gets no result.
-    async fn refuse(&self, course: Course, settled: Settled, phase: Phase) {
+    /// Parks a call, and makes the result that has the client go on with it.
+    async fn park(
+        &self,
+        course: &Course,
+        phase: Phase,
+        asked: Option<Asked>,
+        questions: Option<Value>,
+    ) -> Value {
+        let (state, expired) = self.state().parked.park(course.parked(phase, asked));
+        for call in expired {
+            self.withdraw(&course.begun, &call, true).await;
+        }
+        let mut result = json!({ "resultType": "input_required", "requestState": state });
+        if let (Some(result), Some(questions)) = (result.as_object_mut(), questions) {
+            result.insert("inputRequests".to_owned(), questions);
+        }
+        result
+    }
+
+    /// A result goes to the client, as the steps after the call leave it.
+    async fn tell(self: &Arc<Self>, request: &Request, course: &Course, outcome: Result<Value, Failure>) {
+        let observed = self.settings.observe.then(|| outcome.clone());
+        match self.judge_result(&request.name, course, outcome).await {
+            Ok(told) => {
+                self.state().open.remove(&course.call);
+                self.client.answer(&request.id, observed.unwrap_or(told)).await;
+            }
+            Err((settled, layout)) if observed.is_none() => {
+                self.refuse(request, course.clone(), settled, Phase::Ran(layout)).await;
+            }
+            Err(_) => {
+                self.client.answer(&request.id, observed.unwrap_or_else(|| Err(unknown_result()))).await
+            }
+        }
+    }
+
+    /// Judges the outcome of a call.
+    ///
+    /// # Errors
+    /// What stands in the way, and how the outcome is written if it goes away.
+    pub(super) async fn judge_result(
+        self: &Arc<Self>,
+        name: &str,
+        course: &Course,
+        outcome: Result<Value, Failure>,
+    ) -> Result<Result<Value, Failure>, (Settled, Layout)> {
+        let shape = match course.kind {
+            Kind::Tool => schema::CALL_TOOL_RESULT,
+            Kind::Resource => schema::READ_RESOURCE_RESULT,
+            Kind::Prompt => schema::GET_PROMPT_RESULT,
+        };
+        let name = format!("{name} result");
+        let outcome = match outcome {
+            Ok(result) => self.decode(Side::Client, &shape, result, &name).map_err(|_| unknown_result()),
+            // the data of an error are kept only where the protocol defines them
+            Err(failure) => Err(failure),
+        };
+        let data = outcome.as_ref().err().and_then(|failure| self.error(failure.clone()).data);
+        let meta = outcome.as_ref().ok().and_then(|it| it.get("_meta")).cloned();
+        let output = match course.kind.output(outcome) {
+            Ok(output) => output,
+            Err(why) => {
+                self.withdraw(&course.begun, &course.call, true).await;
+                return Err((Settled::Refused(why.to_owned()), Layout::Plain));
+            }
+        };
+        let stands = course.begun.guard.after(&course.call, output.failed, &output.value).await;
+        let mut told = match self.settle(course, stands, true).await {
+            Settled::Goes { value, .. } => course.kind.outcome(output.layout, value),
+            Settled::Answered(value) => Ok(course.kind.answered(value)),
+            other => return Err((other, output.layout)),
+        };
+        match &mut told {
+            Ok(result) => {
+                if let (Some(result), Some(meta)) = (result.as_object_mut(), meta) {
+                    result.insert("_meta".to_owned(), meta);
+                }
+                self.hold_meta(result);
+                if course.kind == Kind::Resource {
+                    uncached(result, course.modern);
+                }
+            }
+            Err(failure) => failure.data = data,
+        }
+        Ok(whole(told, course.modern))
+    }
+
+    /// Answers a request whose call does not go on now.
+    async fn refuse(&self, request: &Request, course: Course, settled: Settled, phase: Phase) {
         let has_run = matches!(phase, Phase::Ran(_));
         let told = match settled {
-            Settled::Refused(why) => course.kind.refused(course.id, &why),
+            Settled::Refused(why) => {
+                self.state().open.remove(&course.call);
+                course.kind.refused(&why)
+            }
             Settled::Waits(why) => {
                 let why = if has_run { messages::ran_and_waits(&why) } else { why };
-                if !course.same.is_empty() {
-                    let parked = Parked { call: course.call, phase, asked: None };
-                    self.state().parked.insert(course.same, parked);
+                if course.repeats {
+                    let parked = course.parked(phase, None);
+                    let expired = self.state().parked.park_same(course.same(), parked);
+                    for call in expired {
+                        self.withdraw(&course.begun, &call, true).await;
+                    }
                 }
-                course.kind.refused(course.id, &why)
+                course.kind.refused(&why)
             }
             Settled::Ask(asked) => {
-                let (form, state) = (self.form(&course, &asked, has_run).await, self.next_id());
-                let parked = Parked { call: course.call, phase, asked: Some(asked) };
-                self.state().parked.insert(state.clone(), parked);
-                self.to_client(Kind::asks(course.id, &form, &state)).await;
+                let form = self.form(&course, &asked, has_run).await;
+                let question = json!({ (ANSWER): { "method": "elicitation/create", "params": form } });
+                let result = self.park(&course, phase, Some(asked), Some(question)).await;
+                return self.client.answer(&request.id, Ok(result)).await;
+            }
+            _ => {
+                self.client.close(&request.id);
                 return;
             }
-            _ => return,
         };
-        self.to_client(whole(told, course.modern)).await;
+        self.end_with(request, told).await;
     }
 
     /// Waits until a call is decided, asks the user of the client where they are the one to answer, or says what it waits for.
-    async fn settle(&self, course: &Course, stands: Result<Standing, String>, has_run: bool) -> Settled {
-        let guard = &course.begun.guard;
+    pub(super) async fn settle(
+        &self,
+        course: &Course,
+        stands: Result<Standing, String>,
+        has_run: bool,
+    ) -> Settled {
         let until = Instant::now().checked_add(self.settings.review_wait);
         let mut stands = stands;
         loop {
@@ -287,7 +470,7 @@ impl Session {
                 Ok(Standing::Answered(value)) => return Settled::Answered(value),
                 Ok(Standing::Refused(why)) => return Settled::Refused(why),
                 Ok(Standing::Beyond(why)) => {
-                    guard.withdraw(&course.call, has_run).await;
+                    self.withdraw(&course.begun, &course.call, has_run).await;
                     return Settled::Refused(why.to_owned());
                 }
                 Ok(Standing::Review(asked)) if course.modern && self.may_elicit(course, &asked) => {
@@ -309,7 +492,7 @@ impl Session {
                 Ok(Standing::Review(_)) => self.wait(course, left.min(SLICE)).await,
             };
             let Some(next) = next else {
-                guard.withdraw(&course.call, has_run).await;
+                self.withdraw(&course.begun, &course.call, has_run).await;
                 return Settled::Gone;
             };
             stands = next;
@@ -317,22 +500,25 @@ impl Session {
     }
 
     /// How a call stands after a while; nothing if the client takes it back.
-    pub(super) async fn wait(&self, course: &Course, wait: Duration) -> Option<Result<Standing, String>> {
+    async fn wait(&self, course: &Course, wait: Duration) -> Option<Result<Standing, String>> {
         tokio::select! {
             stands = course.begun.guard.standing(&course.call, wait) => Some(stands),
-            () = course.cancelled.cancelled() => None,
+            () = course.cancellation.token.cancelled() => None,
         }
     }
 
-    /// Takes back the calls that this one waits for and that nobody will ever report: those of a session before this one.
+    /// Takes back the calls that this one waits for and that are never reported: those of a session before this one.
     async fn forget(&self, course: &Course, others: &[String]) {
-        let known: Vec<String> = {
+        let unknown: Vec<&String> = {
             let state = self.state();
-            let open = state.open.values().map(|it| &it.call);
-            let parked = state.parked.values().map(|it| &it.call);
-            open.chain(parked).chain(state.later.values().map(|it| &it.call)).cloned().collect()
+            let is_known = |call: &&String| {
+                state.open.contains(*call)
+                    || state.parked.calls().any(|it| it == *call)
+                    || state.tasks.has_call(call)
+            };
+            others.iter().filter(|call| !is_known(call)).collect()
         };
-        for other in others.iter().filter(|other| !known.contains(other)) {
+        for other in unknown {
             course.begun.guard.withdraw(other, true).await;
         }
     }
@@ -342,11 +528,26 @@ impl Session {
     }
 }
 
-/// A response under another id.
-fn with_id(response: Message, id: &Value) -> Message {
-    let mut body = response.into_value();
-    if let Some(members) = body.as_object_mut() {
-        members.insert("id".to_owned(), id.clone());
+impl Course {
+    fn parked(&self, phase: Phase, asked: Option<Asked>) -> Parked {
+        Parked {
+            call: self.call.clone(),
+            function: self.function.clone(),
+            arguments: self.arguments.clone(),
+            phase,
+            asked,
+        }
     }
-    Message::of(body).unwrap_or_else(|| Message::error(id.clone(), 0, messages::REFUSED))
+}
+
+impl Origin {
+    /// The request of a call.
+    pub(super) fn of(course: &Course) -> Self {
+        Self {
+            id: course.id.clone(),
+            modern: course.modern,
+            elicits: course.elicits,
+            cancellation: course.cancellation.clone(),
+        }
+    }
 }

@@ -65,17 +65,28 @@ impl ToolRules {
         Ok(Self { hidden_text, scope: Arc::new(Scope { env, limits, rules }) })
     }
 
+    /// Why a text hides something from its reader; nothing if it does not.
+    fn hides(&self, text: &str) -> Option<&'static str> {
+        if !self.hidden_text {
+            None
+        } else if text.chars().any(is_unseen) {
+            Some(messages::UNSEEN_SIGNS)
+        } else {
+            text.contains("<!--").then_some(messages::COMMENTS)
+        }
+    }
+
+    /// Whether a text for people shows all of itself.
+    pub(super) fn shows(&self, text: &str) -> bool {
+        self.hides(text).is_none()
+    }
+
     /// Why a tool is hidden; nothing if it is not.
     #[must_use]
     pub fn misfit(&self, tool: &Value) -> Option<String> {
         let text = tool_text(tool);
-        if self.hidden_text {
-            if text.chars().any(is_unseen) {
-                return Some(messages::UNSEEN_SIGNS.to_owned());
-            }
-            if text.contains("<!--") {
-                return Some(messages::COMMENTS.to_owned());
-            }
+        if let Some(reason) = self.hides(&text) {
+            return Some(reason.to_owned());
         }
         let Scope { env, limits, rules } = &*self.scope;
         if rules.is_empty() {

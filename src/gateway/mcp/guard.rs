@@ -6,7 +6,7 @@
 
 use super::messages;
 use crate::desk::{Desk, Reply};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -88,12 +88,18 @@ impl Guard {
         let path = format!("/v1/tasks/{}", encoded(&id));
         let guard = Self { desk, id, path };
         let begun = done(guard.ask("POST", "/v1/tasks", Some(&body)).await?)?;
-        let left_out = list(&begun, "left_out").iter();
+        let offers = guard.offers(&begun).await?;
+        Ok((guard, offers))
+    }
+
+    /// The functions of the task. `begun` is the answer that says which tools were left out.
+    async fn offers(&self, begun: &Value) -> Result<Offers, String> {
+        let left_out = list(begun, "left_out").iter();
         let left_out = left_out.map(|left| (text(left, "name"), text(left, "reason"))).collect();
-        let offers = done(guard.ask("GET", &format!("{}/offers", guard.path), None).await?)?;
+        let offers = done(self.ask("GET", &format!("{}/offers", self.path), None).await?)?;
         let function = |it: &Value| (text(it, "name"), it.get("schema").cloned().unwrap_or_default());
         let functions = list(&offers, "functions").iter().map(function).collect();
-        Ok((guard, Offers { functions, left_out }))
+        Ok(Offers { functions, left_out })
     }
 
     /// A call is asked for.
@@ -177,6 +183,7 @@ fn standing(progress: &Value) -> Standing {
     };
     let value = || decided.get("value").cloned().unwrap_or_default();
     match decided.get("verdict").and_then(Value::as_str) {
+        Some("allow") if is_misfit(decided) => Standing::Refused(text(&value(), "error")),
         Some("allow") => match terms(decided.get("terms")) {
             Ok(delay) => Standing::Goes { value: value(), delay },
             Err(beyond) => Standing::Beyond(beyond),
@@ -191,6 +198,14 @@ fn standing(progress: &Value) -> Standing {
             Standing::Refused(said.unwrap_or(messages::REFUSED).to_owned())
         }
     }
+}
+
+/// Whether a result is withheld because it does not fit the schema of its tool.
+fn is_misfit(decided: &Value) -> bool {
+    let is_found = |finding: &Value| text(finding, "code") == "output_misfit";
+    let is_replaced =
+        decided.get("value").is_some_and(|value| value.get("error").is_some_and(Value::is_string));
+    is_replaced && list(decided, "findings").iter().any(is_found)
 }
 
 /// How long a call is held back, if that is all that is asked for.
@@ -222,9 +237,4 @@ fn encoded(id: &str) -> String {
         }
         path
     })
-}
-
-/// The arguments of a call; none are an empty object.
-pub(super) fn arguments_of(arguments: Option<&Value>) -> Value {
-    arguments.filter(|it| !it.is_null()).cloned().unwrap_or_else(|| Value::Object(Map::new()))
 }

@@ -1,12 +1,14 @@
-//! What a server says of itself, asked without a client.
+//! Descriptions that a server gives of itself, asked for without a client.
 //!
-//! In: the link to a server. Out: its tools and its instructions. It is given no capability, and no answer but to a `ping`.
+//! In: the link to a server. Out: its tools and its instructions. The client has no capability and answers nothing but a `ping`.
 
 use super::error::McpError;
 use super::link::Link;
-use super::message::Message;
-use super::messages;
+use super::message::{Body, Members, Message};
+use super::shape::{Decoder, Shape};
+use super::{messages, schema};
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -17,45 +19,70 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// The most pages of one list.
 const MAX_PAGES: usize = 1_000;
 
-/// What a server lists and says of itself, as somebody who looks at it before it is used wants to see it.
+/// The descriptions that a server gives of itself and of its tools.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Introduction {
     /// Its tools.
     pub tools: Vec<Value>,
-    /// What it tells the model.
+    /// The instructions for the model.
     pub instructions: Option<String>,
+    /// Its name, version and description.
+    pub server: Value,
 }
 
 pub(super) async fn of(mut server: Link) -> Result<Introduction, McpError> {
     let client = json!({ "name": "celador", "version": env!("CARGO_PKG_VERSION") });
     let hello = json!({ "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client });
-    let welcome = ask(&mut server, "hello", "initialize", hello).await?;
-    let initialized = Message::notification("notifications/initialized", json!({}));
+    let welcome = ask(&mut server, 0, "initialize", hello, &schema::INITIALIZE_RESULT).await?;
+    let initialized = Message::notification("notifications/initialized", None);
     server.to.send(initialized).await.map_err(|_| gone())?;
     let instructions = welcome.get("instructions").and_then(Value::as_str).map(str::to_owned);
-    let (mut tools, mut params) = (Vec::new(), json!({}));
+    let introduced = welcome.get("serverInfo").cloned().unwrap_or_default();
+    let (mut tools, mut params, mut cursors) = (Vec::new(), json!({}), HashSet::new());
     for number in 0..MAX_PAGES {
-        let page = ask(&mut server, &format!("tools-{number}"), "tools/list", params).await?;
-        let listed = page.get("tools").and_then(Value::as_array);
-        tools.extend(listed.ok_or_else(|| McpError::Server(messages::NO_LIST.to_owned()))?.iter().cloned());
-        match page.get("nextCursor").filter(|cursor| cursor.is_string()) {
-            Some(cursor) => params = json!({ "cursor": cursor }),
-            None => return Ok(Introduction { tools, instructions }),
+        let id = i64::try_from(number).unwrap_or_default().saturating_add(1);
+        let mut page = ask(&mut server, id, "tools/list", params, &schema::TOOLS).await?;
+        let Some(Value::Array(listed)) = page.remove("tools") else { break };
+        // a tool that is none is hidden in every session
+        tools.extend(
+            listed
+                .into_iter()
+                .filter_map(|tool| Decoder::new(&[], true).decode(&schema::TOOL, tool, "").ok()),
+        );
+        match page.remove("nextCursor") {
+            Some(Value::String(cursor)) if cursors.insert(cursor.clone()) => {
+                params = json!({ "cursor": cursor })
+            }
+            _ => break,
         }
     }
-    Err(McpError::Server(messages::NO_LIST.to_owned()))
+    Ok(Introduction { tools, instructions, server: introduced })
 }
 
-/// The result of a request.
-async fn ask(server: &mut Link, id: &str, method: &str, params: Value) -> Result<Value, McpError> {
-    server.to.send(Message::request(id, method, params)).await.map_err(|_| gone())?;
+/// The result of a request, decoded.
+async fn ask(
+    server: &mut Link,
+    id: i64,
+    method: &str,
+    params: Value,
+    shape: &Shape,
+) -> Result<Members, McpError> {
+    let params = params.as_object().cloned();
+    server.to.send(Message::request(id.into(), method, params)).await.map_err(|_| gone())?;
     let answer = async {
         while let Some(message) = server.from.recv().await {
-            if message.method() == Some("ping") {
-                let id = message.id().cloned().unwrap_or_default();
-                server.to.send(Message::result(id, json!({}))).await.map_err(|_| gone())?;
-            } else if message.method().is_none() && message.id() == Some(&id.into()) {
-                let result = message.outcome().cloned();
-                return result.ok_or_else(|| McpError::Server(messages::answers_error(method)));
+            match message.body {
+                Body::Request { id, method, .. } if method == "ping" => {
+                    server.to.send(Message::result(id, json!({}))).await.map_err(|_| gone())?;
+                }
+                Body::Response { id: answered, outcome } if answered == id => {
+                    let result = outcome.map_err(|_| McpError::Server(messages::answers_error(method)))?;
+                    return match Decoder::new(&[], true).decode(shape, result, "") {
+                        Ok(Value::Object(result)) => Ok(result),
+                        _ => Err(McpError::Server(messages::no_result(method))),
+                    };
+                }
+                _ => {}
             }
         }
         Err(gone())

@@ -1,20 +1,23 @@
-//! The requests that are guarded, as calls of functions.
+//! The requests that are judged as calls of functions.
 //!
-//! In: a request of a client, or what a server answered to it. Out: the function and its arguments, or the output that rules read; and the
-//! way back: the request with the arguments of a decision, the answer with the value that the model is to receive. Where a
-//! decision changes nothing, nothing is changed: the very message of the server goes on.
+//! In: the decoded parameters of a request, or the decoded outcome of it. Out: the function and its arguments, or the output that rules
+//! read; and the way back: parameters and outcomes are written anew from what was decided.
 //!
 //! | request | function | output |
 //! |---|---|---|
 //! | `tools/call` | the tool | the structured content; without it the text, or the list of content blocks where it is not one text |
 //! | `resources/read` | `resources/read` | the result as MCP has it |
 //! | `prompts/get` | `prompts/get` | the result as MCP has it |
+//!
+//! Content that says something else than the structured content beside it is the member [`BESIDE`] of the output.
 
-use super::guard::arguments_of;
-use super::message::Message;
-use serde_json::{Map, Value, json};
+use super::message::{Failure, INTERNAL_ERROR, Members};
+use super::shape::Decoder;
+use super::{messages, schema};
+use celador_server::strict_json;
+use serde_json::{Value, json};
 
-/// A kind of request that is guarded.
+/// A kind of request that is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Tool,
@@ -22,20 +25,52 @@ pub(super) enum Kind {
     Prompt,
 }
 
-/// The names of the functions that stand for what is no tool. No tool of a server goes by one of them.
+/// The names of the functions that are requests. A tool of a server that has such a name is hidden.
 pub(super) const RESOURCE: &str = "resources/read";
 pub(super) const PROMPT: &str = "prompts/get";
 
-/// What a server answered, as rules read it.
+/// The member of an output that has the content blocks beside structured content.
+pub(super) const BESIDE: &str = "_content";
+
+/// The outcome of a request, as rules read it.
 #[derive(Debug, PartialEq)]
 pub(super) struct Output {
     /// Whether the call failed.
     pub(super) failed: bool,
     pub(super) value: Value,
+    pub(super) layout: Layout,
+}
+
+/// The form of an outcome, in which what was decided is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Layout {
+    /// An error of the protocol, with its code.
+    Error(i64),
+    /// The result of a tool.
+    Tool { failed: bool, content: Content, is_object: bool },
+    /// The result of another request, as it is.
+    Plain,
+}
+
+/// The relation of content and structured content.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Content {
+    /// There is no structured content.
+    Alone,
+    /// The content is empty.
+    Missing,
+    /// It is the JSON of the structured content.
+    Whole,
+    /// It is the only member of the structured content.
+    Only,
+    /// It has each entry of the list that is the only member.
+    Entries,
+    /// It says something else.
+    Beside,
 }
 
 impl Kind {
-    /// The kind of a request; nothing if it is not guarded.
+    /// The kind of a request; nothing if it is not judged.
     pub(super) fn of(method: &str) -> Option<Self> {
         match method {
             "tools/call" => Some(Self::Tool),
@@ -46,228 +81,207 @@ impl Kind {
     }
 
     /// The function and the arguments of a request.
-    pub(super) fn call(self, request: &Message) -> (String, Value) {
-        let name = || request.param("/name").and_then(Value::as_str).unwrap_or_default().to_owned();
+    pub(super) fn call(self, params: &Members) -> (String, Value) {
+        let member = |name: &str| params.get(name).cloned();
+        let arguments = || member("arguments").unwrap_or_else(|| json!({}));
+        let name = || member("name").and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
         match self {
-            Self::Tool => (name(), arguments_of(request.param("/arguments"))),
-            Self::Resource => {
-                let uri = request.param("/uri").cloned().unwrap_or_default();
-                (RESOURCE.to_owned(), json!({ "uri": uri }))
-            }
-            Self::Prompt => {
-                let arguments = arguments_of(request.param("/arguments"));
-                (PROMPT.to_owned(), json!({ "name": name(), "arguments": arguments }))
-            }
+            Self::Tool => (name(), arguments()),
+            Self::Resource => (RESOURCE.to_owned(), json!({ "uri": member("uri") })),
+            Self::Prompt => (PROMPT.to_owned(), json!({ "name": name(), "arguments": arguments() })),
         }
     }
 
-    /// Puts the arguments of a decision into the request.
-    pub(super) fn set(self, request: &mut Message, decided: Value) {
-        let (_, asked) = self.call(request);
-        if is_same(&asked, &decided) {
-            return;
-        }
+    /// Writes the arguments that were decided into the parameters.
+    pub(super) fn set(self, params: &mut Members, decided: Value) {
         match (self, decided) {
-            (Self::Tool, arguments) => request.set_param("arguments", arguments),
-            (_, Value::Object(members)) => {
-                members.into_iter().for_each(|(name, value)| request.set_param(&name, value));
-            }
-            _ => {}
+            (Self::Tool, arguments) => drop(params.insert("arguments".to_owned(), arguments)),
+            (_, Value::Object(members)) => params.extend(members),
+            // another value fits no parameter
+            _ => params.clear(),
         }
     }
 
-    /// What a response says, as rules read it.
-    pub(super) fn output(self, response: &Message) -> Output {
-        let Some(result) = response.outcome() else {
-            let said = response.failure().and_then(|failure| failure.get("message")).cloned();
-            return Output { failed: true, value: said.unwrap_or_default() };
+    /// An outcome as rules read it. A result is decoded before.
+    ///
+    /// # Errors
+    /// A result that rules cannot read.
+    pub(super) fn output(self, outcome: Result<Value, Failure>) -> Result<Output, &'static str> {
+        let mut result = match outcome {
+            Ok(Value::Object(result)) => result,
+            Ok(_) => return Err(messages::UNKNOWN_RESULT),
+            Err(Failure { code, message, .. }) => {
+                return Ok(Output { failed: true, value: message.into(), layout: Layout::Error(code) });
+            }
         };
+        if !result.values().all(is_exact) {
+            return Err(messages::WIDE_NUMBER);
+        }
+        for member in ["_meta", "resultType", "ttlMs", "cacheScope"] {
+            result.remove(member);
+        }
         if self != Self::Tool {
-            let mut value = result.clone();
-            value.as_object_mut().map(|members| members.remove("_meta"));
-            return Output { failed: false, value };
+            return Ok(Output { failed: false, value: Value::Object(result), layout: Layout::Plain });
         }
         let failed = result.get("isError") == Some(&Value::Bool(true));
-        let content = result.get("content").cloned().unwrap_or_else(|| json!([]));
-        let value = match structured(result) {
-            Some(structured) if !failed => structured.clone(),
-            _ => match blocks(&content) {
-                [only] if is_plain_text(only) => only.get("text").cloned().unwrap_or_default(),
+        let content = result.remove("content").unwrap_or_else(|| json!([]));
+        let structured = result.remove("structuredContent").filter(|it| !it.is_null());
+        let is_object = structured.as_ref().is_none_or(Value::is_object);
+        let layout = |content| Layout::Tool { failed, content, is_object };
+        let Some(structured) = structured else {
+            let value = match blocks(&content) {
+                [only] if plain_text(only).is_some() => only.get("text").cloned().unwrap_or_default(),
                 _ => content,
-            },
+            };
+            return Ok(Output { failed, value, layout: layout(Content::Alone) });
         };
-        Output { failed, value }
-    }
-
-    /// Puts the value of a decision into the response.
-    pub(super) fn tell(self, response: &mut Message, output: &Output, told: Value) {
-        let same = is_same(&output.value, &told);
-        if let Some(failure) = response.failure_mut() {
-            if !same {
-                // what else the error holds was judged by nobody
-                let code = failure.get("code").cloned().unwrap_or_else(|| (-32_603).into());
-                *failure = json!({ "code": code, "message": as_text(&told) });
-            }
-            return;
-        }
-        let Some(result) = response.outcome_mut().and_then(Value::as_object_mut) else { return };
-        if self != Self::Tool {
-            if !same {
-                let meta = result.remove("_meta");
-                *result = if let Value::Object(told) = told { told } else { self.emptied(&told) };
-                result.extend(meta.map(|meta| ("_meta".to_owned(), meta)));
-            }
-            return;
-        }
-        let has_structure = structured_of(result).is_some() && !output.failed;
-        let says = says(result);
-        match (has_structure, same) {
-            (true, true) if says != Says::Other => {}
-            // a text beside the structure that says something else was judged by nobody
-            (true, _) => {
-                result.insert("content".to_owned(), said(says, &told));
-                if told.is_object() {
-                    result.insert("structuredContent".to_owned(), told);
-                } else {
-                    // a client holds structured content to be an object
-                    result.remove("structuredContent");
-                    result.insert("isError".to_owned(), Value::Bool(true));
+        let relation = relation(&structured, blocks(&content));
+        let value = match (relation, structured) {
+            (Content::Beside, Value::Object(mut members)) => {
+                if members.insert(BESIDE.to_owned(), content).is_some() {
+                    return Err(messages::UNKNOWN_RESULT);
                 }
+                Value::Object(members)
             }
-            // of a failure the content is judged, and nothing beside it
-            (false, true) if output.failed => drop(result.remove("structuredContent")),
-            (false, true) => {}
-            (false, false) => {
-                let is_blocks =
-                    blocks(&told).iter().all(|block| block.get("type").is_some_and(Value::is_string));
-                let is_list = told.is_array() && is_blocks;
-                let content = if is_list { told } else { json!([text_block(&told)]) };
-                result.insert("content".to_owned(), content);
-                result.remove("structuredContent");
+            (_, structured) => structured,
+        };
+        Ok(Output { failed, value, layout: layout(relation) })
+    }
+
+    /// The outcome that says what was decided.
+    pub(super) fn outcome(self, layout: Layout, told: Value) -> Result<Value, Failure> {
+        match layout {
+            Layout::Error(code) => Err(Failure::new(code, as_text(&told))),
+            Layout::Plain => Ok(self.plain(told)),
+            Layout::Tool { failed, content: Content::Alone, .. } => {
+                Ok(tool_result(content_of(told), None, failed))
+            }
+            Layout::Tool { failed, content, is_object } => {
+                Ok(structured_result(content, told, failed, is_object))
             }
         }
     }
 
-    /// A response with what stands in the place of the server's.
-    pub(super) fn answered(self, id: Value, told: &Value) -> Message {
-        let result = match self {
-            Self::Tool if told.is_object() => {
-                json!({ "content": [text_block(told)], "structuredContent": told })
-            }
-            Self::Tool => json!({ "content": [text_block(told)] }),
-            _ if told.is_object() => told.clone(),
-            _ => Value::Object(self.emptied(told)),
-        };
-        Message::result(id, result)
-    }
-
-    /// A response that says why there is none of the server. The model reads that of a tool; the others are errors of the protocol.
-    pub(super) fn refused(self, id: Value, why: &str) -> Message {
+    /// An outcome that is given in the place of the server's.
+    pub(super) fn answered(self, told: Value) -> Value {
         match self {
-            Self::Tool => {
-                Message::result(id, json!({ "content": [{ "type": "text", "text": why }], "isError": true }))
-            }
-            _ => Message::error(id, REFUSED, why),
+            Self::Tool if told.is_object() => tool_result(json!([text_block(&told)]), Some(told), false),
+            Self::Tool => tool_result(json!([text_block(&told)]), None, false),
+            _ => self.plain(told),
         }
     }
 
-    /// A response that asks the user of the client something before the call goes on, for protocols in which a server sends no
-    /// requests: the client makes the call again, with the answer and this state.
-    pub(super) fn asks(id: Value, form: &Value, state: &str) -> Message {
-        let request = json!({ "method": "elicitation/create", "params": form });
-        Message::result(
-            id,
-            json!({
-                "resultType": "input_required",
-                "inputRequests": { (ANSWER): request },
-                "requestState": state,
-            }),
-        )
+    /// An outcome that says why there is none of the server. The model reads that of a tool; the others are errors of the protocol.
+    pub(super) fn refused(self, why: &str) -> Result<Value, Failure> {
+        match self {
+            Self::Tool => Ok(tool_result(json!([text_block(&why.into())]), None, true)),
+            _ => Err(Failure::new(REFUSED, why)),
+        }
     }
 
-    /// A result of the right form with a text in it.
-    fn emptied(self, told: &Value) -> Map<String, Value> {
-        let text = as_text(told);
-        let value = match self {
-            Self::Tool => json!({ "content": [text_block(told)] }),
-            Self::Resource => json!({ "contents": [{ "uri": "celador:decision", "text": text }] }),
-            Self::Prompt => json!({ "messages": [{ "role": "user", "content": text_block(told) }] }),
-        };
-        if let Value::Object(members) = value { members } else { Map::new() }
+    /// A result of a resource or a prompt, with a text in it where what was decided is no result.
+    fn plain(self, told: Value) -> Value {
+        let shape =
+            if self == Self::Prompt { schema::GET_PROMPT_RESULT } else { schema::READ_RESOURCE_RESULT };
+        let decoded = Decoder::new(&[], false).decode(&shape, told.clone(), "");
+        decoded.unwrap_or_else(|_| match self {
+            Self::Prompt => json!({ "messages": [{ "role": "user", "content": text_block(&told) }] }),
+            _ => json!({ "contents": [{ "uri": "celador:decision", "text": as_text(&told) }] }),
+        })
     }
 }
-
-/// The name of a question to the user among those of one answer.
-pub(super) const ANSWER: &str = "celador";
 
 /// A code of JSON-RPC that servers may give a meaning: the request was refused.
-const REFUSED: i64 = -32_001;
+pub(super) const REFUSED: i64 = -32_001;
 
-fn structured_of(result: &Map<String, Value>) -> Option<&Value> {
-    result.get("structuredContent").filter(|structured| !structured.is_null())
+/// The result of a tool as a later protocol wants it: it says that it is whole, and who may cache it.
+pub(super) fn whole(mut outcome: Result<Value, Failure>, is_modern: bool) -> Result<Value, Failure> {
+    if let (true, Ok(Value::Object(result))) = (is_modern, &mut outcome) {
+        result.entry("resultType").or_insert_with(|| "complete".into());
+    }
+    outcome
 }
 
-fn structured(result: &Value) -> Option<&Value> {
-    result.as_object().and_then(structured_of)
+/// Says that a result depends on the user and the policy: it is not cached.
+pub(super) fn uncached(result: &mut Value, is_modern: bool) {
+    if let Some(result) = result.as_object_mut() {
+        let is_cached = result.remove("ttlMs").is_some() | result.remove("cacheScope").is_some();
+        if is_modern || is_cached {
+            result.insert("ttlMs".to_owned(), 0.into());
+            result.insert("cacheScope".to_owned(), "private".into());
+        }
+    }
+}
+
+fn tool_result(content: Value, structured: Option<Value>, failed: bool) -> Value {
+    let mut result = json!({ "content": content });
+    if let Some(members) = result.as_object_mut() {
+        members.extend(structured.map(|it| ("structuredContent".to_owned(), it)));
+        members.extend(failed.then(|| ("isError".to_owned(), true.into())));
+    }
+    result
+}
+
+/// The result with structured content, and content that is to it as it was before.
+fn structured_result(content: Content, told: Value, failed: bool, is_object: bool) -> Value {
+    let (told, beside) = match told {
+        Value::Object(mut members) => {
+            let beside = if content == Content::Beside { members.remove(BESIDE) } else { None };
+            (Value::Object(members), beside)
+        }
+        other if !is_object => (other, None),
+        // what was an object and is none any more fits no schema of the tool
+        other => return tool_result(json!([text_block(&other)]), None, true),
+    };
+    let content = match (content, beside, only_member(&told)) {
+        (Content::Missing, ..) => json!([]),
+        (_, Some(beside), _) => content_of(beside),
+        (Content::Only, _, Some(only)) => json!([text_block(only)]),
+        (Content::Entries, _, Some(Value::Array(entries))) => entries.iter().map(text_block).collect(),
+        _ => json!([text_block(&told)]),
+    };
+    tool_result(content, Some(told), failed)
+}
+
+/// A value as content: the blocks that it is, or a text.
+fn content_of(told: Value) -> Value {
+    let decoded = Decoder::new(&[], false).decode(&schema::CONTENT, told.clone(), "");
+    decoded.unwrap_or_else(|_| json!([text_block(&told)]))
 }
 
 fn blocks(content: &Value) -> &[Value] {
     content.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Whether a content block is a text and nothing beside.
-fn is_plain_text(block: &Value) -> bool {
-    let members = block.as_object();
-    let known = members.is_some_and(|members| members.keys().all(|name| name == "type" || name == "text"));
-    known && block.get("type") == Some(&"text".into()) && block.get("text").is_some_and(Value::is_string)
+/// The text of a content block that is a text and nothing besides.
+fn plain_text(block: &Value) -> Option<&str> {
+    let members = block.as_object().filter(|members| members.len() == 2)?;
+    members.get("type").filter(|it| *it == "text")?;
+    members.get("text")?.as_str()
 }
 
-/// What the content of a result says of its structured content.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Says {
-    /// It says it as JSON, or nothing.
-    Whole,
-    /// It says what stands under its only member, as servers write a result that is one text.
-    Only,
-    /// It says each entry of the list under its only member by itself, as servers in Python do.
-    Entries,
-    /// It says something else.
-    Other,
-}
-
-fn says(result: &Map<String, Value>) -> Says {
-    let (Some(structured), Some(content)) = (structured_of(result), result.get("content")) else {
-        return Says::Whole;
-    };
-    let content = blocks(content);
+/// The relation of content to structured content.
+fn relation(structured: &Value, content: &[Value]) -> Content {
     let says = |block: &Value, value: &Value| {
-        let text = block.get("text").and_then(Value::as_str).filter(|_| is_plain_text(block));
-        text.is_some_and(|text| {
+        plain_text(block).is_some_and(|text| {
             value.as_str() == Some(text)
-                || serde_json::from_str::<Value>(text).is_ok_and(|said| is_same(&said, value))
+                || strict_json::from_str(text).is_ok_and(|said| is_same(&said, value))
         })
     };
     let says_all = |values: &[Value]| {
         content.len() == values.len() && content.iter().zip(values).all(|(block, value)| says(block, value))
     };
     let only = only_member(structured);
-    if content.is_empty() || says_all(std::slice::from_ref(structured)) {
-        Says::Whole
+    if content.is_empty() {
+        Content::Missing
+    } else if says_all(std::slice::from_ref(structured)) {
+        Content::Whole
     } else if only.is_some_and(|value| says_all(std::slice::from_ref(value))) {
-        Says::Only
+        Content::Only
     } else if only.and_then(Value::as_array).is_some_and(|list| says_all(list)) {
-        Says::Entries
+        Content::Entries
     } else {
-        Says::Other
-    }
-}
-
-/// Content that says a value as the content of before has said the one of before.
-fn said(says: Says, told: &Value) -> Value {
-    match (says, only_member(told)) {
-        (Says::Only, Some(only)) => json!([text_block(only)]),
-        (Says::Entries, Some(Value::Array(entries))) => entries.iter().map(text_block).collect(),
-        _ => json!([text_block(told)]),
+        Content::Beside
     }
 }
 
@@ -276,10 +290,14 @@ fn only_member(value: &Value) -> Option<&Value> {
     members.values().next()
 }
 
-/// Whether two values are the same to whoever reads them as JSON: 1 and 1.0 are one number.
-pub(super) fn is_same(one: &Value, other: &Value) -> bool {
+/// Whether two values are the same JSON: 1 and 1.0 are one number, but no two numbers are the same that differ.
+fn is_same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Number(one), Value::Number(other)) => one == other || one.as_f64() == other.as_f64(),
+        (Value::Number(one), Value::Number(other)) => {
+            // a double is compared with an integer by the integer that it is
+            let exact = |it: &serde_json::Number| it.as_i128().or_else(|| integral(it.as_f64()?));
+            one == other || exact(one).is_some_and(|one| Some(one) == exact(other))
+        }
         (Value::Array(one), Value::Array(other)) => {
             one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
         }
@@ -292,6 +310,22 @@ pub(super) fn is_same(one: &Value, other: &Value) -> bool {
     }
 }
 
+/// Whether rules read every number of a value as it is: an integer above `i64::MAX` would be a double for them.
+pub(super) fn is_exact(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => !number.is_u64() || number.is_i64(),
+        Value::Array(items) => items.iter().all(is_exact),
+        Value::Object(members) => members.values().all(is_exact),
+        _ => true,
+    }
+}
+
+/// The integer that a double is, if it is one that no other double is.
+fn integral(float: f64) -> Option<i128> {
+    let is_exact = float.fract() == 0.0 && float.abs() < 9_007_199_254_740_992.0;
+    if is_exact { format!("{float:.0}").parse().ok() } else { None }
+}
+
 fn text_block(value: &Value) -> Value {
     json!({ "type": "text", "text": as_text(value) })
 }
@@ -300,110 +334,150 @@ fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
+/// An error of the protocol that says that the server cannot be understood.
+pub(super) fn unknown_result() -> Failure {
+    Failure::new(INTERNAL_ERROR, messages::UNKNOWN_RESULT)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{Kind, Output, is_same};
-    use crate::mcp::message::Message;
+    use super::{Kind, is_same};
+    use crate::mcp::message::Failure;
     use serde_json::{Value, json};
 
-    /// What rules read, and what goes on if they change nothing and if they change it.
-    fn around(kind: Kind, result: &Value, told: &Value) -> (Output, Value, Value) {
-        let response = || Message::result(1.into(), result.clone());
-        let output = kind.output(&response());
-        let (mut same, mut changed) = (response(), response());
-        kind.tell(&mut same, &output, output.value.clone());
-        kind.tell(&mut changed, &output, told.clone());
-        (output, same.outcome().unwrap().clone(), changed.outcome().unwrap().clone())
+    /// What rules read, and what goes on if they change nothing and if they change it to `told`.
+    fn around(kind: Kind, result: Value, told: Value) -> (Value, Value, Value) {
+        let output = kind.output(Ok(result)).unwrap();
+        let same = kind.outcome(output.layout, output.value.clone()).unwrap();
+        (output.value, same, kind.outcome(output.layout, told).unwrap())
+    }
+
+    /// Results of tools: the result, the output, the result if nothing is changed, another value, and the result with that.
+    #[test]
+    fn a_result_is_written_from_what_was_judged() {
+        let text = |text: &str| json!({ "type": "text", "text": text });
+        let image = json!({ "type": "image", "data": "aa", "mimeType": "image/png" });
+        let cases = [
+            // one text, and several blocks
+            [
+                json!({ "content": [text("secret")] }),
+                json!("secret"),
+                json!({ "content": [text("secret")] }),
+                json!("***"),
+                json!({ "content": [text("***")] }),
+            ],
+            [
+                json!({ "content": [text("a"), image], "isError": true }),
+                json!([text("a"), image]),
+                json!({ "content": [text("a"), image], "isError": true }),
+                json!([text("b")]),
+                json!({ "content": [text("b")], "isError": true }),
+            ],
+            [
+                json!({ "content": [image] }),
+                json!([image]),
+                json!({ "content": [image] }),
+                json!({ "gone": 1 }),
+                json!({ "content": [text("{\"gone\":1}")] }),
+            ],
+            // content that says the same as the structure is written from it
+            [
+                json!({ "content": [text("{\"n\": 1.0}")], "structuredContent": { "n": 1 } }),
+                json!({ "n": 1 }),
+                json!({ "content": [text("{\"n\":1}")], "structuredContent": { "n": 1 } }),
+                json!({ "n": 2 }),
+                json!({ "content": [text("{\"n\":2}")], "structuredContent": { "n": 2 } }),
+            ],
+            [
+                json!({ "content": [text("a"), text("2")], "structuredContent": { "result": ["a", 2] } }),
+                json!({ "result": ["a", 2] }),
+                json!({ "content": [text("a"), text("2")], "structuredContent": { "result": ["a", 2] } }),
+                json!({ "result": ["b"] }),
+                json!({ "content": [text("b")], "structuredContent": { "result": ["b"] } }),
+            ],
+            [
+                json!({ "content": [text("a")], "structuredContent": { "content": "a" } }),
+                json!({ "content": "a" }),
+                json!({ "content": [text("a")], "structuredContent": { "content": "a" } }),
+                json!({ "content": "***" }),
+                json!({ "content": [text("***")], "structuredContent": { "content": "***" } }),
+            ],
+            [
+                json!({ "structuredContent": { "n": 1 } }),
+                json!({ "n": 1 }),
+                json!({ "content": [], "structuredContent": { "n": 1 } }),
+                json!({ "n": 2 }),
+                json!({ "content": [], "structuredContent": { "n": 2 } }),
+            ],
+            // content that says something else is judged beside it
+            [
+                json!({ "content": [text("key"), image], "structuredContent": { "n": 1 } }),
+                json!({ "n": 1, "_content": [text("key"), image] }),
+                json!({ "content": [text("key"), image], "structuredContent": { "n": 1 } }),
+                json!({ "n": 1, "_content": [text("***"), image] }),
+                json!({ "content": [text("***"), image], "structuredContent": { "n": 1 } }),
+            ],
+            [
+                json!({ "content": [text("{\"a\":\"KEY\",\"a\":1}")], "structuredContent": { "a": 1 } }),
+                json!({ "a": 1, "_content": [text("{\"a\":\"KEY\",\"a\":1}")] }),
+                json!({ "content": [text("{\"a\":\"KEY\",\"a\":1}")], "structuredContent": { "a": 1 } }),
+                json!({ "a": 2 }),
+                json!({ "content": [text("{\"a\":2}")], "structuredContent": { "a": 2 } }),
+            ],
+            // details of a failure
+            [
+                json!({ "content": [text("no")], "structuredContent": { "field": "x" }, "isError": true }),
+                json!({ "field": "x", "_content": [text("no")] }),
+                json!({ "content": [text("no")], "structuredContent": { "field": "x" }, "isError": true }),
+                json!("gone"),
+                json!({ "content": [text("gone")], "isError": true }),
+            ],
+        ];
+        for [result, output, same, told, changed] in cases {
+            assert_eq!(around(Kind::Tool, result.clone(), told), (output, same, changed), "{result}");
+        }
+        let taken = json!({ "content": [text("x")], "structuredContent": { "_content": 1 } });
+        assert!(Kind::Tool.output(Ok(taken)).is_err());
     }
 
     #[test]
-    fn one_text_is_a_text_and_stays_one() {
-        let result = json!({ "content": [{ "type": "text", "text": "secret" }], "_meta": { "a": 1 } });
-        let (output, same, changed) = around(Kind::Tool, &result, &"***".into());
-        assert_eq!(output, Output { failed: false, value: "secret".into() });
-        assert_eq!(same, result);
-        assert_eq!(changed, json!({ "content": [{ "type": "text", "text": "***" }], "_meta": { "a": 1 } }));
-    }
-
-    #[test]
-    fn several_blocks_are_a_list_and_stay_one() {
-        let blocks = json!([{ "type": "text", "text": "a" }, { "type": "image", "data": "aa", "mimeType": "image/png" }]);
-        let result = json!({ "content": blocks, "isError": true });
-        let kept = json!([{ "type": "text", "text": "b" }]);
-        let (output, same, changed) = around(Kind::Tool, &result, &kept);
-        assert_eq!(output, Output { failed: true, value: blocks });
-        assert_eq!(same, result);
-        assert_eq!(changed, json!({ "content": kept, "isError": true }));
-    }
-
-    #[test]
-    fn structured_content_is_judged_and_its_text_says_the_same_or_goes() {
-        let same_text = json!({ "content": [{ "type": "text", "text": "{\"n\": 1.0}" }], "structuredContent": { "n": 1 } });
-        let (output, same, changed) = around(Kind::Tool, &same_text, &json!({ "n": 2 }));
-        assert_eq!(output.value, json!({ "n": 1 }));
-        assert_eq!(same, same_text);
-        let text = json!([{ "type": "text", "text": "{\"n\":2}" }]);
-        assert_eq!(changed, json!({ "content": text, "structuredContent": { "n": 2 } }));
-
-        let items = json!([{ "type": "text", "text": "a" }, { "type": "text", "text": "2" }]);
-        let wrapped = json!({ "content": items, "structuredContent": { "result": ["a", 2] } });
-        let (_, same, changed) = around(Kind::Tool, &wrapped, &json!({ "result": ["b"] }));
-        assert_eq!(same, wrapped);
-        assert_eq!(changed["content"], json!([{ "type": "text", "text": "b" }]));
-        let only =
-            json!({ "content": [{ "type": "text", "text": "a" }], "structuredContent": { "content": "a" } });
-        let (_, same, changed) = around(Kind::Tool, &only, &json!({ "content": "***" }));
-        assert_eq!(same, only);
-        assert_eq!(changed["content"], json!([{ "type": "text", "text": "***" }]));
-
-        let other =
-            json!({ "content": [{ "type": "text", "text": "obey" }], "structuredContent": { "n": 1 } });
-        let (_, same, _) = around(Kind::Tool, &other, &Value::Null);
-        assert_eq!(same["content"], json!([{ "type": "text", "text": "{\"n\":1}" }]));
-
-        // what a client would refuse as structured content becomes an error that says it
-        let (.., changed) = around(Kind::Tool, &same_text, &"gone".into());
-        assert_eq!(changed, json!({ "content": [{ "type": "text", "text": "gone" }], "isError": true }));
-    }
-
-    /// Structured content beside a failure is read by nobody and does not go on.
-    #[test]
-    fn a_failure_is_its_content() {
-        let result = json!({ "content": [{ "type": "text", "text": "no" }], "structuredContent": { "n": 1 }, "isError": true });
-        let (output, same, _) = around(Kind::Tool, &result, &Value::Null);
-        assert_eq!(output, Output { failed: true, value: "no".into() });
-        assert_eq!(same, json!({ "content": [{ "type": "text", "text": "no" }], "isError": true }));
-    }
-
-    #[test]
-    fn resources_and_prompts_are_judged_as_they_are() {
-        let result = json!({ "contents": [{ "uri": "file:///a", "text": "x" }], "_meta": {} });
+    fn other_results_are_judged_as_they_are() {
+        let result = json!({ "contents": [{ "uri": "file:///a", "text": "x" }], "_meta": {}, "ttlMs": 5 });
+        let read = json!({ "contents": [{ "uri": "file:///a", "text": "x" }] });
         let told = json!({ "contents": [] });
-        let (output, same, changed) = around(Kind::Resource, &result, &told);
-        assert_eq!(output.value, json!({ "contents": [{ "uri": "file:///a", "text": "x" }] }));
-        assert_eq!((same, changed), (result, json!({ "contents": [], "_meta": {} })));
+        assert_eq!(around(Kind::Resource, result, told.clone()), (read.clone(), read.clone(), told));
+        let text = around(Kind::Resource, read, json!("gone")).2;
+        assert_eq!(text, json!({ "contents": [{ "uri": "celador:decision", "text": "gone" }] }));
+
+        let output = Kind::Prompt.output(Err(Failure::new(-5, "secret"))).unwrap();
+        assert_eq!((output.failed, &output.value), (true, &json!("secret")));
+        assert_eq!(Kind::Prompt.outcome(output.layout, json!("***")), Err(Failure::new(-5, "***")));
     }
 
     #[test]
-    fn arguments_are_changed_only_where_a_decision_changes_them() {
-        let call =
-            json!({ "id": 1, "method": "tools/call", "params": { "name": "t", "arguments": { "a": 1.0 } } });
-        let mut request = Message::of(call.clone()).unwrap();
-        Kind::Tool.set(&mut request, json!({ "a": 1 }));
-        assert_eq!(request.clone().into_value().to_string(), call.to_string());
-        Kind::Tool.set(&mut request, json!({ "a": 2 }));
-        assert_eq!(request.param("/arguments"), Some(&json!({ "a": 2 })));
+    fn the_decided_arguments_are_always_written() {
+        let params = json!({ "name": "t", "arguments": { "account": 1_234_567_890_123_456_788_u64 } });
+        let mut params = params.as_object().cloned().unwrap();
+        Kind::Tool.set(&mut params, json!({ "account": 1_234_567_890_123_456_789_u64 }));
+        assert_eq!(params["arguments"]["account"].to_string(), "1234567890123456789");
 
-        let mut read =
-            Message::request("1", "resources/read", json!({ "uri": "file:///a", "_meta": { "x": 1 } }));
+        let read = json!({ "uri": "file:///a", "_meta": { "x": 1 } });
+        let mut read = read.as_object().cloned().unwrap();
         assert_eq!(Kind::Resource.call(&read), ("resources/read".to_owned(), json!({ "uri": "file:///a" })));
         Kind::Resource.set(&mut read, json!({ "uri": "file:///b" }));
-        assert_eq!(read.param(""), Some(&json!({ "uri": "file:///b", "_meta": { "x": 1 } })));
+        assert_eq!(Value::Object(read), json!({ "uri": "file:///b", "_meta": { "x": 1 } }));
     }
 
     #[test]
-    fn a_number_is_one_however_it_is_written() {
+    fn numbers_are_the_same_by_their_exact_value() {
         assert!(is_same(&json!([1, { "a": 2.0 }]), &json!([1.0, { "a": 2 }])));
-        assert!(!is_same(&json!({ "a": 1 }), &json!({ "a": 1, "b": null })));
+        for (one, other) in [
+            (json!({ "a": 1 }), json!({ "a": 1, "b": null })),
+            (json!(1_234_567_890_123_456_788_u64), json!(1_234_567_890_123_456_789_u64)),
+            (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992.0)),
+            (json!(u64::MAX), json!(-1)),
+        ] {
+            assert!(!is_same(&one, &other), "{one} {other}");
+        }
     }
 }

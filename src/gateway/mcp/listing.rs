@@ -1,151 +1,223 @@
-//! The tools, resources and prompts that a server lists, and those of them that a client sees.
+//! The tools that a server lists, and those of them that a client sees.
 //!
-//! In: all pages of `tools/list`. Out: a task that brings these tools, and lists without what nobody can call. What a tool said of itself when
-//! the task began is what holds for the session: a tool that says something else later is hidden and refused.
+//! In: all pages of `tools/list`. Out: a task that brings these tools, and one page without what cannot be called. The description of a tool
+//! that was judged first holds for the session: a tool that says something else later is hidden and refused.
 
 use super::agent::requests;
-use super::begun::{Begun, Listed};
+use super::begun::{Begun, ListedTool, ToolList};
+use super::course::Request;
 use super::guard::{Guard, Offers, Start};
-use super::kinds::{PROMPT, RESOURCE};
-use super::message::Message;
+use super::kinds::{BESIDE, uncached};
+use super::message::{Failure, INTERNAL_ERROR, METHOD_NOT_FOUND, Members};
 use super::messages;
-use super::pins::digest;
+use super::methods::Side;
+use super::peer::{Cancellation, Peer, Reply};
+use super::schema;
 use super::session::Session;
-use serde_json::{Map, Value, json};
-use std::collections::HashMap;
+use celador::manifest::capability_key::sanitise;
+use serde_json::{Value, json};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use tokio::time::timeout;
 use tracing::warn;
 use uuid::Uuid;
 
 /// The most pages and tools of one list.
 const MAX_PAGES: usize = 1_000;
 const MAX_TOOLS: usize = 10_000;
-/// A method that is not there, in the words of JSON-RPC.
-const NO_METHOD: i64 = -32_601;
+/// How long a server may take for a page.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 impl Session {
-    /// The task of the session; it begins with the first request that needs it. `request` is that one.
-    pub(super) async fn begun(&self, request: &Message) -> Result<Arc<Begun>, String> {
-        let (begun, changed) = {
-            let mut state = self.state();
-            (state.begun.clone(), std::mem::take(&mut state.changed))
-        };
-        match begun {
-            // nobody has called anything yet, so the session may as well begin with the tools that there are now
-            Some(begun) if changed && !begun.used.load(Ordering::Relaxed) && self.settings.task.is_none() => {
+    /// The task of the session; it begins with the first request that needs it. `protocol` is what that request says of its protocol.
+    pub(super) async fn begun(&self, protocol: Option<Value>) -> Result<Arc<Begun>, String> {
+        let mut slot = self.begun.lock().await;
+        let changed = std::mem::take(&mut self.state().changed);
+        match &*slot {
+            Some(begun) if !changed => return Ok(begun.clone()),
+            // nothing was called yet, so the session may as well begin with the tools that there are now
+            Some(begun) if !begun.used.load(Ordering::Relaxed) && self.settings.task.is_none() => {
                 begun.guard.end().await;
+                *slot = None;
             }
-            Some(begun) => return Ok(begun),
+            Some(begun) => {
+                let listed = self.all_tools(protocol).await.inspect_err(|_| self.state().changed = true)?;
+                begun.compare(&listed);
+                return Ok(begun.clone());
+            }
             None => {}
         }
-        let begun =
-            Arc::new(self.begin(request).await.inspect_err(|reason| warn!(reason, "no task begins"))?);
-        self.state().begun = Some(begun.clone());
+        let begun = self.begin(protocol).await.inspect_err(|reason| {
+            self.state().changed = changed;
+            warn!(reason, "no task begins");
+        })?;
+        let begun = Arc::new(begun);
+        *slot = Some(begun.clone());
         Ok(begun)
     }
 
-    async fn begin(&self, request: &Message) -> Result<Begun, String> {
-        let listed = self.all_tools(request).await?;
-        let (mut hidden, mut brought) = (HashMap::new(), Vec::new());
-        for tool in listed {
-            let name = tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-            let pinned = || self.settings.pins.as_ref().and_then(|pins| pins.misfit(&tool));
-            let ours = is_ours(&name).then(|| messages::KEY_OF_OURS.to_owned());
-            let misfit = ours.or_else(pinned).or_else(|| self.settings.tool_rules.misfit(&tool));
-            match misfit {
-                Some(reason) => {
-                    warn!(tool = name, reason, "a tool is hidden");
-                    hidden.insert(name, reason);
-                }
-                None => brought.push(tool),
-            }
-        }
+    async fn begin(&self, protocol: Option<Value>) -> Result<Begun, String> {
+        let listed = self.all_tools(protocol).await?;
+        let mut tools = ToolList::default();
+        let brought = self.admissible(&listed, &mut tools);
         let settings = &self.settings;
         let id = settings.task.clone().unwrap_or_else(|| format!("mcp-{}", Uuid::new_v4()));
         let mut user = json!({ "id": settings.user });
         if let (Some(user), Some(email)) = (user.as_object_mut(), &settings.email) {
             user.insert("email".to_owned(), email.clone().into());
         }
-        let start =
-            Start { id, agent: settings.agent.clone(), user, tools: [&brought[..], &requests()].concat() };
+        let told = [brought.iter().map(told).collect(), requests()].concat();
+        let start = Start { id, agent: settings.agent.clone(), user, tools: told };
         let (guard, offers) = Guard::begin(self.desk.clone(), start).await?;
-        let Offers { functions, left_out } = offers;
-        for (name, reason) in left_out {
-            warn!(tool = name, reason, "a tool is hidden");
-            hidden.insert(name, reason);
-        }
-        let offered: HashMap<String, Value> = functions.into_iter().collect();
-        let listed = brought.iter().filter_map(|tool| {
-            let name = tool.get("name").and_then(Value::as_str)?;
-            let schema = offered.get(name)?;
-            let has_all = properties(schema) == properties(tool.get("inputSchema")?);
-            let schema = (!has_all).then(|| schema.clone());
-            Some((name.to_owned(), Listed { digest: digest(tool), schema }))
-        });
-        Ok(Begun { guard, tools: listed.collect(), hidden, used: AtomicBool::new(false) })
+        tools.take(&brought, offers);
+        Ok(Begun::new(guard, tools))
     }
 
-    /// All tools that the server lists.
-    pub(super) async fn all_tools(&self, request: &Message) -> Result<Vec<Value>, String> {
-        let mut params = Map::new();
-        params.extend(protocol_of(request).map(|meta| ("_meta".to_owned(), meta)));
-        let mut tools = Vec::new();
-        for _ in 0..MAX_PAGES {
-            let ask = Message::request(&self.next_id(), "tools/list", Value::Object(params.clone()));
-            let response = self.ask_server(ask).await.ok_or(messages::SERVER_GONE)?;
-            if let Some(failure) = response.failure() {
-                let code = failure.get("code").and_then(Value::as_i64);
+    /// The tools that pins and rules about descriptions admit. The others are hidden.
+    fn admissible(&self, listed: &[Value], tools: &mut ToolList) -> Vec<Value> {
+        let mut keys: HashSet<String> = requests().iter().map(|tool| sanitise(name_of(tool))).collect();
+        let mut admitted = Vec::new();
+        for tool in listed {
+            let name = name_of(tool).to_owned();
+            let pinned = || self.settings.pins.as_ref().and_then(|pins| pins.misfit(tool));
+            let is_taken = keys.contains(&sanitise(&name));
+            let taken = is_taken.then(|| messages::SAME_KEY.to_owned());
+            match taken.or_else(pinned).or_else(|| self.settings.tool_rules.misfit(tool)) {
+                Some(reason) => tools.hide(name, reason),
+                None => {
+                    keys.insert(sanitise(&name));
+                    admitted.push(tool.clone());
+                }
+            }
+        }
+        admitted
+    }
+
+    /// All tools that the server lists, decoded. A list that does not end is that of the pages that differ.
+    async fn all_tools(&self, protocol: Option<Value>) -> Result<Vec<Value>, String> {
+        let mut params = Members::new();
+        params.extend(protocol.map(|meta| ("_meta".to_owned(), meta)));
+        let (mut tools, mut names, mut cursors) = (Vec::new(), HashSet::new(), HashSet::new());
+        loop {
+            let mut page = match self.page(&params).await? {
+                Ok(page) => page,
                 // a server without tools
-                return if code == Some(NO_METHOD) { Ok(tools) } else { Err(messages::NO_LIST.to_owned()) };
-            }
-            let page = response.outcome().ok_or(messages::NO_LIST)?;
-            let listed = page.get("tools").and_then(Value::as_array).ok_or(messages::NO_LIST)?;
-            tools.extend(listed.iter().cloned());
-            if tools.len() > MAX_TOOLS {
+                Err(failure) if failure.code == METHOD_NOT_FOUND => return Ok(tools),
+                Err(_) => return Err(messages::NO_LIST.to_owned()),
+            };
+            let Some(Value::Array(listed)) = page.remove("tools") else {
                 return Err(messages::NO_LIST.to_owned());
+            };
+            for tool in listed {
+                let Ok(tool) = self.decode(Side::Client, &schema::TOOL, tool, "tools/list tool") else {
+                    continue;
+                };
+                if names.insert(name_of(&tool).to_owned()) {
+                    tools.push(tool);
+                } else {
+                    self.notices.warn(messages::SAME_NAME, name_of(&tool));
+                }
             }
-            match page.get("nextCursor").filter(|cursor| cursor.is_string()) {
-                Some(cursor) => drop(params.insert("cursor".to_owned(), cursor.clone())),
-                None => return Ok(tools),
+            let Some(Value::String(cursor)) = page.remove("nextCursor") else { return Ok(tools) };
+            if cursors.len() >= MAX_PAGES || tools.len() > MAX_TOOLS || !cursors.insert(cursor.clone()) {
+                self.notices.warn(messages::ENDLESS_LIST, "tools/list");
+                tools.truncate(MAX_TOOLS);
+                return Ok(tools);
             }
+            params.insert("cursor".to_owned(), cursor.into());
         }
-        Err(messages::NO_LIST.to_owned())
     }
 
-    /// A client asks for the tools: the page of the server goes on without what nobody can call.
-    pub(super) async fn list(self: Arc<Self>, request: Message, begun: Result<Arc<Begun>, String>) {
-        let id = request.id().cloned().unwrap_or_default();
-        let begun = match begun {
-            Ok(begun) => Some(begun),
-            Err(_) if self.settings.observe => None,
+    /// A page of the list of tools, or the server's error.
+    async fn page(&self, params: &Members) -> Result<Result<Members, Failure>, String> {
+        let params = (!params.is_empty()).then(|| params.clone());
+        let mut sent =
+            Peer::ask(&self.server, "tools/list", params, None, None).await.ok_or(messages::SERVER_GONE)?;
+        let never = Cancellation::default();
+        let reply = timeout(PATIENCE, sent.reply(&never, &self.over)).await;
+        match reply.map_err(|_| messages::slow("tools/list"))? {
+            Reply::Outcome(Ok(page)) => {
+                match self.decode(Side::Client, &schema::TOOLS, page, "tools/list result") {
+                    Ok(Value::Object(page)) => Ok(Ok(page)),
+                    _ => Err(messages::NO_LIST.to_owned()),
+                }
+            }
+            Reply::Outcome(Err(failure)) => Ok(Err(failure)),
+            Reply::Gone | Reply::Cancelled => Err(messages::SERVER_GONE.to_owned()),
+        }
+    }
+
+    /// The client asks for the tools: those of all pages that it can call, on one page.
+    pub(super) async fn list(self: Arc<Self>, request: Request, begun: Result<Arc<Begun>, String>) {
+        if self.settings.observe {
+            let Some(sent) = self.ask_server(&request).await else { return };
+            if let Some(outcome) = self.reply(&request, sent).await {
+                self.client.answer(&request.id, outcome).await;
+            }
+            return;
+        }
+        let listed = match begun {
+            Ok(_) if request.param("cursor").is_some() => {
+                let failure = Failure::new(super::message::INVALID_PARAMS, messages::NO_SUCH_CURSOR);
+                return self.client.answer(&request.id, Err(failure)).await;
+            }
+            Ok(begun) => self.all_tools(request.protocol()).await.map(|listed| (begun, listed)),
+            Err(reason) => Err(messages::no_task(&reason)),
+        };
+        let (begun, listed) = match listed {
+            Ok(listed) => listed,
             Err(reason) => {
-                let told = Message::error(id, INTERNAL, &messages::no_task(&reason));
-                self.to_client(told).await;
-                return;
+                return self.client.answer(&request.id, Err(Failure::new(INTERNAL_ERROR, reason))).await;
             }
         };
-        let Some(mut response) = self.ask_server(request).await else { return };
-        let listed = response.outcome_mut().and_then(|page| page.get_mut("tools"));
-        if let (Some(begun), Some(Value::Array(tools))) = (begun, listed) {
-            let shown = |tool: &Value| begun.shown(tool.clone());
-            if self.settings.observe {
-                tools.iter().for_each(|tool| drop(shown(tool)));
-            } else {
-                *tools = tools.iter().filter_map(shown).collect();
-            }
-        }
-        self.to_client(response).await;
+        begun.compare(&listed);
+        let shown: Vec<Value> = listed.into_iter().filter_map(|tool| begun.shown(tool)).collect();
+        let mut page = json!({ "tools": shown });
+        uncached(&mut page, request.is_modern());
+        self.end_with(&request, Ok(page)).await;
     }
 }
 
-/// An error of whoever answers, in the words of JSON-RPC.
-const INTERNAL: i64 = -32_603;
+impl ToolList {
+    fn hide(&mut self, name: String, reason: String) {
+        warn!(tool = name, reason, "a tool is hidden");
+        self.hidden.insert(name, reason);
+    }
 
-/// Whether a name would become that of a request.
-fn is_ours(name: &str) -> bool {
-    let key = |name: &str| name.replace(|c: char| !c.is_ascii_alphanumeric(), "_");
-    [RESOURCE, PROMPT].iter().any(|ours| key(name) == key(ours))
+    /// Takes in what a task made of tools.
+    fn take(&mut self, brought: &[Value], offers: Offers) {
+        let Offers { functions, left_out } = offers;
+        for (name, reason) in left_out {
+            if brought.iter().any(|tool| name_of(tool) == name) {
+                self.hide(name, reason);
+            }
+        }
+        let offered: HashMap<String, Value> = functions.into_iter().collect();
+        for tool in brought {
+            let name = name_of(tool);
+            let Some(schema) = offered.get(name) else { continue };
+            let has_all = properties(schema) == tool.get("inputSchema").map(properties).unwrap_or_default();
+            let schema = (!has_all).then(|| schema.clone());
+            self.brought.insert(name.to_owned(), ListedTool::new(tool, schema));
+        }
+    }
+}
+
+/// A tool as the task is told of it: its output may have content beside the structure.
+fn told(tool: &Value) -> Value {
+    let mut tool = tool.clone();
+    if let Some(schema) = tool.get_mut("outputSchema").and_then(Value::as_object_mut)
+        && let Some(properties) = schema.entry("properties").or_insert_with(|| json!({})).as_object_mut()
+    {
+        properties.entry(BESIDE).or_insert_with(|| json!({ "type": "array" }));
+    }
+    tool
+}
+
+fn name_of(tool: &Value) -> &str {
+    tool.get("name").and_then(Value::as_str).unwrap_or_default()
 }
 
 fn properties(schema: &Value) -> Vec<&String> {
@@ -153,13 +225,4 @@ fn properties(schema: &Value) -> Vec<&String> {
     let mut names: Vec<&String> = properties.into_iter().flatten().map(|(name, _)| name).collect();
     names.sort();
     names
-}
-
-/// What a request says of the protocol, where each request says it.
-fn protocol_of(request: &Message) -> Option<Value> {
-    let meta = request.param("/_meta").and_then(Value::as_object)?;
-    let is_protocol = |(name, _): &(&String, &Value)| name.starts_with("io.modelcontextprotocol/");
-    let kept: Map<String, Value> =
-        meta.iter().filter(is_protocol).map(|(name, value)| (name.clone(), value.clone())).collect();
-    (!kept.is_empty()).then_some(Value::Object(kept))
 }

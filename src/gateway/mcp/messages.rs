@@ -1,10 +1,42 @@
-//! Everything that the guard of MCP says, to models, to people and in its log.
+//! Messages of the guard for MCP: to models, to people and in its log.
 
 use crate::desk::Reply;
 use celador_server::ClientError;
 use std::fmt::Display;
 
-pub(super) const NO_MESSAGE: &str = "the line is no message of MCP";
+pub(super) const NO_JSON: &str = "the line is no JSON that all readers read alike";
+pub(super) const LINE_TOO_LONG: &str = "the line is longer than a message may be";
+pub(super) const UNREADABLE_ANSWER: &str = "The answer of the server cannot be read.";
+pub(super) const METHOD_NOT_FOUND: &str = "the method is not known";
+pub(super) const TOO_MANY_REQUESTS: &str = "too many requests are open";
+pub(super) const CLIENT_GONE: &str = "The client does not answer.";
+pub(super) const NO_SUCH_TASK: &str = "there is no such task in this session";
+pub(super) const NO_SUCH_QUESTION: &str = "an answer to no open question";
+pub(super) const NO_SUCH_CURSOR: &str = "there is no such cursor";
+pub(super) const QUESTION_REFUSED: &str = "The request is refused.";
+pub(super) const WITHHELD_ERROR: &str =
+    "The server's error is withheld: it has signs that a reader does not see.";
+pub(super) const WIDE_NUMBER: &str =
+    "The call is refused: it has an integer above 9223372036854775807, which rules cannot read exactly.";
+pub(super) const UNKNOWN_STATE: &str = "The call is refused: its `requestState` is not that of an open call of this session with this function and these arguments.";
+
+// lines of the log
+pub(super) const UNKNOWN_METHOD: &str = "a message with an unknown method is refused";
+pub(super) const UNJUDGED_METHOD: &str = "a message with an unknown method is forwarded unjudged";
+pub(super) const DROPPED_MEMBER: &str = "a member that no rule sees is dropped";
+pub(super) const UNJUDGED_MEMBER: &str = "a member that no rule sees is forwarded unjudged";
+pub(super) const MALFORMED_VALUE: &str = "a message that is not as the protocol defines it is refused";
+pub(super) const UNJUDGED_VALUE: &str =
+    "a message that is not as the protocol defines it is forwarded unjudged";
+pub(super) const SAME_ID: &str = "a request with the id of an open one is dropped";
+pub(super) const NO_SUCH_REQUEST: &str = "a message for no open request is dropped";
+pub(super) const INSTRUCTIONS_WITHHELD: &str =
+    "the instructions of the server are withheld, as they are not accepted";
+pub(super) const SERVER_WITHHELD: &str = "the name of the server is withheld, as it is not accepted";
+pub(super) const ENTRY_HIDDEN: &str = "an entry of a list is hidden";
+pub(super) const TEXT_WITHHELD: &str = "a text is withheld: it has signs that a reader does not see";
+pub(super) const SAME_NAME: &str = "a second tool of one name is hidden";
+pub(super) const ENDLESS_LIST: &str = "a list does not end: the entries of its pages so far are used";
 pub(super) const NO_COMMAND: &str = "there is no command to run";
 pub(super) const NO_PIPES: &str = "it has no input or no output";
 pub(super) const SESSION_OVER: &str = "the session of MCP is over";
@@ -16,7 +48,7 @@ pub(super) const CANCELLED: &str = "the client has cancelled it";
 pub(super) const SERVER_GONE: &str = "The MCP server has ended before it answered.";
 pub(super) const CHANGED_IN_SESSION: &str = "its description or schema has changed since the session began";
 pub(super) const NEW_IN_SESSION: &str = "it was not listed when the session began";
-pub(super) const KEY_OF_OURS: &str = "its name is that of a request of MCP";
+pub(super) const SAME_KEY: &str = "another tool or a request of MCP has the same name";
 pub(super) const NO_LIST: &str = "the server's answer to `tools/list` is no list of tools";
 
 /// Why nobody can say what holds.
@@ -78,6 +110,15 @@ pub(super) fn ran_and_waits(why: &str) -> String {
 
 pub(super) const NOT_LOOPBACK: &str =
     "whoever connects needs no token, so it is an address of this machine only";
+
+/// The place in a message that is not as the protocol has it. It names members, never values.
+pub(super) fn malformed(path: &str) -> String {
+    format!("`{path}` is not as the protocol defines it")
+}
+
+pub(super) fn no_result(method: &str) -> String {
+    format!("its answer to `{method}` is no result of it")
+}
 
 pub(super) fn answers_error(method: &str) -> String {
     format!("it answers `{method}` with an error")

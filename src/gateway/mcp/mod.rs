@@ -1,27 +1,30 @@
 //! A guard between an MCP client and its server, over pipes and over streamable HTTP.
 //!
-//! In: a client, a server, and where decisions come from. Out: a session in which everything goes through as it came, but for what a policy
-//! is asked about:
+//! In: a client, a server, and where decisions come from. Out: a session in which each message is decoded, judged and encoded anew:
 //!
-//! - `tools/list`: tools that nobody may call are not in it, nor are parameters that the manifest binds, nor tools whose description is not
+//! - `tools/list`: tools that cannot be called are not in it, nor are parameters that the manifest binds, nor tools whose description is not
 //!   the one that was accepted;
 //! - `tools/call`, `resources/read`, `prompts/get`: decided before they reach the server, and their results before they reach the model;
-//! - reviews: the client asks its user where they are the one to answer, otherwise the call waits for whoever does.
+//! - questions of the server (`elicitation/create`, `sampling/createMessage`, `roots/list`): decided before they reach the client, and the
+//!   answers before they reach the server;
+//! - reviews: the client asks its user where they are the reviewer, otherwise the call waits.
 //!
-//! What nobody can decide is refused, with a text that the model can read.
+//! A method that is not in the table ([`FORMS`]) is refused. A call that cannot be decided is refused, with a text that the model can read.
 //!
-//! | file | what |
+//! | file | content |
 //! |---|---|
-//! | `session` | the two directions, what is under way, the queue of what is decided |
-//! | `calls`, `course`, `begun`, `listing`, `reviews` | what becomes of a call, of a list of tools, of a question to the user |
+//! | `message`, `unreadable`, `link` | messages of JSON-RPC, lines that are none, pipes and processes |
+//! | `shape`, `schema`, `methods` | decoding by shapes, the types of MCP, the table of methods with what is done with each |
+//! | `session`, `peer`, `notices` | the two directions, open requests of each side, log lines |
+//! | `calls`, `course`, `kinds`, `parked` | calls of tools, resources and prompts; calls that are not over |
+//! | `operations`, `tasks`, `said` | questions of the server, its tasks, texts that no rule of the task judges |
+//! | `begun`, `listing`, `reviews` | the task with its tools, lists of tools, questions to the user |
 //! | `guard` | the task of a session, as requests of the API |
-//! | `kinds` | requests and results of MCP as functions, arguments and outputs |
-//! | `descriptions` | what tools must not say of themselves |
-//! | `pins`, `introduction` | descriptions that somebody has accepted, and what a server says of itself when it is asked for that |
-//! | `agent` | the manifest of a session for which nobody has written one |
-//! | `link`, `message` | pipes and processes, messages |
+//! | `descriptions`, `pins`, `introduction` | rules about descriptions, and descriptions that were accepted |
+//! | `agent` | the manifest of a session without one |
+//! | `fuzzing` | the property that fuzz targets check |
 //! | `http` | streamable HTTP on both sides |
-//! | `settings`, `error`, `messages` | what it is told, why it does not run, what it says |
+//! | `settings`, `error`, `messages` | settings, errors, texts |
 
 mod agent;
 mod begun;
@@ -29,6 +32,7 @@ mod calls;
 mod course;
 mod descriptions;
 mod error;
+mod fuzzing;
 mod guard;
 mod http;
 mod introduction;
@@ -37,18 +41,31 @@ mod link;
 mod listing;
 mod message;
 mod messages;
+mod methods;
+mod notices;
+mod operations;
+mod parked;
+mod peer;
 mod pins;
 mod reviews;
+mod said;
+mod schema;
 mod session;
 mod settings;
+mod shape;
+mod tasks;
 #[cfg(test)]
 mod tests;
+mod unreadable;
 
 pub use agent::{AGENT, manifest};
 pub use descriptions::ToolRules;
 pub use error::McpError;
+#[doc(hidden)]
+pub use fuzzing::check_traffic;
 pub use http::HTTP_FORMS;
 pub use introduction::Introduction;
+pub use methods::FORMS;
 pub use pins::{Change, Pins};
 pub use settings::{Elicit, McpServer, McpSettings};
 

@@ -5,6 +5,7 @@
 //! somebody accepts the change. The file is JSON and sorted, so that a change is a line of a diff.
 
 use super::error::McpError;
+use super::introduction::Introduction;
 use super::messages;
 use celador::digest::Digest;
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ struct Accepted {
     /// That of the instructions of the server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
+    /// That of the name and description of the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    server: Option<String>,
 }
 
 /// What is other than it was accepted.
@@ -43,6 +47,8 @@ pub enum Change {
     Gone(String),
     /// Other instructions of the server.
     Instructions,
+    /// Another name or description of the server.
+    Server,
 }
 
 impl Pins {
@@ -80,14 +86,22 @@ impl Pins {
         self.accepted.instructions == instructions.map(of_text)
     }
 
-    /// Accepts what a server lists now, and says what is other than it was.
+    /// Whether this is the server that was accepted, by its name and description. Its version may be another one.
+    pub(super) fn accepts_server(&self, server: &Value) -> bool {
+        self.accepted.server.as_deref() == Some(&of_server(server))
+    }
+
+    /// Accepts what a server says of itself now, and returns what has changed.
     ///
     /// # Errors
     /// A file that cannot be written; then nothing is accepted.
-    pub fn accept(&mut self, tools: &[Value], instructions: Option<&str>) -> Result<Vec<Change>, McpError> {
+    pub fn accept(&mut self, introduction: &Introduction) -> Result<Vec<Change>, McpError> {
+        let Introduction { tools, instructions, server } = introduction;
+        let instructions = instructions.as_deref();
         let name = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         let tools = tools.iter().map(|tool| (name(tool), digest(tool).to_string())).collect();
-        let now = Accepted { tools, instructions: instructions.map(of_text) };
+        let server = Some(of_server(server));
+        let now = Accepted { tools, instructions: instructions.map(of_text), server };
         let before = &self.accepted;
         let mut changes = Vec::new();
         for (tool, digest) in &now.tools {
@@ -101,6 +115,9 @@ impl Pins {
         changes.extend(gone.cloned().map(Change::Gone));
         if before.instructions != now.instructions {
             changes.push(Change::Instructions);
+        }
+        if before.server != now.server {
+            changes.push(Change::Server);
         }
         let text = serde_json::to_string_pretty(&now).unwrap_or_default();
         let fail = |error: std::io::Error| McpError::Pins {
@@ -123,6 +140,13 @@ pub(super) fn digest(tool: &Value) -> Digest {
     Digest::of(serde_json::to_string(&members).unwrap_or_default().as_bytes())
 }
 
+/// The digest of a server's name and description.
+fn of_server(server: &Value) -> String {
+    let mut server = server.clone();
+    server.as_object_mut().map(|members| members.remove("version"));
+    of_text(&sorted(&server).to_string())
+}
+
 fn of_text(text: &str) -> String {
     Digest::of(text.as_bytes()).to_string()
 }
@@ -143,7 +167,8 @@ fn sorted(value: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::{Change, Pins, digest};
-    use serde_json::json;
+    use crate::mcp::Introduction;
+    use serde_json::{Value, json};
 
     #[test]
     fn what_was_accepted_is_known_and_nothing_else() {
@@ -153,15 +178,26 @@ mod tests {
         let tool = |description: &str| json!({ "name": "t", "description": description, "inputSchema": {} });
         let mut pins = Pins::empty(&path);
         assert!(pins.misfit(&tool("a")).is_some());
-        let changes = pins.accept(&[tool("a")], Some("Be kind.")).unwrap();
-        assert_eq!(changes, [Change::New("t".into()), Change::Instructions]);
+        let said = |tools: &[Value]| Introduction {
+            tools: tools.to_vec(),
+            instructions: Some("Be kind.".to_owned()),
+            server: json!({ "name": "s", "version": "1", "title": "S" }),
+        };
+        let changes = pins.accept(&said(&[tool("a")])).unwrap();
+        assert_eq!(changes, [Change::New("t".into()), Change::Instructions, Change::Server]);
 
         let mut read = Pins::read(&path).unwrap();
         assert_eq!(read.misfit(&tool("a")), None);
         assert!(read.misfit(&tool("b")).unwrap().contains("is not the one that is pinned"));
         assert!(read.accepts(Some("Be kind.")) && !read.accepts(None));
-        assert_eq!(read.accept(&[tool("b")], Some("Be kind.")).unwrap(), [Change::Changed("t".into())]);
-        assert_eq!(read.accept(&[], Some("Be kind.")).unwrap(), [Change::Gone("t".into())]);
+        assert!(read.accepts_server(&json!({ "title": "S", "name": "s", "version": "2" })));
+        for other in
+            [json!({ "name": "s", "title": "T" }), json!({ "name": "s", "title": "S", "description": "x" })]
+        {
+            assert!(!read.accepts_server(&other), "{other}");
+        }
+        assert_eq!(read.accept(&said(&[tool("b")])).unwrap(), [Change::Changed("t".into())]);
+        assert_eq!(read.accept(&said(&[])).unwrap(), [Change::Gone("t".into())]);
 
         std::fs::write(&path, "{\"tools\": {}, \"other\": 1}").unwrap();
         assert!(Pins::read(&path).is_err());

@@ -1,12 +1,13 @@
 //! Reviews that the client asks its user.
 //!
-//! In: a question of the task. Out: how the call stands once somebody has answered it: the user in a form of the client, or anybody who is asked
-//! elsewhere and was faster. Whoever closes the form has not approved.
+//! In: a question of the task. Out: how the call stands once it is answered, by the user in a form of the client, or elsewhere.
+//! A form that is closed does not approve.
 
 use super::course::Course;
 use super::guard::{Asked, Standing};
-use super::message::Message;
+use super::message::Members;
 use super::messages;
+use super::peer::{Peer, Reply};
 use super::session::Session;
 use super::settings::Elicit;
 use serde_json::{Value, json};
@@ -32,7 +33,7 @@ impl Session {
         is_theirs && course.elicits
     }
 
-    /// Asks the user of the client; nothing if the client takes the call back.
+    /// Asks the user of the client; nothing if the client takes the call back. The question has an id that the server does not know.
     pub(super) async fn elicit(
         &self,
         course: &Course,
@@ -40,21 +41,23 @@ impl Session {
         has_run: bool,
     ) -> Option<Result<Standing, String>> {
         let guard = &course.begun.guard;
-        let id = self.next_id();
         let form = self.form(course, asked, has_run).await;
-        let answering = self.ask_client(&id, "elicitation/create", form, &course.id);
-        tokio::pin!(answering);
+        let sent = Peer::ask(&self.client, "elicitation/create", Some(form), None, course.id.clone()).await;
+        let Some(mut sent) = sent else { return Some(Err(messages::CLIENT_GONE.to_owned())) };
         loop {
             tokio::select! {
-                answer = &mut answering => {
-                    let approves = approves(answer.as_ref().and_then(Message::outcome));
-                    return Some(guard.answer(&asked.question, approves).await);
-                }
-                stands = self.wait(course, SLICE) => match stands {
-                    Some(Ok(Standing::Review(still))) if still.question == asked.question => {}
+                reply = sent.reply(&course.cancellation, &self.over) => return match reply {
+                    Reply::Outcome(outcome) => {
+                        let approves = approves(outcome.as_ref().ok());
+                        Some(guard.answer(&asked.question, approves).await)
+                    }
+                    Reply::Cancelled | Reply::Gone => None,
+                },
+                stands = guard.standing(&course.call, SLICE) => match stands {
+                    Ok(Standing::Review(still)) if still.question == asked.question => {}
                     stands => {
-                        self.take_back(&id, messages::ANSWERED_ELSEWHERE, &course.id).await;
-                        return stands;
+                        sent.take_back(Some(messages::ANSWERED_ELSEWHERE)).await;
+                        return Some(stands);
                     }
                 },
             }
@@ -64,7 +67,7 @@ impl Session {
 
 impl Session {
     /// What the user is asked.
-    pub(super) async fn form(&self, course: &Course, asked: &Asked, has_run: bool) -> Value {
+    pub(super) async fn form(&self, course: &Course, asked: &Asked, has_run: bool) -> Members {
         form(course, course.begun.guard.question(asked).await.as_ref(), has_run)
     }
 }
@@ -77,7 +80,7 @@ pub(super) fn approves(answer: Option<&Value>) -> bool {
     said("/action") == Some("accept") && said("/content/decision") == Some(APPROVE)
 }
 
-fn form(course: &Course, review: Option<&Value>, has_run: bool) -> Value {
+fn form(course: &Course, review: Option<&Value>, has_run: bool) -> Members {
     let text = review.and_then(|it| it.get("text")).and_then(Value::as_str);
     let message = if has_run {
         messages::approve_result(&course.function, text)
@@ -86,14 +89,12 @@ fn form(course: &Course, review: Option<&Value>, has_run: bool) -> Value {
         let arguments = review.and_then(|it| it.get("arguments")).map(pretty);
         messages::approve_call(&course.function, text, arguments.as_deref().unwrap_or("(not shown)"))
     };
-    json!({
-        "message": message,
-        "requestedSchema": {
-            "type": "object",
-            "properties": { "decision": { "type": "string", "title": "Decision", "enum": [APPROVE, "deny"] } },
-            "required": ["decision"],
-        },
-    })
+    let schema = json!({
+        "type": "object",
+        "properties": { "decision": { "type": "string", "title": "Decision", "enum": [APPROVE, "deny"] } },
+        "required": ["decision"],
+    });
+    Members::from_iter([("message".to_owned(), message.into()), ("requestedSchema".to_owned(), schema)])
 }
 
 /// A value for people, in which no sign is unseen.

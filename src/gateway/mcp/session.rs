@@ -1,101 +1,59 @@
-//! One session: what its client and its server say to each other.
+//! One session: a client, its server, and what is open between them.
 //!
-//! In: the links to both. Out: the same messages on the other side, in their order and under their own ids, but for the few that are guarded:
-//! lists of tools, calls, resources, prompts. Those go to a queue, in which they are decided one after the other in the order in which
-//! they came, and from there on each by itself. A session has one task, and is over when one of the two is gone.
+//! Each message is looked up in the table of methods, decoded, and handled as its row says. Judged requests go to a queue, in which they are
+//! decided one after the other in the order in which they came; from there on each goes on by itself. A session has one task, and is over
+//! when one of the two sides is gone.
 
 use super::begun::Begun;
-use super::guard::Asked;
-use super::kinds::Kind;
-use super::link::Link;
-use super::message::Message;
+use super::course::Request;
+use super::kinds::{Kind, unknown_result};
+use super::link::{Link, WAITING};
+use super::message::{Body, Failure, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, Members, Message};
+use super::methods::{Handling, Method, OBSERVED_NOTIFICATION, OBSERVED_REQUEST, Side, method};
+use super::notices::Notices;
+use super::parked::ParkedCalls;
+use super::peer::{Peer, Reply, Sent};
 use super::settings::McpSettings;
+use super::shape::{Decoder, Shape};
+use super::tasks::Tasks;
+use super::{messages, schema};
 use crate::desk::Desk;
-use serde_json::{Value, json};
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use uuid::Uuid;
 
-/// How long calls that are under way have once their client is gone.
+/// Time for open calls to end once their client is gone.
 const LEAVE: Duration = Duration::from_secs(2);
 
 /// A session, as all of its calls share it.
 pub(super) struct Session {
     pub(super) settings: Arc<McpSettings>,
     pub(super) desk: Arc<Desk>,
-    client: Sender<Message>,
-    server: Sender<Message>,
-    state: Mutex<State>,
-    /// What stands in front of the ids of its own requests, which nobody else can guess.
-    own: String,
-    last: AtomicU64,
+    pub(super) client: Arc<Peer>,
+    pub(super) server: Arc<Peer>,
+    pub(super) state: Mutex<State>,
+    /// The task. It is locked while the tools are listed, so that there is one.
+    pub(super) begun: tokio::sync::Mutex<Option<Arc<Begun>>>,
+    pub(super) notices: Notices,
     pub(super) calls: TaskTracker,
-    over: CancellationToken,
+    pub(super) over: CancellationToken,
 }
 
-/// What a session knows of what is under way.
+/// The state of a session besides its open requests.
 #[derive(Default)]
 pub(super) struct State {
-    /// Who waits for the server's response to a request, by its id.
-    responses: HashMap<String, oneshot::Sender<Message>>,
-    /// Who waits for the client's response to a request of this session.
-    answers: HashMap<String, oneshot::Sender<Message>>,
-    /// The calls of the client that are under way, by the ids of their requests.
-    pub(super) open: HashMap<String, OpenCall>,
-    /// Calls that are not over although their requests were answered, by what the same call is known by when it is made again.
-    pub(super) parked: HashMap<String, Parked>,
-    /// Calls whose results come later, by the server's names for them.
-    pub(super) later: HashMap<String, Later>,
+    /// The open calls of the task, by their ids, and those that nobody has reported.
+    pub(super) open: std::collections::HashSet<String>,
+    pub(super) parked: ParkedCalls,
+    pub(super) tasks: Tasks,
     /// Whether the client can ask its user.
     pub(super) elicits: bool,
-    /// The id of the request that begins the session.
-    initialize: Option<String>,
-    /// Whether the server has said that its tools have changed since the task began.
+    /// Whether the server has said that its tools have changed since they were listed.
     pub(super) changed: bool,
-    pub(super) begun: Option<Arc<Begun>>,
-}
-
-/// A call of the client that is under way.
-#[derive(Clone)]
-pub(super) struct OpenCall {
-    /// Its id in the task.
-    pub(super) call: String,
-    /// Told when the client takes it back.
-    pub(super) cancelled: CancellationToken,
-}
-
-/// A call that goes on when it is made again.
-#[derive(Clone)]
-pub(super) struct Parked {
-    pub(super) call: String,
-    pub(super) phase: Phase,
-    /// What the user is asked in the answer to its request.
-    pub(super) asked: Option<Asked>,
-}
-
-/// How far a parked call is.
-#[derive(Clone)]
-pub(super) enum Phase {
-    /// It has not run.
-    Asked,
-    /// The server wants something more of the client before it goes on.
-    Continues,
-    /// It has run, and its result is reviewed.
-    Ran(Message),
-}
-
-/// A call whose result comes later.
-#[derive(Clone)]
-pub(super) struct Later {
-    pub(super) call: String,
-    pub(super) function: String,
 }
 
 /// Runs a session until it is over.
@@ -103,110 +61,80 @@ pub(super) async fn run(settings: Arc<McpSettings>, desk: Arc<Desk>, client: Lin
     let session = Arc::new(Session {
         settings,
         desk,
-        client: client.to,
-        server: server.to,
+        client: Peer::new(client.to),
+        server: Peer::new(server.to),
         state: Mutex::default(),
-        own: format!("celador-{}-", Uuid::new_v4()),
-        last: AtomicU64::new(0),
+        begun: tokio::sync::Mutex::default(),
+        notices: Notices::default(),
         calls: TaskTracker::new(),
         over: CancellationToken::new(),
     });
-    let (queue, queued) = channel(super::link::WAITING);
+    let (queue, queued) = channel(WAITING);
     let deciding = tokio::spawn(decide(session.clone(), queued));
     // each direction by itself, so that one that is full never stops the other
-    let to_server = pass_to_server(&session, client.from, queue);
-    let to_client = pass_to_client(&session, server.from);
+    let from_client = take_from_client(&session, client.from, queue);
+    let from_server = take_from_server(&session, server.from);
     tokio::select! {
-        () = to_server => { let _ = timeout(LEAVE, session.idle()).await; }
-        () = to_client => {}
+        () = from_client => { let _ = timeout(LEAVE, session.idle()).await; }
+        () = from_server => {}
     }
     session.over.cancel();
     deciding.abort();
-    session.state().responses.clear();
+    session.server.give_up();
     session.calls.close();
     let _ = timeout(LEAVE, session.calls.wait()).await;
     session.leave().await;
 }
 
-async fn pass_to_server(session: &Arc<Session>, mut from: Receiver<Message>, queue: Sender<Message>) {
+async fn take_from_client(session: &Arc<Session>, mut from: Receiver<Message>, queue: Sender<Request>) {
     while let Some(message) = from.recv().await {
-        let passed = match (message.method(), message.is_request()) {
-            (Some(method), true) if is_guarded(method) => queue.send(message).await.is_ok(),
-            (Some("initialize"), true) => {
-                session.meet(&message);
-                session.to_server(message).await
+        match message.body {
+            Body::Response { id, outcome } => session.responded(&session.client, &id, outcome),
+            Body::Notification { method, params } => session.noted_by_client(&method, params).await,
+            Body::Request { id, method, params } => {
+                let Some(request) = session.opened(id, method, params).await else { continue };
+                match request.method.handling {
+                    Handling::Call | Handling::ListTools => {
+                        if queue.send(request).await.is_err() {
+                            return;
+                        }
+                    }
+                    Handling::GetTask
+                    | Handling::TaskResult
+                    | Handling::CancelTask
+                    | Handling::UpdateTask => {
+                        let session = session.clone();
+                        session.calls.clone().spawn(async move { session.ask_task(request).await });
+                    }
+                    _ => session.forward(request).await,
+                }
             }
-            (Some("tasks/cancel"), true) => {
-                session.give_up(&message);
-                session.to_server(message).await
-            }
-            (Some("notifications/cancelled"), false) => match session.cancel(&message) {
-                true => true,
-                false => session.to_server(message).await,
-            },
-            (None, _) => match session.answered(&message) {
-                Some(asker) => hand(asker, message),
-                None => session.to_server(message).await,
-            },
-            _ => session.to_server(message).await,
-        };
-        if !passed {
-            return;
         }
     }
 }
 
-/// Gives a response to who waits for it; one who does not wait any more has cancelled the request. Nobody is gone by that.
-fn hand(asker: oneshot::Sender<Message>, response: Message) -> bool {
-    let _ = asker.send(response);
-    true
-}
-
-/// Whether a request is looked at.
-fn is_guarded(method: &str) -> bool {
-    Kind::of(method).is_some() || matches!(method, "tools/list" | "tasks/result")
-}
-
-async fn pass_to_client(session: &Arc<Session>, mut from: Receiver<Message>) {
-    while let Some(mut message) = from.recv().await {
-        let key = message.key();
-        let passed = match (message.method(), key) {
-            (None, Some(key)) => {
-                let asker = session.state().responses.remove(&key);
-                match asker {
-                    Some(asker) => hand(asker, message),
-                    None => {
-                        session.welcome(&key, &mut message);
-                        session.to_client(message).await
-                    }
-                }
+async fn take_from_server(session: &Arc<Session>, mut from: Receiver<Message>) {
+    while let Some(message) = from.recv().await {
+        // over HTTP the stream says to which request a message belongs
+        let within = message.within.as_ref().and_then(|id| session.server.origin(id));
+        match message.body {
+            Body::Response { id, outcome } => session.responded(&session.server, &id, outcome),
+            Body::Notification { method, params } => session.noted_by_server(&method, params, within).await,
+            Body::Request { id, method, params } => {
+                let within = within.or_else(|| session.client.only_open());
+                session.asked_by_server(id, method, params, within).await;
             }
-            (Some(method), _) => {
-                if method == "notifications/tools/list_changed" {
-                    session.state().changed = true;
-                }
-                session.place(&mut message);
-                session.to_client(message).await
-            }
-            (None, None) => session.to_client(message).await,
-        };
-        if !passed {
-            return;
         }
     }
 }
 
 /// Decides one request after the other, in the order in which they came.
-async fn decide(session: Arc<Session>, mut queue: Receiver<Message>) {
+async fn decide(session: Arc<Session>, mut queue: Receiver<Request>) {
     while let Some(request) = queue.recv().await {
-        let begun = session.begun(&request).await;
-        match request.method().map(|method| (method, Kind::of(method))) {
-            Some((_, Some(kind))) => session.clone().admit(request, kind, begun).await,
-            Some(("tools/list", _)) => drop(session.calls.spawn(session.clone().list(request, begun))),
-            Some(("tasks/result", _)) => {
-                drop(session.calls.spawn(session.clone().result_of_later(request, begun)));
-            }
-            _ => {}
+        let begun = session.begun(request.protocol()).await;
+        match Kind::of(&request.name) {
+            Some(kind) => session.clone().admit(request, kind, begun).await,
+            None => drop(session.calls.spawn(session.clone().list(request, begun))),
         }
     }
 }
@@ -217,135 +145,234 @@ impl Session {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sends to the server; whether it is there.
-    pub(super) async fn to_server(&self, message: Message) -> bool {
-        self.server.send(message).await.is_ok()
-    }
-
-    /// Sends to the client; whether it is there.
-    pub(super) async fn to_client(&self, message: Message) -> bool {
-        self.client.send(message).await.is_ok()
-    }
-
-    /// Sends a request to the server and waits for the response; nothing if the session is over before it comes.
-    pub(super) async fn ask_server(&self, request: Message) -> Option<Message> {
-        let key = request.key()?;
-        let (asker, response) = oneshot::channel();
-        self.state().responses.insert(key, asker);
-        if !self.to_server(request).await {
-            return None;
+    /// Decodes a value. What is dropped is logged; a session that observes drops nothing.
+    ///
+    /// # Errors
+    /// The path of the first part that does not have its shape.
+    pub(super) fn decode(&self, to: Side, shape: &Shape, value: Value, name: &str) -> Result<Value, String> {
+        let observed = self.settings.observe.then(|| value.clone());
+        let mut decoder = Decoder::new(&self.settings.forward_meta, to == Side::Client);
+        let decoded = decoder.decode(shape, value, name);
+        for path in &decoder.dropped {
+            let message =
+                if observed.is_some() { messages::UNJUDGED_MEMBER } else { messages::DROPPED_MEMBER };
+            self.notices.warn(message, path);
         }
-        tokio::select! {
-            response = response => response.ok(),
-            () = self.over.cancelled() => None,
+        match (decoded, observed) {
+            (Ok(_), Some(observed)) => Ok(observed),
+            (Err(misfit), Some(observed)) => {
+                self.notices.warn(messages::UNJUDGED_VALUE, &misfit.path);
+                Ok(observed)
+            }
+            (Err(misfit), None) => {
+                self.notices.warn(messages::MALFORMED_VALUE, &misfit.path);
+                Err(misfit.path)
+            }
+            (Ok(decoded), None) => Ok(decoded),
         }
     }
 
-    /// Asks the client something in the course of one of its requests; nothing if the session is over before it answers.
-    pub(super) async fn ask_client(
+    /// Decodes parameters.
+    pub(super) fn decode_params(
         &self,
-        id: &str,
-        method: &str,
-        params: Value,
-        within: &Value,
-    ) -> Option<Message> {
-        let mut request = Message::request(id, method, params);
-        request.within = Some(within.clone());
-        let key = request.key()?;
-        let (asker, answer) = oneshot::channel();
-        self.state().answers.insert(key, asker);
-        if !self.to_client(request).await {
-            return None;
-        }
-        tokio::select! {
-            answer = answer => answer.ok(),
-            () = self.over.cancelled() => None,
+        to: Side,
+        method: &Method,
+        params: Option<Members>,
+        name: &str,
+    ) -> Result<Option<Members>, Failure> {
+        let is_absent = params.is_none();
+        let value = Value::Object(params.unwrap_or_default());
+        match self.decode(to, &method.params, value, name) {
+            Ok(Value::Object(params)) => Ok((!is_absent || !params.is_empty()).then_some(params)),
+            Ok(_) => Ok(None),
+            Err(path) => Err(Failure::new(INVALID_PARAMS, messages::malformed(&path))),
         }
     }
 
-    /// Tells the client that a question of this session needs no answer any more.
-    pub(super) async fn take_back(&self, id: &str, reason: &str, within: &Value) {
-        self.state().answers.remove(&Value::from(id).to_string());
-        let mut told =
-            Message::notification("notifications/cancelled", json!({ "requestId": id, "reason": reason }));
-        told.within = Some(within.clone());
-        self.to_client(told).await;
-    }
-
-    /// An id for a request of this session.
-    pub(super) fn next_id(&self) -> String {
-        format!("{}{}", self.own, self.last.fetch_add(1, Ordering::Relaxed))
-    }
-
-    /// Who waits for this answer of the client.
-    fn answered(&self, message: &Message) -> Option<oneshot::Sender<Message>> {
-        self.state().answers.remove(&message.key()?)
-    }
-
-    /// A client introduces itself.
-    fn meet(&self, message: &Message) {
-        let mut state = self.state();
-        state.initialize = message.key();
-        state.elicits = can_elicit(message.param("/capabilities"));
-    }
-
-    /// The server introduces itself: instructions that nobody has accepted do not reach the model.
-    fn welcome(&self, key: &str, message: &mut Message) {
-        let is_welcome = self.state().initialize.as_deref() == Some(key);
-        let (Some(pins), true) = (&self.settings.pins, is_welcome) else { return };
-        let Some(result) = message.outcome_mut().and_then(Value::as_object_mut) else { return };
-        if !pins.accepts(result.get("instructions").and_then(Value::as_str)) {
-            tracing::warn!("the instructions of the server are not those that were accepted");
-            if !self.settings.observe {
-                result.remove("instructions");
+    /// Opens a request of the client; nothing if it was refused.
+    async fn opened(&self, id: Value, name: String, params: Option<Members>) -> Option<Request> {
+        let known = method(Side::Client, true, &name).filter(|it| it.handling != Handling::Refuse);
+        let method = match known {
+            Some(method) => method,
+            None if self.settings.observe => {
+                self.notices.warn(messages::UNJUDGED_METHOD, &name);
+                &OBSERVED_REQUEST
+            }
+            None => {
+                self.notices.warn(messages::UNKNOWN_METHOD, &name);
+                let refused = Failure::new(METHOD_NOT_FOUND, messages::METHOD_NOT_FOUND);
+                self.client.refuse(id, refused).await;
+                return None;
+            }
+        };
+        let cancellation = match self.client.open(&id) {
+            Ok(Some(cancellation)) => cancellation,
+            Ok(None) => {
+                // an answer would be taken for that of the other request
+                self.notices.warn(messages::SAME_ID, &name);
+                return None;
+            }
+            Err(failure) => {
+                self.client.refuse(id, failure).await;
+                return None;
+            }
+        };
+        match self.decode_params(Side::Server, method, params, &name) {
+            Ok(params) => Some(Request { id, method, name, params, cancellation }),
+            Err(failure) => {
+                self.client.answer(&id, Err(failure)).await;
+                None
             }
         }
     }
 
-    /// The client takes a request back; whether it is one that is guarded.
-    fn cancel(&self, message: &Message) -> bool {
-        let Some(id) = message.param("/requestId") else { return false };
-        let open = self.state().open.get(&id.to_string()).cloned();
-        open.map(|open| open.cancelled.cancel()).is_some()
-    }
-
-    /// The client does not want the result of a call that was to come later.
-    fn give_up(self: &Arc<Self>, message: &Message) {
-        let id = message.param("/taskId").and_then(Value::as_str).unwrap_or_default();
-        let later = self.state().later.remove(id);
-        let begun = self.state().begun.clone();
-        if let (Some(later), Some(begun)) = (later, begun) {
-            self.calls.spawn(async move { begun.guard.withdraw(&later.call, true).await });
+    /// Forwards a request that is not judged by the task. It is sent before the next message of the client is taken.
+    async fn forward(self: &Arc<Self>, request: Request) {
+        if request.method.handling == Handling::Introduce {
+            self.meet(&request);
         }
-    }
-
-    /// A request of the server in the course of the only call there is belongs to it, where the transport does not say so.
-    fn place(&self, message: &mut Message) {
-        if message.within.is_some() || !message.is_request() {
+        let Some(sent) = self.ask_server(&request).await else {
+            self.client.answer(&request.id, Err(Failure::new(INTERNAL_ERROR, messages::SERVER_GONE))).await;
             return;
-        }
-        let state = self.state();
-        let mut open = state.open.keys();
-        if let (Some(only), None) = (open.next(), open.next()) {
-            message.within = serde_json::from_str(only).ok();
+        };
+        let session = self.clone();
+        self.calls.spawn(async move {
+            if let Some(outcome) = session.reply(&request, sent).await {
+                let outcome = match outcome {
+                    Ok(result) => session.passed(&request, result),
+                    Err(failure) => Err(session.error(failure)),
+                };
+                session.client.answer(&request.id, outcome).await;
+            }
+        });
+    }
+
+    /// Sends a request of the client to the server.
+    pub(super) async fn ask_server(&self, request: &Request) -> Option<Sent> {
+        self.server.ask(&request.name, request.params.clone(), Some(request.id.clone()), None).await
+    }
+
+    /// The server's response to a request of the client; nothing if the client needs none any more.
+    pub(super) async fn reply(&self, request: &Request, mut sent: Sent) -> Option<Result<Value, Failure>> {
+        match sent.reply(&request.cancellation, &self.over).await {
+            Reply::Outcome(outcome) => Some(outcome),
+            Reply::Gone => Some(Err(Failure::new(INTERNAL_ERROR, messages::SERVER_GONE))),
+            Reply::Cancelled => {
+                self.client.close(&request.id);
+                None
+            }
         }
     }
 
-    /// Waits until no request of the client is under way.
+    /// The result of a request that is not judged by the task.
+    fn passed(&self, request: &Request, result: Value) -> Result<Value, Failure> {
+        let name = format!("{} result", request.name);
+        let mut result =
+            self.decode(Side::Client, &request.method.result, result, &name).map_err(|_| unknown_result())?;
+        if self.settings.observe {
+            return Ok(result);
+        }
+        match request.method.handling {
+            Handling::Introduce => self.welcome(&mut result),
+            Handling::Catalog(member) => self.filter(&mut result, member),
+            Handling::Complete => self.filter_completions(&mut result),
+            Handling::ListTasks => self.state().tasks.filter(&mut result),
+            Handling::Listen => self.restore_subscription(&mut result, &request.id),
+            _ => {}
+        }
+        self.hold_meta(&mut result);
+        if matches!(request.method.handling, Handling::Introduce | Handling::Catalog(_)) {
+            super::kinds::uncached(&mut result, request.is_modern());
+        }
+        Ok(result)
+    }
+
+    /// An error of the server that is not judged by the task: its data are those that the protocol defines.
+    pub(super) fn error(&self, failure: Failure) -> Failure {
+        if self.settings.observe {
+            return failure;
+        }
+        let Failure { code, message, data } = failure;
+        let defined = schema::ERROR_DATA.iter().find(|(defined, _)| *defined == code);
+        let data = data.and_then(|data| {
+            let Some((_, shape)) = defined else {
+                self.notices.warn(messages::DROPPED_MEMBER, "error.data");
+                return None;
+            };
+            self.decode(Side::Client, shape, data, "error.data").ok()
+        });
+        let is_shown = self.settings.tool_rules.shows(&message);
+        let message = if is_shown { message } else { messages::WITHHELD_ERROR.to_owned() };
+        Failure { code, message, data }
+    }
+
+    fn responded(&self, side: &Peer, id: &Value, outcome: Result<Value, Failure>) {
+        if !side.answered(id, outcome) {
+            self.notices.warn(messages::NO_SUCH_REQUEST, "");
+        }
+    }
+
+    async fn noted_by_client(&self, name: &str, params: Option<Members>) {
+        let Some((method, params)) = self.notification(Side::Client, name, params) else { return };
+        let param = |name: &str| params.as_ref().and_then(|it| it.get(name));
+        match method.handling {
+            Handling::Cancel => {
+                let reason = param("reason").and_then(Value::as_str).map(str::to_owned);
+                param("requestId").map(|id| self.client.cancel(id, reason));
+            }
+            Handling::Progress => self.report_progress(&self.client, &self.server, params).await,
+            _ => self.server.notify(name, params, None).await,
+        }
+    }
+
+    /// A notification that is known; nothing if it is dropped.
+    pub(super) fn notification(
+        &self,
+        from: Side,
+        name: &str,
+        params: Option<Members>,
+    ) -> Option<(&'static Method, Option<Members>)> {
+        let known = method(from, false, name).filter(|it| it.handling != Handling::Refuse);
+        let to = if from == Side::Client { Side::Server } else { Side::Client };
+        match known {
+            Some(method) => Some((method, self.decode_params(to, method, params, name).ok()?)),
+            None if self.settings.observe => {
+                self.notices.warn(messages::UNJUDGED_METHOD, name);
+                Some((&OBSERVED_NOTIFICATION, params))
+            }
+            None => {
+                self.notices.warn(messages::UNKNOWN_METHOD, name);
+                None
+            }
+        }
+    }
+
+    /// Reports progress to the side that asked for it, under its own token.
+    pub(super) async fn report_progress(&self, from: &Peer, to: &Peer, params: Option<Members>) {
+        let Some(mut params) = params else { return };
+        let Some(target) = params.get("progressToken").and_then(|token| from.progress(token)) else {
+            self.notices.warn(messages::NO_SUCH_REQUEST, "notifications/progress");
+            return;
+        };
+        params.insert("progressToken".to_owned(), target.token);
+        self.hold_text(&mut params, "message");
+        to.notify("notifications/progress", Some(params), target.within).await;
+    }
+
+    /// Waits until no request of the client is open.
     async fn idle(&self) {
         self.calls.close();
         self.calls.wait().await;
     }
 
-    /// Takes back what is left open, and ends a task that nobody will go on with.
+    /// Takes back what is left open, and ends a task with which no session goes on.
     async fn leave(&self) {
-        let (begun, calls) = {
+        let calls: Vec<String> = {
             let mut state = self.state();
-            let open = state.open.drain().map(|(_, open)| open.call).collect::<Vec<_>>();
-            let later = state.later.drain().map(|(_, later)| later.call).collect::<Vec<_>>();
-            (state.begun.take(), [open, later].concat())
+            let tasks = state.tasks.drain();
+            state.open.drain().chain(tasks).collect()
         };
-        let Some(begun) = begun else { return };
+        let Some(begun) = self.begun.lock().await.take() else { return };
         for call in calls {
             begun.guard.withdraw(&call, true).await;
         }
@@ -353,10 +380,4 @@ impl Session {
             begun.guard.end().await;
         }
     }
-}
-
-/// Whether a client can show its user a form. Capabilities without modes are those of before there were modes.
-pub(super) fn can_elicit(capabilities: Option<&Value>) -> bool {
-    let elicitation = capabilities.and_then(|it| it.get("elicitation")).and_then(Value::as_object);
-    elicitation.is_some_and(|modes| modes.contains_key("form") || !modes.contains_key("url"))
 }

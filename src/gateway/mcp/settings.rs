@@ -27,7 +27,9 @@ pub struct McpSettings {
     pub tool_rules: ToolRules,
     /// What was accepted of the server's descriptions; without it those hold that a session began with.
     pub pins: Option<Pins>,
-    /// Whether everything goes through, and is judged all the same.
+    /// Names of members of `_meta` that are forwarded although no rule sees them, besides those that the protocol defines.
+    pub forward_meta: Vec<String>,
+    /// Whether everything is forwarded, and judged all the same.
     pub observe: bool,
 }
 

@@ -1,0 +1,331 @@
+//! Tasks of a server: calls whose results come later, in the form of 2025-11-25 and in that of the extension `io.modelcontextprotocol/tasks`.
+//!
+//! A result with the handle of a task goes on only for a call that allows one. The session keeps the call under the server's id, and lets requests
+//! and notifications through for these ids alone. The result is judged as that of the call, once, wherever it is first seen.
+
+use super::calls::Settled;
+use super::course::{Course, Request};
+use super::kinds::{Kind, unknown_result, whole};
+use super::message::{Body, Failure, INTERNAL_ERROR, INVALID_PARAMS, Members, Message};
+use super::messages;
+use super::methods::{Handling, Side};
+use super::operations::{Origin, Question, shown};
+use super::peer::{Cancellation, ProgressReports};
+use super::schema;
+use super::session::Session;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// The most tasks of a session.
+const MAX_TASKS: usize = 1_024;
+
+/// The tasks that calls of a session have created, by the server's ids.
+#[derive(Default)]
+pub(super) struct Tasks {
+    tasks: HashMap<String, CallTask>,
+}
+
+/// A task, and the call that created it.
+struct CallTask {
+    course: Course,
+    /// The judged outcome, once there is one.
+    outcome: Option<Result<Value, Failure>>,
+    /// Questions of the server that the client has not answered.
+    questions: BTreeMap<String, Question>,
+    /// Held so that progress is reported as long as the task runs.
+    _progress: Option<ProgressReports>,
+}
+
+impl Tasks {
+    pub(super) fn is_known(&self, task: &str) -> bool {
+        self.tasks.contains_key(task)
+    }
+
+    /// Whether a call of the session's task has created a task that is not over.
+    pub(super) fn has_call(&self, call: &str) -> bool {
+        let is_it = |task: &CallTask| {
+            task.course.call == call || task.questions.values().any(|question| question.call == call)
+        };
+        self.tasks.values().any(is_it)
+    }
+
+    /// Takes tasks out of a list that are not of this session.
+    pub(super) fn filter(&self, list: &mut Value) {
+        if let Some(tasks) = list.get_mut("tasks").and_then(Value::as_array_mut) {
+            tasks.retain(|task| {
+                task.get("taskId").and_then(Value::as_str).is_some_and(|it| self.is_known(it))
+            });
+        }
+    }
+
+    /// The calls that are not reported.
+    pub(super) fn drain(&mut self) -> Vec<String> {
+        let open = self.tasks.drain().filter(|(_, task)| task.outcome.is_none());
+        open.flat_map(|(_, task)| {
+            let questions = task.questions.into_values().map(|question| question.call);
+            std::iter::once(task.course.call).chain(questions).collect::<Vec<_>>()
+        })
+        .collect()
+    }
+}
+
+impl Session {
+    /// A call has created a task; nothing if it may not.
+    pub(super) fn create_task(
+        &self,
+        request: &Request,
+        course: &Course,
+        result: &Value,
+        progress: Option<ProgressReports>,
+    ) -> Option<Result<Value, Failure>> {
+        let is_flat = result.get("resultType").is_some();
+        let is_allowed = if is_flat { request.knows_tasks() } else { request.param("task").is_some() };
+        if !is_allowed || course.kind != Kind::Tool {
+            return None;
+        }
+        let (shape, pointer) = if is_flat {
+            (schema::DETAILED_TASK, "/taskId")
+        } else {
+            (schema::CREATE_TASK_RESULT, "/task/taskId")
+        };
+        let mut handle = self.decode(Side::Client, &shape, result.clone(), "tools/call task").ok()?;
+        if let (Some(handle), true) = (handle.as_object_mut(), is_flat) {
+            for member in ["result", "error", "inputRequests", "_meta"] {
+                handle.remove(member);
+            }
+        }
+        let id = handle.pointer(pointer).and_then(Value::as_str)?.to_owned();
+        let mut state = self.state();
+        if state.tasks.is_known(&id) || state.tasks.tasks.len() >= MAX_TASKS {
+            return None;
+        }
+        state.open.remove(&course.call);
+        let mut course = course.clone();
+        (course.repeats, course.elicits) = (false, course.elicits && !course.modern);
+        let task = CallTask { course, outcome: None, questions: BTreeMap::new(), _progress: progress };
+        state.tasks.tasks.insert(id, task);
+        Some(Ok(handle))
+    }
+
+    /// The client asks for a task.
+    pub(super) async fn ask_task(self: Arc<Self>, mut request: Request) {
+        let id = request.text("taskId").to_owned();
+        let known = self.state().tasks.tasks.get(&id).map(|task| task.course.clone());
+        let Some(mut course) = known else {
+            if self.settings.observe {
+                return self.forward_unjudged(request).await;
+            }
+            let failure = Failure::new(INVALID_PARAMS, messages::NO_SUCH_TASK);
+            return self.client.answer(&request.id, Err(failure)).await;
+        };
+        course.cancellation = request.cancellation.clone();
+        course.id = Some(request.id.clone());
+        if request.method.handling == Handling::UpdateTask
+            && let Err(failure) = self.answer_task(&mut request, &id, &course).await
+        {
+            return self.client.answer(&request.id, Err(failure)).await;
+        }
+        let Some(sent) = self.ask_server(&request).await else {
+            let failure = Failure::new(INTERNAL_ERROR, messages::SERVER_GONE);
+            return self.client.answer(&request.id, Err(failure)).await;
+        };
+        let Some(outcome) = self.reply(&request, sent).await else { return };
+        if self.settings.observe {
+            return self.client.answer(&request.id, outcome).await;
+        }
+        let told = match (request.method.handling, outcome) {
+            (Handling::TaskResult, outcome) => self.task_outcome(&id, &course, outcome).await,
+            (_, Err(failure)) => Err(self.error(failure)),
+            (Handling::GetTask, Ok(result)) => self.task_details(&id, &course, result).await,
+            (Handling::CancelTask, Ok(result)) => {
+                self.withdraw(&course.begun, &course.call, true).await;
+                let decoded =
+                    self.decode(Side::Client, &schema::DETAILED_TASK, result.clone(), "tasks/cancel result");
+                let empty =
+                    || self.decode(Side::Client, &schema::EMPTY_RESULT, result, "tasks/cancel result");
+                decoded.map(handle_of).or_else(|_| empty()).map_err(|_| unknown_result())
+            }
+            (_, Ok(result)) => self
+                .decode(Side::Client, &schema::EMPTY_RESULT, result, "tasks/update result")
+                .map_err(|_| unknown_result()),
+        };
+        let is_modern = request.is_modern();
+        let told = told.map(|mut result| {
+            self.hold_meta(&mut result);
+            result
+        });
+        self.client.answer(&request.id, whole(told, is_modern)).await;
+    }
+
+    async fn forward_unjudged(&self, request: Request) {
+        self.notices.warn(messages::UNJUDGED_VALUE, &request.name);
+        let Some(sent) = self.ask_server(&request).await else { return };
+        if let Some(outcome) = self.reply(&request, sent).await {
+            self.client.answer(&request.id, outcome).await;
+        }
+    }
+
+    /// Judges the client's answers to questions of a task.
+    async fn answer_task(
+        self: &Arc<Self>,
+        request: &mut Request,
+        id: &str,
+        course: &Course,
+    ) -> Result<(), Failure> {
+        let answers = request.param("inputResponses").and_then(Value::as_object).cloned().unwrap_or_default();
+        let mut asked = BTreeMap::new();
+        {
+            // a question that is answered is taken out, so that it is answered once
+            let mut state = self.state();
+            let task = state.tasks.tasks.get_mut(id);
+            let task = task.ok_or_else(|| Failure::new(INVALID_PARAMS, messages::NO_SUCH_TASK))?;
+            for name in answers.keys() {
+                asked.extend(task.questions.remove_entry(name));
+            }
+        }
+        let judged = self.judge_answers(&course.begun, &answers, &mut asked, &Origin::of(course)).await?;
+        if let Some(params) = &mut request.params {
+            params.insert("inputResponses".to_owned(), Value::Object(judged));
+        }
+        Ok(())
+    }
+
+    /// The state of a task, with what it has come to.
+    async fn task_details(
+        self: &Arc<Self>,
+        id: &str,
+        course: &Course,
+        result: Value,
+    ) -> Result<Value, Failure> {
+        let decoded = self.decode(Side::Client, &schema::DETAILED_TASK, result, "tasks/get result");
+        let details = decoded.map_err(|_| unknown_result())?;
+        let is_it = details.get("taskId").and_then(Value::as_str) == Some(id);
+        let status = details.get("status").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let member = |name: &str| details.get(name).cloned();
+        let details = match (&*status, is_it) {
+            (_, false) => return Err(unknown_result()),
+            ("completed", _) if details.get("result").is_some() => {
+                let outcome = self.task_outcome(id, course, Ok(member("result").unwrap_or_default())).await;
+                let mut handle = handle_of(details);
+                let (name, value) = match outcome {
+                    Ok(result) => ("result", result),
+                    Err(failure) => {
+                        set(&mut handle, "status", "failed".into());
+                        ("error", error_value(failure))
+                    }
+                };
+                set(&mut handle, name, value);
+                handle
+            }
+            ("failed", _) if details.get("error").is_some() => {
+                let error = json!({ "jsonrpc": "2.0", "id": 0, "error": member("error") });
+                let failure = match Message::of(error).map(|message| message.body) {
+                    Some(Body::Response { outcome: Err(failure), .. }) => failure,
+                    _ => unknown_result(),
+                };
+                let outcome = self.task_outcome(id, course, Err(failure)).await;
+                let mut handle = handle_of(details);
+                match outcome {
+                    Err(failure) => set(&mut handle, "error", error_value(failure)),
+                    // what is withheld from the model is a result that says so
+                    Ok(result) => {
+                        set(&mut handle, "status", "completed".into());
+                        set(&mut handle, "result", result);
+                    }
+                }
+                handle
+            }
+            ("input_required", _) => {
+                let asked =
+                    details.get("inputRequests").and_then(Value::as_object).cloned().unwrap_or_default();
+                let known = {
+                    let state = self.state();
+                    state.tasks.tasks.get(id).map(|task| task.questions.clone()).unwrap_or_default()
+                };
+                let questions =
+                    self.judge_questions(&course.begun, &asked, &known, &Origin::of(course)).await?;
+                let mut handle = handle_of(details);
+                set(&mut handle, "inputRequests", shown(&questions));
+                if let Some(task) = self.state().tasks.tasks.get_mut(id) {
+                    task.questions = questions;
+                }
+                handle
+            }
+            _ => handle_of(details),
+        };
+        Ok(details)
+    }
+
+    /// The outcome of a task, judged as that of its call. It is judged once.
+    async fn task_outcome(
+        self: &Arc<Self>,
+        id: &str,
+        course: &Course,
+        outcome: Result<Value, Failure>,
+    ) -> Result<Value, Failure> {
+        if let Some(judged) = self.state().tasks.tasks.get(id).and_then(|task| task.outcome.clone()) {
+            return judged;
+        }
+        let name = "tasks/result";
+        let judged = match self.judge_result(name, course, outcome).await {
+            Ok(judged) => judged,
+            Err((Settled::Waits(why), _)) => {
+                return whole(course.kind.refused(&messages::ran_and_waits(&why)), course.modern);
+            }
+            Err((settled, _)) => whole(course.kind.refused(settled.reason()), course.modern),
+        };
+        if let Some(task) = self.state().tasks.tasks.get_mut(id) {
+            (task.outcome, task._progress) = (Some(judged.clone()), None);
+        }
+        judged
+    }
+
+    /// The server reports the state of a task.
+    pub(super) fn task_status(self: &Arc<Self>, name: &str, params: Members, within: Option<Value>) {
+        let id = params.get("taskId").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let known = self.state().tasks.tasks.get(&id).map(|task| task.course.clone());
+        if self.calls.len() > MAX_TASKS {
+            return self.notices.warn(messages::TOO_MANY_REQUESTS, name);
+        }
+        let (session, name) = (self.clone(), name.to_owned());
+        self.calls.spawn(async move {
+            let params = match known {
+                _ if session.settings.observe => params,
+                None => return session.notices.warn(messages::NO_SUCH_TASK, &name),
+                Some(_) if name == "notifications/tasks/status" => params,
+                Some(mut course) => {
+                    course.cancellation = Cancellation::default();
+                    let meta = params.get("_meta").cloned();
+                    let details = session.task_details(&id, &course, Value::Object(params)).await;
+                    let Ok(Value::Object(mut details)) = details else { return };
+                    details.remove("resultType");
+                    details.extend(meta.map(|meta| ("_meta".to_owned(), meta)));
+                    details
+                }
+            };
+            session.client.notify(&name, Some(params), within).await;
+        });
+    }
+}
+
+/// The members of a task that are no content.
+fn handle_of(mut details: Value) -> Value {
+    if let Some(members) = details.as_object_mut() {
+        for member in ["result", "error", "inputRequests"] {
+            members.remove(member);
+        }
+    }
+    details
+}
+
+fn set(details: &mut Value, name: &str, value: Value) {
+    if let Some(members) = details.as_object_mut() {
+        members.insert(name.to_owned(), value);
+    }
+}
+
+fn error_value(failure: Failure) -> Value {
+    let response = Message::response(0.into(), Err(failure)).into_value();
+    response.get("error").cloned().unwrap_or_default()
+}

@@ -1,0 +1,222 @@
+//! A session whose client and server are a test.
+
+use crate::Desk;
+use crate::mcp::link::{Link, WAITING};
+use crate::mcp::message::Message;
+use crate::mcp::settings::{Elicit, McpServer, McpSettings};
+use crate::mcp::{AGENT, Pins, ToolRules, manifest, session};
+use celador::EngineLimits;
+use celador::manifest::load::{File, FileOrigin};
+use celador::source::Source;
+use celador_server::{InProcess, Parts, Settings, system_clock};
+use celador_store::{Database, Location};
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// `pay` is bounded, changed and reviewed; `find` and what is read are redacted; `danger` is refused; questions about cookies are refused.
+pub(super) const POLICY: &str = r#"
+kind: celador/v1/policy
+namespace: tests
+name: rules
+applies_to: {agents: ["mcp/*"]}
+capabilities:
+  pay:
+    before:
+      - {id: most, assert: "input.amount <= 100.0", error_message: Too much.}
+      - {id: whole, set: {note: "'checked'"}}
+      - {id: kim, condition: input.amount > 50.0, assert: review(context.user.id)}
+  danger:
+    before:
+      - {assert: "false", error_message: Never.}
+  elicitation/create:
+    before:
+      - {assert: "!input.message.contains('cookies')", error_message: No cookies.}
+  "*":
+    after:
+      - {id: redacted, transform: secrets.redact(output)}
+"#;
+
+/// A key that the policy redacts.
+pub(super) const KEY: &str = "AKIAIOSFODNN7EXAMPLE";
+
+pub(super) struct Both {
+    client: Sender<Message>,
+    to_client: Receiver<Message>,
+    server: Sender<Message>,
+    to_server: Receiver<Message>,
+    running: JoinHandle<()>,
+    /// The tools that the server lists, each time.
+    pub(super) tools: Vec<Value>,
+}
+
+pub(super) struct Options {
+    pub(super) observe: bool,
+    pub(super) pins: Option<Pins>,
+    pub(super) rules: ToolRules,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let rules = ToolRules::new(&[], true, EngineLimits::default()).unwrap();
+        Self { observe: false, pins: None, rules }
+    }
+}
+
+pub(super) fn tool(name: &str) -> Value {
+    let properties = json!({ "amount": { "type": "number" }, "note": { "type": "string" } });
+    json!({ "name": name, "description": "A tool.", "inputSchema": { "type": "object", "properties": properties } })
+}
+
+pub(super) fn text(text: &str) -> Value {
+    json!({ "content": [{ "type": "text", "text": text }] })
+}
+
+/// `_meta` of a request of 2026-07-28 whose client shows forms and knows tasks.
+pub(super) fn modern() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {
+            "elicitation": { "form": {} },
+            "extensions": { "io.modelcontextprotocol/tasks": {} },
+        },
+    })
+}
+
+impl Both {
+    pub(super) fn begin() -> Self {
+        Self::with(Options::default())
+    }
+
+    pub(super) fn with(options: Options) -> Self {
+        let Options { observe, pins, rules } = options;
+        let mut engine = Settings::new(Vec::new());
+        engine.observe = observe;
+        for (name, text) in [("guard", manifest(false)), ("rules", POLICY.to_owned())] {
+            engine.texts.push(File { source: Source::new(name, text), origin: FileOrigin::Named });
+        }
+        let database = Database::open(&Location::Memory, &engine.limits.store).unwrap();
+        let clock = system_clock().unwrap();
+        let desk = InProcess::open(engine, Parts { clock, database, log: None }).unwrap();
+        let settings = McpSettings {
+            server: McpServer::Command(Vec::new()),
+            agent: (AGENT.0.to_owned(), AGENT.1.to_owned()),
+            user: "kim".to_owned(),
+            email: None,
+            task: None,
+            review_wait: Duration::ZERO,
+            elicit: Elicit::User,
+            reviews_at: None,
+            tool_rules: rules,
+            pins,
+            forward_meta: vec!["com.example/kept".to_owned()],
+            observe,
+        };
+        let ((client, from), (to, to_client)) = (channel(WAITING), channel(WAITING));
+        let client_link = Link { to, from };
+        let ((server, from), (to, to_server)) = (channel(WAITING), channel(WAITING));
+        let server_link = Link { to, from };
+        let desk = Arc::new(Desk::Here(desk));
+        let running = tokio::spawn(session::run(Arc::new(settings), desk, client_link, server_link));
+        let tools = ["pay", "find", "danger"].map(tool).to_vec();
+        Self { client, to_client, server, to_server, running, tools }
+    }
+
+    /// The client sends a message.
+    pub(super) async fn client(&self, message: Value) {
+        self.client.send(Message::of(with_version(message)).unwrap()).await.unwrap();
+    }
+
+    /// The server sends a message.
+    pub(super) async fn server(&self, message: Value) {
+        self.server.send(Message::of(with_version(message)).unwrap()).await.unwrap();
+    }
+
+    /// The client sends a request.
+    pub(super) async fn request(&self, id: impl Into<Value>, method: &str, params: Value) {
+        self.client(json!({ "id": id.into(), "method": method, "params": params })).await;
+    }
+
+    pub(super) async fn call(&self, id: impl Into<Value>, name: &str, arguments: Value) {
+        self.request(id, "tools/call", json!({ "name": name, "arguments": arguments })).await;
+    }
+
+    /// The next message for the server; requests for its tools are answered.
+    pub(super) async fn at_server(&mut self) -> Value {
+        loop {
+            let message = timeout(Duration::from_secs(20), self.to_server.recv()).await;
+            let message = message.expect("the server gets nothing").unwrap().into_value();
+            if message["method"] != "tools/list" {
+                return message;
+            }
+            self.answer(&message, json!({ "tools": self.tools })).await;
+        }
+    }
+
+    /// The next message for the server, requests for its tools among them.
+    pub(super) async fn raw_at_server(&mut self) -> Value {
+        self.to_server.recv().await.unwrap().into_value()
+    }
+
+    /// The server answers a request.
+    pub(super) async fn answer(&self, request: &Value, result: Value) {
+        self.server(json!({ "id": request["id"], "result": result })).await;
+    }
+
+    /// The next message for the client. Requests for tools are answered meanwhile.
+    pub(super) async fn at_client(&mut self) -> Value {
+        loop {
+            tokio::select! {
+                message = self.to_client.recv() => return message.unwrap().into_value(),
+                message = self.to_server.recv() => {
+                    let message = message.unwrap().into_value();
+                    assert_eq!(message["method"], "tools/list", "{message}");
+                    self.answer(&message, json!({ "tools": self.tools })).await;
+                }
+                () = tokio::time::sleep(Duration::from_secs(20)) => panic!("the client gets nothing"),
+            }
+        }
+    }
+
+    /// Calls a tool whose server gives a result, and returns the client's response.
+    pub(super) async fn result_of(&mut self, name: &str, result: Value) -> Value {
+        self.call("call", name, json!({})).await;
+        let request = self.at_server().await;
+        self.answer(&request, result).await;
+        self.at_client().await
+    }
+
+    /// Asserts that nothing is left for the client but what comes now.
+    pub(super) async fn nothing_for_client(&mut self) {
+        self.server(json!({ "method": "notifications/prompts/list_changed" })).await;
+        assert_eq!(self.at_client().await["method"], "notifications/prompts/list_changed");
+    }
+
+    /// Asserts that nothing is left for the server but what comes now.
+    pub(super) async fn nothing_for_server(&mut self) {
+        self.client(json!({ "method": "notifications/roots/list_changed" })).await;
+        assert_eq!(self.at_server().await["method"], "notifications/roots/list_changed");
+    }
+
+    /// The server is gone.
+    pub(super) async fn lose_server(mut self) -> Value {
+        drop((self.server, self.to_server));
+        let told =
+            timeout(Duration::from_secs(20), self.to_client.recv()).await.unwrap().unwrap().into_value();
+        timeout(Duration::from_secs(20), self.running).await.unwrap().unwrap();
+        told
+    }
+
+    pub(super) async fn end(self) {
+        drop((self.client, self.server, self.to_client, self.to_server));
+        timeout(Duration::from_secs(20), self.running).await.unwrap().unwrap();
+    }
+}
+
+fn with_version(mut message: Value) -> Value {
+    message.as_object_mut().unwrap().insert("jsonrpc".to_owned(), "2.0".into());
+    message
+}
