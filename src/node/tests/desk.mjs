@@ -8,9 +8,12 @@ const FOLDER = new URL("../../python/tests/adapters/", import.meta.url);
 
 const read = (name) => readFileSync(new URL(name, FOLDER), "utf8");
 
-/** The scenarios that a framework can do. */
+/** The scenarios that a framework can do. What is said meanwhile, and reviews that are answered one at a time, have tests of their own here. */
 export function scenarios(framework) {
-  return parse(read("scenarios.yaml")).filter(({ only }) => only === undefined || only.includes(framework));
+  const isOne = (answers) => answers.every(Array.isArray);
+  return parse(read("scenarios.yaml")).filter(
+    ({ only, answers = [], meanwhile }) => (only === undefined || only.includes(framework)) && meanwhile === undefined && isOne(answers),
+  );
 }
 
 /** The desk under its policies, with the limits of the scenario. */

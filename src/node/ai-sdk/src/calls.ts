@@ -6,13 +6,13 @@
  */
 
 import { type Json, type JsonObject, MisuseError, type Suspended, type Waiting, isObject } from "@celador/api";
-import { type ToolCall, canonical, carryOut, held, isHeldText, isMisuse, next, readExactly } from "@celador/api/adapter";
+import { type Told, type ToolCall, canonical, carryOut, held, isHeldText, isMisuse, next, readExactly, withNotes } from "@celador/api/adapter";
 import { type Tool, type ToolSet, asSchema } from "ai";
 import type { Guarded } from "./options.js";
 import { last, object, plain } from "./values.js";
 
 /** What the model is told of a call: its output, or a text while it is held. */
-export type Course = { readonly isHeld: false; readonly value: Json; readonly isError: boolean } | { readonly isHeld: true; readonly text: string };
+export type Course = ({ readonly isHeld: false } & Pick<Told, "value" | "isError" | "notes">) | { readonly isHeld: true; readonly text: string };
 
 /** An output as a prompt has it. */
 export interface Output {
@@ -145,10 +145,11 @@ export class Calls {
     }
     const course = await this.run(call, { toolCallId: call.id, messages: [] } as unknown as Options);
     if (course.isHeld) return { type: "error-text", value: course.text };
-    const { value, isError } = course;
+    const { value, isError, notes } = course;
     if (isError) return { type: "error-text", value: typeof value === "string" ? value : JSON.stringify(value) };
     const { toModelOutput } = this.#tools[call.name] as { toModelOutput?: (of: object) => Output | PromiseLike<Output> };
-    if (toModelOutput !== undefined) return await toModelOutput({ toolCallId: call.id, input: call.arguments, output: value });
+    if (toModelOutput !== undefined) return noted(await toModelOutput({ toolCallId: call.id, input: call.arguments, output: value }), notes);
+    if (notes.length > 0) return { type: "json", value: withNotes(course) };
     return typeof value === "string" ? { type: "text", value } : { type: "json", value };
   }
 
@@ -156,6 +157,15 @@ export class Calls {
     const { allowed, pending } = await this.#guarded.task.before(name, args, { id });
     return allowed || pending;
   }
+}
+
+/** An output that the tool has made for the model, with the notes of reviewers behind it. */
+function noted(output: Output, notes: readonly string[]): Output {
+  if (notes.length === 0) return output;
+  const texts = notes.map((text) => ({ type: "text", text }));
+  if (output.type === "content") return { ...output, value: [...(output.value as readonly unknown[]), ...texts] };
+  if (output.type === "text") return { ...output, value: [output.value, ...notes].join("\n") };
+  return { type: "json", value: { result: output.value, notes } };
 }
 
 /** Arguments that policies have left, as the tool takes them. */

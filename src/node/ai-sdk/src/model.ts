@@ -81,6 +81,7 @@ interface Left {
   readonly content: readonly AnyPart[];
   /** Whether the response was refused or changed. */
   readonly isChanged: boolean;
+  readonly isRefused: boolean;
   /** What takes the place of members of the answer beside its content. */
   readonly instead: { readonly finishReason?: unknown; readonly providerMetadata?: undefined };
 }
@@ -123,18 +124,20 @@ class Door {
     const parts = content.map(({ part }) => part);
     const readable = readParts(parts, inAnswer);
     const saysNothing = readable.every(({ text, mimeType }) => text === "" && mimeType === "text/plain");
-    const whole: Left = { content: parts.filter(isCall), isChanged: false, instead: {} };
+    const whole: Left = { content: parts.filter(isCall), isChanged: false, isRefused: false, instead: {} };
     // while a review is open nothing is said, so what stands beside calls comes ahead of them
     const beside = calls.length > 0 && !saysNothing ? await this.#said(parts) : undefined;
+    // where that is refused the turn ends, and none of its calls is made
+    const made = beside?.isRefused ? [] : calls;
     const turn = await task.turn({
-      calls,
+      calls: made,
       promptTokens: usage.inputTokens.total ?? 0,
       completionTokens: usage.outputTokens.total ?? 0,
     });
-    for (const { id, arguments: args } of calls) this.#calls.reported(id, args);
+    for (const { id, arguments: args } of made) this.#calls.reported(id, args);
     if (beside !== undefined) return beside;
     if (calls.length > 0 || saysNothing) return whole;
-    if (!turn.limits.allowed) return this.#refused(parts, turn.limits.userMessage ?? why(turn.limits));
+    if (!turn.limits.allowed) return refused(turn.limits.userMessage ?? why(turn.limits));
     return await this.#said(parts);
   }
 
@@ -162,19 +165,16 @@ class Door {
   async #said(parts: readonly AnyPart[]): Promise<Left> {
     const readable = readParts(parts, inAnswer);
     const judged = await this.#prompt.judge.output(readable);
-    if (judged.kind !== "goes") return this.#refused(parts, judged.text);
+    if (judged.kind !== "goes") return refused(judged.text);
     const isChanged = JSON.stringify(judged.parts) !== JSON.stringify(readable);
     const content = writeParts(parts, judged.parts, inAnswer, (part) => (isCall(part) ? part : undefined));
     // what a provider says of its own words, such as their probabilities, is none of other words
-    return { content, isChanged, instead: isChanged ? { providerMetadata: undefined } : {} };
+    return { content, isChanged, isRefused: false, instead: isChanged ? { providerMetadata: undefined } : {} };
   }
+}
 
-  #refused(parts: readonly AnyPart[], text: string): Left {
-    const calls = parts.filter(isCall);
-    // beside calls a refusal ends nothing
-    const instead = calls.length > 0 ? {} : { finishReason: FILTERED };
-    return { content: [{ type: "text", text }, ...calls], isChanged: true, instead: { ...instead, providerMetadata: undefined } };
-  }
+function refused(text: string): Left {
+  return { content: [{ type: "text", text }], isChanged: true, isRefused: true, instead: { finishReason: FILTERED, providerMetadata: undefined } };
 }
 
 const isCall = ({ type }: AnyPart) => type === "tool-call";

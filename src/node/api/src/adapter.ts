@@ -29,7 +29,13 @@ export function isMisuse(error: unknown, ...codes: readonly string[]): boolean {
 export type Next =
   | { readonly kind: "run"; readonly allowed: Allowed }
   /** The model is told this in the place of a result. */
-  | { readonly kind: "tell"; readonly value: Json; readonly isError: boolean }
+  | {
+      readonly kind: "tell";
+      readonly value: Json;
+      readonly isError: boolean;
+      /** What reviewers have added, which the model reads beside the value. */
+      readonly notes: readonly string[];
+    }
   /** A person is asked. */
   | { readonly kind: "ask"; readonly pending: Suspended }
   /** Other calls, or the reviews of other calls, are ahead. */
@@ -38,8 +44,13 @@ export type Next =
 /** What the model is told. */
 export type Told = Extract<Next, { kind: "tell" }>;
 
-function tell(value: Json, isError = true): Told {
-  return { kind: "tell", value, isError };
+function tell(value: Json, isError = true, notes: readonly string[] = []): Told {
+  return { kind: "tell", value, isError, notes };
+}
+
+/** A value with the notes of reviewers beside it, where there are any. */
+export function withNotes({ value, notes }: Pick<Told, "value" | "notes">): Json {
+  return notes.length === 0 ? value : { result: value, notes };
 }
 
 /** What is to be done with a call. It may be asked for again at any time, in any process, and counts once. */
@@ -50,7 +61,7 @@ export async function next(task: AnyTask, call: ToolCall): Promise<Next> {
   // its result was reported already, or the task takes no step any more
   try {
     const told = await task.standing(call.id);
-    return told.allowed ? tell(told.value, false) : await standing(task, call.id, told);
+    return told.allowed ? tell(told.value, false, told.notes) : await standing(task, call.id, told);
   } catch (error) {
     if (!isMisuse(error, "unknown_call")) throw error;
     return tell(why(decision));
@@ -66,7 +77,7 @@ async function standing(task: AnyTask, id: string, decision: Decision): Promise<
       await task.withdraw(id);
       return tell("The call did not run: its policy asks for something that only a runtime can do.");
     case "respond":
-      return tell(decision.value, false);
+      return tell(decision.value, false, decision.notes);
     default:
       return tell(why(decision));
   }
@@ -124,9 +135,9 @@ export async function carryOut(
     [output, hasFailed] = [messageOf(error), true];
   }
   const decision = await task.after(call.id, output, { status: hasFailed ? "errored" : "successful" });
-  if (decision.allowed) return tell(decision.value, hasFailed);
+  if (decision.allowed) return tell(decision.value, hasFailed, decision.notes);
   if (decision.verdict === "suspend" && decision.reviewer !== undefined) return { kind: "ask", pending: decision };
-  if (decision.verdict === "respond") return tell(decision.value, false);
+  if (decision.verdict === "respond") return tell(decision.value, false, decision.notes);
   return tell(decision.pending ? "The result is withheld." : why(decision));
 }
 

@@ -48,6 +48,8 @@ interface Common {
   /** What would have come of the operation, where a whole engine observes. */
   readonly enforced?: Schemas["Enforced"];
   readonly findings: readonly Finding[];
+  /** What reviewers have added to their answers, for the model; without the notes that a policy keeps private. */
+  readonly notes: readonly string[];
   /** The calls, inputs and events that waited and were decided because of it. */
   readonly decided: readonly Decision[];
   readonly limit?: Limit;
@@ -154,6 +156,7 @@ export function ofWritten(written: WrittenDecision): Decision {
     steps: written.trace ?? NOTHING,
     observed: written.observed ?? NOTHING,
     findings: written.findings ?? NOTHING,
+    notes: written.notes ?? NOTHING,
     decided: written.decided === undefined || written.decided.length === 0 ? NOTHING : written.decided.map(waited),
     cost: written.cost ?? 0,
   };
@@ -192,6 +195,7 @@ export function ofWritten(written: WrittenDecision): Decision {
       break;
     case "wait":
       decision.waitsFor = written.waits_for ?? NOTHING;
+      decision.heldBy = written.held_by ?? NOTHING;
       decision.heldBy = written.held_by ?? NOTHING;
       break;
     default:

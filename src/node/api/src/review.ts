@@ -46,7 +46,7 @@ export interface ReviewOf<Later extends boolean> {
   readonly function?: string;
   /** The resolved arguments of the call; what a manifest marks as secret is `***`. */
   readonly arguments?: JsonObject;
-  /** What the step says: its `error_message`, rendered. */
+  /** What people are asked: the `question` of the step, or one that names the function. */
   readonly text?: string;
   readonly rule?: Origin;
   readonly askedAt?: string;

@@ -6,7 +6,7 @@
  */
 
 import { type AnyTask, type JsonObject, MisuseError } from "@celador/api";
-import { type Judged, Judge, type Part, REFUSED, asJson, canonical, isMisuse, textPart } from "@celador/api/adapter";
+import { type Judged, Judge, type Part, REFUSED, asJson, canonical, isMisuse, textPart, withNotes } from "@celador/api/adapter";
 import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { kindOf, readContent, words, writeContent } from "./forms.js";
 import { messageOf } from "./results.js";
@@ -125,7 +125,7 @@ export class History {
       }
       if (decision.verdict !== "rejected") {
         const isDone = decision.allowed || decision.verdict === "respond";
-        const value = isDone ? decision.value : "message" in decision ? decision.message : "";
+        const value = isDone ? withNotes(decision) : "message" in decision ? decision.message : "";
         const result = messageOf({ id, name: made?.name ?? message.name ?? "", arguments: {} }, value, !isDone, message);
         this.told(result);
         return canonical(result.content) === canonical(message.content) ? message : result;

@@ -8,7 +8,7 @@
  */
 
 import { type Allowed, type AnyTask, type Awaitable, type Decision, type Json, type JsonObject, MisuseError } from "@celador/api";
-import { type ToolCall as Call, carryOut, next, notice, unknownForm, whoIsAsked, why } from "@celador/api/adapter";
+import { type ToolCall as Call, carryOut, next, notice, unknownForm, whoIsAsked, why, withNotes } from "@celador/api/adapter";
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
@@ -113,15 +113,15 @@ export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: Middle
       // while a review is open nothing is said, so what stands beside calls comes ahead of them
       const said = calls.length > 0 && !saysNothing ? await history.judge.output(readable) : undefined;
       const usage = message.usage_metadata;
-      const turn = await task.turn({ calls, promptTokens: usage?.input_tokens ?? 0, completionTokens: usage?.output_tokens ?? 0 });
-      for (const call of calls) history.reported(call.id, call.arguments);
+      // where that is refused the turn ends, and none of its calls is made
+      const made = said === undefined || said.kind === "goes" ? calls : [];
+      const turn = await task.turn({ calls: made, promptTokens: usage?.input_tokens ?? 0, completionTokens: usage?.output_tokens ?? 0 });
+      for (const call of made) history.reported(call.id, call.arguments);
       if (!turn.limits.allowed) return await instead(await forUser(task, turn.limits));
       const judged = said ?? (saysNothing ? { kind: "goes" as const, parts: readable } : await history.judge.output(readable));
       if (judged.kind === "goes") return again(message, judged.parts, readable) as AIMessage;
       if (judged.kind === "waits") await task.withdraw(judged.id);
-      if (calls.length === 0) return await instead(judged.text);
-      await history.judge.told(judged.text);
-      return again(message, [{ mimeType: "text/plain", text: judged.text }], []) as AIMessage;
+      return await instead(judged.text);
     },
 
     wrapToolCall: async (request, handler) => {
@@ -138,8 +138,8 @@ export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: Middle
       const told = step.kind === "run" ? await carryOut(task, call, step.allowed, { run, ...fulfil }) : step;
       // a call that waits has no answer yet: `beforeModel` finds it by that
       if (told.kind !== "tell") return new Command({});
-      const { value, isError } = told;
-      const result = ran === undefined || isError ? messageOf(call, value, isError) : ran.written(value);
+      const { value, isError, notes } = told;
+      const result = ran === undefined || isError ? messageOf(call, withNotes(told), isError) : ran.written(value, notes);
       historyOf(task).told(ran?.own(result) ?? (result as ReturnType<typeof messageOf>));
       return result;
     },

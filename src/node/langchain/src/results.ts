@@ -6,7 +6,7 @@
  */
 
 import { type Json, type JsonObject, isObject } from "@celador/api";
-import { type ToolCall as Call, asJson, unknownForm } from "@celador/api/adapter";
+import { type ToolCall as Call, asJson, unknownForm, withNotes } from "@celador/api/adapter";
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { kindOf } from "./forms.js";
@@ -51,10 +51,10 @@ export class Ran {
   }
 
   /** What goes on: the value alone decides what it says. */
-  written(value: Json): ToolMessage | Command {
+  written(value: Json, notes: readonly string[] = []): ToolMessage | Command {
     const whole: JsonObject = this.#hasMore && isObject(value) ? value : { content: value };
     const { content = null, artifact, messages, update } = whole;
-    const own = messageOf(this.#call, content, false, this.#own, artifact);
+    const own = messageOf(this.#call, withNotes({ value: content, notes }), false, this.#own, artifact);
     if (this.#command === undefined) return own;
     const others = Array.isArray(messages) && messages.length === this.#others.length ? this.#others.map((message, at) => again(message, (messages as readonly Json[])[at]!)) : [];
     const { goto, graph } = this.#command;
