@@ -430,13 +430,13 @@ fn a_session_keeps_the_settings_that_it_began_with() {
     for (name, path, value, is_taken) in &changes {
         let mut settings = begun.clone();
         let (parent, member) = path.rsplit_once('/').unwrap();
-        settings.pointer_mut(parent).unwrap()[*member] = value.clone();
+        settings.pointer_mut(parent).unwrap()[member] = value.clone();
         write(&project, &settings);
         check(name, *is_taken, change("project_settings", &project));
         write(&project, &begun);
         // the same in a file that was not there
-        if !is_taken && parent.is_empty() && !["env", "hooks", "future"].contains(member) {
-            write(&local, &json!({*member: value}));
+        if !is_taken && parent.is_empty() && !["env", "hooks", "future"].contains(&member) {
+            write(&local, &json!({ member: value }));
             check(name, false, change("local_settings", &local));
             fs::remove_file(&local).unwrap();
         }

@@ -21,6 +21,8 @@ struct Marks {
     turn_id: Option<IgnoredAny>,
     #[serde(default)]
     timestamp: Option<IgnoredAny>,
+    #[serde(default)]
+    transcript_path: Option<IgnoredAny>,
     #[serde(default, rename = "sessionId")]
     session_id: Option<IgnoredAny>,
     #[serde(default, rename = "toolName")]
@@ -40,14 +42,14 @@ const MESSAGE_DISPLAY: &str = "MessageDisplay";
 /// ```
 #[must_use]
 pub fn stranger(event: &[u8]) -> Option<String> {
-    let Marks { hook_event_name, turn_id, timestamp, session_id, tool_name } =
+    let Marks { hook_event_name, turn_id, timestamp, transcript_path, session_id, tool_name } =
         serde_json::from_slice(&mended(event)).ok()?;
     let name = hook_event_name.as_deref().unwrap_or_default();
     let foreign = if session_id.is_some() || tool_name.is_some() {
         Some(("GitHub Copilot CLI", "`sessionId`, `toolName`"))
     } else if turn_id.is_some() && name != MESSAGE_DISPLAY {
         Some(("Codex", "`turn_id`"))
-    } else if timestamp.is_some() {
+    } else if timestamp.is_some() && transcript_path.is_none() {
         Some(("GitHub Copilot CLI or Gemini CLI", "`timestamp`"))
     } else {
         None
@@ -159,6 +161,7 @@ mod tests {
         for event in [
             r#"{"hook_event_name":"MessageDisplay","session_id":"s","turn_id":"1"}"#,
             r#"{"hook_event_name":"Notification","session_id":"s"}"#,
+            r#"{"hook_event_name":"PreToolUse","session_id":"s","transcript_path":"/t","timestamp":"1"}"#,
             "{}",
             "[",
         ] {
