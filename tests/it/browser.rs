@@ -122,6 +122,11 @@ impl Browser {
         ));
     }
 
+    /// Panics if a text of the page is no word of anybody: a value that became one by accident, or none where a label has to be.
+    pub fn has_only_words(&self, about: &str) {
+        assert_eq!(self.run(ACCIDENTS, &[]), json!([]), "{about}");
+    }
+
     /// Presses keys, one after the other.
     pub fn press(&self, keys: &str) {
         let key = |key: char| {
@@ -150,6 +155,23 @@ impl Drop for Browser {
         let _ = self.driver.wait();
     }
 }
+
+/// The texts and attributes of what is shown that no person wrote, and the elements that need a text and have none. JSON may say `null`, and so
+/// may what somebody writes.
+const ACCIDENTS: &str = r"
+const wrong = /\[object|undefined|\bnull\b|NaN|Invalid Date|\bfunction\s*\(/;
+const found = [];
+const name = (it) => `${it.tagName.toLowerCase()}${it.id && `#${it.id}`}.${it.className}`;
+for (const it of document.querySelectorAll('body *')) {
+  if (it.closest('noscript, script, textarea, .literal, pre') || !it.checkVisibility({ visibilityProperty: true })) continue;
+  const own = [...it.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE).map((node) => node.data).join(' ');
+  const said = [own, ...[...it.attributes].map(({ value }) => value)];
+  for (const text of said) if (wrong.test(text)) found.push(`${name(it)}: ${text.slice(0, 80)}`);
+  const needs = it.matches('label, legend, dt, dd, h1, h2, h3, h4, button, option, a, time, kbd, code, .state, .verdict, .what, .meta');
+  if (needs && it.textContent.trim() === '') found.push(`${name(it)}: nothing`);
+}
+return found;
+";
 
 /// Keys that have no letter, as WebDriver names them.
 pub mod keys {

@@ -159,6 +159,7 @@ mod review_fixture;
 mod review_page;
 #[cfg(feature = "server")]
 mod review_page_shown;
+mod review_page_states;
 #[cfg(feature = "server")]
 mod review_webhook;
 mod reviews;

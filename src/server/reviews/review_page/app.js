@@ -125,6 +125,7 @@ function choices(review) {
 function draw(review) {
   const panel = at("detail");
   const hadFocus = panel.contains(document.activeElement);
+  const isNew = current.drawn !== keyOf(review);
   current = { ...current, drawn: keyOf(review), approvals: approvalsOf(review), form: null };
   const timeline = el("aside.timeline", { "aria-labelledby": "timeline-title" },
     el("h3", { id: "timeline-title" }, "The task so far"),
@@ -134,6 +135,7 @@ function draw(review) {
   panel.setAttribute("aria-labelledby", "detail-title");
   at("back").addEventListener("click", toList);
   if (hadFocus) at("detail-title").focus({ preventScroll: true });
+  if (isNew) fromTop();
   drawEvents(review.task);
 }
 
@@ -148,7 +150,7 @@ function answers(review) {
     el("h3", { id: "answers-title" }, "Your answer"),
     el("div.field", {},
       el("label", { for: "note" }, "Note"),
-      el("p.help", { id: "note-help" }, "Kept with the answer, if you write one."),
+      el("p.help", { id: "note-help" }, "Kept with the answer. The model reads it, unless the policy keeps notes private."),
       note),
     el("div.buttons", { id: "buttons" },
       button("approve", "approve", isBehind(review) ? "Approve the result" : "Approve", () => send(review, "approve")),
@@ -286,6 +288,13 @@ async function look(id, { quiet = false } = {}) {
   document.body.classList.add("looks");
   redraw(review);
   drawList();
+}
+
+/** Shows a review from its beginning: what an answer is about is in sight before the buttons are. */
+function fromTop() {
+  at("detail").scrollTop = 0;
+  // where the page is narrow, it scrolls as a whole
+  if (getComputedStyle(at("detail")).overflowY === "visible") scrollTo(0, 0);
 }
 
 function drawNothing() {

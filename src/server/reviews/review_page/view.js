@@ -5,7 +5,7 @@ import { HIDDEN, Num, parse, write, JsonFault } from "./json.js";
 /** What the server shows in the place of a secret; sent back, it stands for the secret. */
 const MASK = "***";
 
-/** An element with attributes, listeners (functions) and contents; a content that is no element is text. */
+/** An element with attributes, listeners (functions) and contents: elements, texts, numbers, lists of them, and nothing (null, undefined, false). */
 export function el(tag, attributes = {}, ...contents) {
   const [name, ...classes] = tag.split(".");
   const made = document.createElement(name);
@@ -15,8 +15,14 @@ export function el(tag, attributes = {}, ...contents) {
     else if (value === true) made.setAttribute(key, "");
     else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
   }
-  made.append(...contents.flat().filter((it) => it !== null && it !== undefined && it !== false));
+  made.append(...contents.flat(Infinity).filter((it) => it !== null && it !== undefined && it !== false).map(content));
   return made;
+}
+
+/** A content of an element. Anything that is no element and no text would be shown as `[object …]`, so it is an error. */
+function content(it) {
+  if (it instanceof Node || typeof it === "string" || typeof it === "number") return it;
+  throw new TypeError("an element takes elements and texts");
 }
 
 /** A text of a task, with its hidden characters made visible. */
@@ -90,7 +96,8 @@ export function entry(review, isCurrent) {
     el("a", { href: `#${encodeURIComponent(review.id)}`, "aria-current": isCurrent ? "true" : null, "data-id": review.id },
       el("span.what", {}, told(nameOf(review)), el("span.since", {}, time(review.asked_at))),
       first && el("span.brief", {}, told(first)),
-      el("span.meta", {}, told(agentOf(review)), " for ", told(userOf(review)), " ", review.state !== "open" && state(review)),
+      el("span.meta", {}, told(agentOf(review)), userOf(review) && [" for ", told(userOf(review))], ", asked of ", told(review.reviewer)),
+      review.state !== "open" && el("span", {}, state(review)),
     ));
 }
 
@@ -187,12 +194,12 @@ export function detail(review) {
     rule?.expression && fact("Rule", el("code.rule", {}, told(rule.expression))),
     place && fact("Where", el("code", {}, told(place))),
     review.step && fact("Step", el("code", {}, told(review.step))),
-    fact("Asked of", told(review.reviewer ?? "")),
+    fact("Asked of", told(review.reviewer)),
     review.approvals?.length && fact("Approved by", told(review.approvals.map((it) => it.by?.email ?? it.by?.subject ?? "somebody").join(", "))),
     fact("Asked", moment(time(review.asked_at))),
     fact(review.state === "open" ? "Expires" : "Would have expired", expires ? moment(expires) : "never"),
-    fact("Agent", told(agentOf(review))),
-    fact("Works for", told(userOf(review))),
+    agentOf(review) && fact("Agent", told(agentOf(review))),
+    userOf(review) && fact("Works for", told(userOf(review))),
     fact("Task", el("code", {}, told(review.task))))));
   return parts;
 }
