@@ -391,7 +391,7 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
         ("arguments", json(&review.arguments)),
         ("result", json(&review.result)),
         ("message", review.message.as_ref().map(words)),
-        ("text", review.text.clone()),
+        ("question", review.text.clone()),
         ("rule", rule.and_then(|rule| rule.expression.clone())),
         ("at", place),
         ("step", review.step.clone()),

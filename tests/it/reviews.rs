@@ -98,7 +98,7 @@ fn a_review_says_all_that_a_person_needs() {
         "question": question.0, "state": "open", "reviewer": "lead", "call": review.call,
         "function": "ledger_post_entry", "step": "before[1]",
         "arguments": {"account": "a", "amount": 250, "memo": "", "kind": "debit"},
-        "result": null, "message": null, "text": "250 is more than 100.",
+        "result": null, "message": null, "text": "May `ledger_post_entry` run with these arguments?",
         "rule": {"expression": "input.amount <= 100 || review('lead')", "origin": text["rule"]["origin"]},
         "asked_at": "2026-06-01T12:00:00Z", "expires_at": "2026-07-01T12:00:00Z",
         "digest": digest, "answered": null,
@@ -187,7 +187,10 @@ fn an_edit_passes_the_steps_again_without_their_finished_invokes() {
     let arguments = json!({"account": "a", "amount": 200});
     let again = asks(answer(&mut task, boss, edit(arguments)));
     let review = task.reviews().find(|review| review.question == again).unwrap();
-    assert_eq!((&*review.reviewer, &*review.text.unwrap()), ("lead", "200 is more than 100."));
+    assert_eq!(
+        (&*review.reviewer, &*review.text.unwrap()),
+        ("lead", "May `ledger_post_entry` run with these arguments?")
+    );
     let decision = decided(answer(&mut task, again, Answer::approve()));
     assert_eq!(value(&decision), r#"{"account":"a","amount":200,"memo":"","kind":"debit"}"#);
     assert_eq!(see(&task, "c.cap.audit.count_successful"), json!(1), "the trail was written once");
@@ -442,4 +445,37 @@ capabilities:
         task.after(&approved.call.unwrap(), CallResult::successful(json!(1).into()), noon()).unwrap();
     let told = reported.outcome().into_decision();
     assert_eq!(told.decided[0].decision.verdict, Verdict::Allow);
+}
+
+/// A call that is approved while another review is open is held, in this process and in the next one, and runs with the note of who approved of it once nothing
+/// holds it. Its decision names the review.
+#[test]
+fn an_approved_call_is_held_over_a_restart_and_runs_later() {
+    let engine = desk();
+    let mut task = start(&engine);
+    let deep = |id: &str| call("probe", json!({"depth": 9})).with_id(id);
+    let first = asks(task.before(&deep("c1"), noon()).unwrap());
+    let second = asks(task.before(&deep("c2"), noon()).unwrap());
+    let note = Some("Only today.".to_owned());
+    let approval = ReviewAnswer { choice: ReviewChoice::Approve, by: None, note, addressed_as: Vec::new() };
+    let held = decided(answer(&mut task, first, approval.into()));
+    assert_eq!((held.verdict, &*held.held_by), (Verdict::Wait, &[second][..]));
+    assert_eq!(held.waits_for, ["c2".into()]);
+
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
+    let again = decided(task.before(&deep("c1"), noon()).unwrap());
+    assert_eq!((again.verdict, &*again.held_by), (Verdict::Wait, &[second][..]));
+
+    let denied = decided(answer(&mut task, second, Answer::deny()));
+    assert_eq!(denied.verdict, Verdict::Block);
+    let freed = denied.decided.first().unwrap();
+    assert_eq!((freed.call.as_str(), freed.decision.verdict), ("c1", Verdict::Allow));
+    assert_eq!(freed.decision.notes, ["Only today."]);
+
+    // the note is told with the result, too, also by a process that begins here
+    let saved = serde_json::to_string(&task.save()).unwrap();
+    let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
+    let told = decided(task.after(&"c1".into(), CallResult::successful(json!(1).into()), noon()).unwrap());
+    assert_eq!((told.verdict, &*told.notes), (Verdict::Allow, &["Only today.".to_owned()][..]));
 }

@@ -74,7 +74,7 @@ def test_a_turn_with_a_review(open_agent: Open, request: pytest.FixtureRequest) 
     (review,) = [review for review in agent.reviews() if review.task == id]
     assert (review.function, review.state, review.call) == ("refund", "open", "call_2")
     assert review.arguments == {"order_id": "o1", "amount": 20, "note": "checked"}
-    assert review.text == "The lead did not approve 20."
+    assert review.text == "May `refund` run with these arguments?"
     if task.place == "server":
         with pytest.raises(celador.MisuseError, match="by the token"):
             review.approve(by="lead@example.com")
