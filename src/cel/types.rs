@@ -155,6 +155,9 @@ pub enum Storage {
         /// Names that may be asked for even if they are nearly the name of a field.
         beside: &'static [&'static str],
     },
+    /// By key. Unknown keys may be there although nothing says so: to ask for one (`has`, `?.`) is allowed, and to select one in an
+    /// expression that has asked.
+    Unsaid,
     /// By key, and unknown keys may be there too.
     Open,
 }

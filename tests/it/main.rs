@@ -116,6 +116,7 @@ mod model_calls_over_http;
 mod mutants;
 mod observing;
 #[cfg(feature = "server")]
+mod open_schemas;
 mod openapi;
 mod pages;
 #[cfg(feature = "server")]

@@ -33,10 +33,17 @@ impl<'e> Checker<'e> {
         match declared {
             Some((_, field)) => field.ty.clone(),
             None => {
-                let fair = if asked { may_be_asked(record, field) } else { record.storage == Storage::Open };
+                let was_asked = record.storage == Storage::Unsaid && self.has_asked(record, field);
+                let fair = match asked {
+                    true => may_be_asked(record, field),
+                    false => record.storage == Storage::Open || was_asked,
+                };
+                if asked && record.storage == Storage::Unsaid {
+                    self.ask(record, field);
+                }
                 if !fair {
                     self.report(messages::unknown_field(span, field, record));
-                } else if record.storage == Storage::Open {
+                } else if matches!(record.storage, Storage::Open | Storage::Unsaid) {
                     self.look_near(span, field, record);
                 }
                 Type::Dyn
@@ -64,10 +71,13 @@ impl<'e> Checker<'e> {
                     Some((_, declared)) if declared.required => {
                         self.report(messages::always_has(expr.span, &field.text, record));
                     }
-                    None if record.storage != Storage::Open => {
+                    None if !matches!(record.storage, Storage::Open | Storage::Unsaid) => {
                         self.report(messages::never_has(field.span, &field.text, record));
                     }
-                    None => self.look_near(field.span, &field.text, record),
+                    None => {
+                        self.ask(record, &field.text);
+                        self.look_near(field.span, &field.text, record);
+                    }
                     _ => {}
                 }
             }
@@ -84,10 +94,21 @@ impl<'e> Checker<'e> {
         let ExprKind::Literal(Literal::String(name)) = &key.kind else { return };
         if let Type::Record(record) = self.substitution.head(of)
             && record.slot(name).is_none()
-            && !may_be_asked(&record, name)
         {
-            self.report(messages::never_has(key.span, name, &record));
+            self.ask(&record, name);
+            if !may_be_asked(&record, name) {
+                self.report(messages::never_has(key.span, name, &record));
+            }
         }
+    }
+
+    /// Notes that the expression asks whether a key is there, so that it may select it.
+    fn ask(&mut self, record: &RecordType, key: &str) {
+        self.asked.insert((record.name.clone(), key.to_owned()));
+    }
+
+    fn has_asked(&self, record: &RecordType, key: &str) -> bool {
+        self.asked.contains(&(record.name.clone(), key.to_owned()))
     }
 }
 
@@ -96,6 +117,6 @@ fn may_be_asked(record: &RecordType, key: &str) -> bool {
     match record.storage {
         Storage::Live | Storage::Closed => false,
         Storage::ClosedUnlessFailed { .. } => record.slip(key).is_none(),
-        Storage::Open => true,
+        Storage::Unsaid | Storage::Open => true,
     }
 }

@@ -10,6 +10,7 @@ use crate::env::Env;
 use crate::issue::Issue;
 use crate::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
 use crate::types::{Storage, Type};
+use std::collections::HashSet;
 
 /// The type and the reference of each expression by its id, and what is wrong.
 pub(super) type Inferred = (Vec<Type>, Vec<Option<Reference>>, Vec<Issue>);
@@ -21,6 +22,7 @@ pub(super) fn infer(expr: &Expr, env: &Env) -> Inferred {
         references: Vec::new(),
         locals: Vec::new(),
         substitution: Substitution::default(),
+        asked: HashSet::new(),
         issues: Vec::new(),
     };
     checker.expr(expr);
@@ -35,6 +37,8 @@ pub(super) struct Checker<'e> {
     /// The variables of the macros around, the innermost last.
     locals: Vec<(&'e str, Type)>,
     pub(super) substitution: Substitution,
+    /// Keys that no field declares and that the expression has asked for so far, by the names of their records.
+    pub(super) asked: HashSet<(String, String)>,
     issues: Vec<Issue>,
 }
 

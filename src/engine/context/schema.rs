@@ -415,7 +415,7 @@ fn common<'t>(mut types: impl Iterator<Item = &'t Type>) -> Type {
 /// function has is found in a history of all calls, too.
 fn shared<'t>(name: &str, types: impl Iterator<Item = &'t Type> + Clone) -> Type {
     let records = types.clone().map(|ty| match ty {
-        Type::Record(record) if record.storage == Storage::Closed => Some(record),
+        Type::Record(record) if matches!(record.storage, Storage::Closed | Storage::Unsaid) => Some(record),
         _ => None,
     });
     let Some(records) = records.collect::<Option<Vec<_>>>() else { return common(types) };
@@ -434,12 +434,9 @@ fn shared<'t>(name: &str, types: impl Iterator<Item = &'t Type> + Clone) -> Type
             known.domain = None;
         }
     }
-    Type::Record(Arc::new(RecordType {
-        name: name.to_owned(),
-        fields,
-        aliases: Vec::new(),
-        storage: Storage::Closed,
-    }))
+    let has_others = records.iter().any(|record| record.storage == Storage::Unsaid);
+    let storage = if has_others { Storage::Unsaid } else { Storage::Closed };
+    Type::Record(Arc::new(RecordType { name: name.to_owned(), fields, aliases: Vec::new(), storage }))
 }
 
 fn capabilities(

@@ -414,6 +414,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A template of a tool names a setting that there is not, such as a secret.",
     ),
+    row(
+        "unenforced_word",
+        Advice,
+        "A word, a format or a pattern in the schema of a listed tool is not enforced: its server may do so.",
+    ),
     decided(
         "unheeded_review",
         MayLoseARule,

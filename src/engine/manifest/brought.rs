@@ -184,15 +184,16 @@ pub(crate) fn bring(
             None => passed.push(tool),
         }
     }
-    let (actions, mut left_out) = read(&passed, limits);
+    let (actions, mut left_out, unenforced) = read(&passed, limits);
     left_out.extend(refused);
-    let (agent, findings) = relink(resolved, mount, limits, |tool| tool.with(&actions));
+    let (agent, mut findings) = relink(resolved, mount, limits, |tool| tool.with(&actions));
     let admitted: HashSet<&str> = admitted(&agent).collect();
     let refused = actions.iter().filter(|action| !admitted.contains(&*action.name.text));
     left_out.extend(refused.map(|action| LeftOut {
         name: action.name.text.to_string(),
         reason: "no capability of the agent admits it".to_owned(),
     }));
+    findings.extend(unenforced);
     Ok(Linked { agent, left_out, findings })
 }
 
@@ -243,8 +244,8 @@ fn check_names(
     }
 }
 
-/// The tools as actions, and those whose schemas are not supported.
-fn read(tools: &[&BroughtTool], limits: &EngineLimits) -> (Vec<ActionDecl>, Vec<LeftOut>) {
+/// The tools as actions, those whose schemas are not supported, and which words of the others are not enforced.
+fn read(tools: &[&BroughtTool], limits: &EngineLimits) -> (Vec<ActionDecl>, Vec<LeftOut>, Vec<Diagnostic>) {
     let source = Source::new("tools of the task", "");
     let place = Place::new(&source, Span::new(0, 0));
     // one budget of schemas for all of them, as for the tools of one document
@@ -273,7 +274,8 @@ fn read(tools: &[&BroughtTool], limits: &EngineLimits) -> (Vec<ActionDecl>, Vec<
             }),
         }
     }
-    (actions, left_out)
+    let unenforced = reader.into_findings().into_iter().filter(|finding| finding.code == "unenforced_word");
+    (actions, left_out, unenforced.collect())
 }
 
 fn hints(tool: &BroughtTool) -> Annotations {

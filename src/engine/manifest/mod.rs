@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod applied;
 mod apply;
+pub mod argument_rules;
 pub mod binding;
 pub mod brought;
 pub mod bundle;

@@ -55,6 +55,9 @@ pub(crate) struct Reader {
     findings: Vec<Diagnostic>,
     errors: usize,
     proposals: usize,
+    /// Whether the schemas being read are those of listed tools, for which JSON Schema holds as it is: what it gives no meaning is told, and
+    /// is no error.
+    pub(super) lists_tools: bool,
     /// What the schemas of the document may still weigh.
     pub(super) schemas: Budget,
 }

@@ -5,6 +5,7 @@
 //! enforced (`json_schema`) or refused (`schema_check`); the whole of it is kept in [`Schema::node`] for the schema that the
 //! model sees.
 
+use super::argument_rules::{ArgumentRules, says_more};
 use super::fields::Key;
 #[cfg(feature = "schemas")]
 use super::json_schema::NotReady;
@@ -15,7 +16,9 @@ use super::json_schema::words::{SECRET, Takes, Treatment, WORDS, Word, word};
 use super::messages;
 use super::node::{Entry, Node};
 use super::reader::{Path, Reader};
-use super::schema_check::{Position, check, check_definitions, check_names, check_references, check_word};
+use super::schema_check::{
+    NO_MEANING, Position, check, check_definitions, check_names, check_references, check_word,
+};
 use super::shape::{Anything, Boolean, Mapping, Object, Text, closed, mapping, shape, with};
 use super::unsaid::is_left_out;
 use crate::context::Secrets;
@@ -185,10 +188,18 @@ impl Key<'_, '_, Parameters> {
 }
 
 impl Key<'_, '_, InputSchema> {
-    /// The arguments.
-    pub(super) fn properties(&self, reader: &mut Reader) -> Vec<Property> {
-        let field = self.get();
-        field.map(|field| read_properties(field.node, &field.path, Role::Listed, reader)).unwrap_or_default()
+    /// The arguments, and what holds for all of them together.
+    pub(super) fn arguments(&self, reader: &mut Reader) -> (Vec<Property>, ArgumentRules) {
+        let Some(field) = self.get() else { return Default::default() };
+        let before = reader.errors();
+        let properties = read_properties(field.node, &field.path, Role::Listed, reader);
+        let mut rules = ArgumentRules::of(field.node);
+        let is_known = |name: &str| properties.iter().any(|property| *property.name.text == *name);
+        if reader.errors() == before && says_more(field.node, is_known) {
+            check_references(field.node, field.node, &field.path, reader);
+            rules.validator = made_ready(field.node, field.node, &field.path, before, reader);
+        }
+        (properties, rules)
     }
 }
 
@@ -238,12 +249,6 @@ fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut Reader) ->
     check_block(node, path, role, properties.is_none(), reader);
     let entries = properties.as_ref().map(|properties| reader.mapping(properties.node, &properties.path));
     let entries = entries.flatten().unwrap_or_default();
-    let known: HashSet<&str> = entries.iter().map(|entry| &*entry.key.text).collect();
-    if let Some(must) = &must {
-        for name in must.iter().filter(|name| !known.contains(&*name.text)) {
-            reader.report(&required.path(), messages::required_without_schema(name));
-        }
-    }
     let must = must.map(|names| names.iter().map(|name| name.text.clone()).collect::<HashSet<_>>());
     let read = |entry: &Entry| {
         let path = path.key("properties").key(&entry.key.text);
@@ -285,6 +290,9 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
             let known = ["properties", "required", "description", "title", "type", "$defs"];
             match (bare, messages::nearest_key(key, &known)) {
                 _ if key.text.starts_with("x-") => {}
+                _ if role == Role::Listed => {
+                    reader.report(&path, messages::not_enforced_of_tool(key, NO_MEANING));
+                }
                 (_, near) if role == Role::Settings && !(bare && near.is_none()) => {
                     reader.report(&path, messages::ignored_key(key, "a schema", &known));
                 }
@@ -304,6 +312,11 @@ fn check_block(node: &Node, path: &Path, role: Role, bare: bool, reader: &mut Re
             ("type", _) if is_object(&entry.value) => {}
             ("type", _) => reader.report(&path, messages::not_an_object(&entry.value)),
             ("$defs" | "definitions", _) => check_definitions(&entry.value, &path, reader),
+            (name, Treatment::Enforced)
+                if role == Role::Listed && !matches!(name, "properties" | "required") =>
+            {
+                check_word(entry, node, &path, Position::Inner, reader);
+            }
             (name, _) if UNREAD.contains(&name) => {}
             (SECRET, _) => reader.report(&path, messages::secret_of_all(key)),
             (_, Treatment::Annotation) => check_word(entry, node, &path, Position::Inner, reader),
@@ -400,7 +413,18 @@ fn ready(
     if !reader.schemas.is_spent() {
         check_references(root, node, path, reader);
     }
-    if reader.errors() > before || is_plain(node) {
+    if is_plain(node) { None } else { made_ready(node, root, path, before, reader) }
+}
+
+/// Makes a schema ready that was checked; nothing if errors were found in it since there were `before`.
+fn made_ready(
+    node: &Node,
+    root: &Node,
+    path: &Path,
+    before: usize,
+    reader: &mut Reader,
+) -> Option<Arc<Validator>> {
+    if reader.errors() > before {
         return None;
     }
     #[cfg(feature = "schemas")]
@@ -415,7 +439,10 @@ fn ready(
         }
     }
     #[cfg(not(feature = "schemas"))]
-    reader.report(path, messages::schema_refused(&node.place, "it needs a build with the feature `schemas`"));
+    {
+        let Node { place, .. } = if node.is_null() { root } else { node };
+        reader.report(path, messages::schema_refused(place, "it needs a build with the feature `schemas`"));
+    }
     None
 }
 

@@ -4,6 +4,7 @@
 //! has one is left out and the tool is not [sound](Tool::sound). Backends other than `cel` are kept as they were
 //! written: carrying them out is the host's affair. It never looks at another document and never reads an expression.
 
+use super::argument_rules::ArgumentRules;
 use super::capability_key::sanitise;
 use super::event::{EventDecl, EventKeys, read_events};
 use super::fields::{Field, Fields};
@@ -78,6 +79,8 @@ pub struct ActionDecl {
     pub description: Option<Embedded>,
     /// Its own parameters.
     pub parameters: Vec<Property>,
+    /// What holds for its arguments together, where it is a listed tool.
+    pub rules: ArgumentRules,
     /// What it returns where it succeeds, if it says so: any JSON Schema, whose references lead into it.
     pub output: Option<Arc<Schema>>,
     /// What its server says of its calls, where MCP lists it.
@@ -333,6 +336,7 @@ fn read_action(
         name,
         description,
         parameters,
+        rules: ArgumentRules::default(),
         output,
         annotations: Annotations::default(),
         tags: Vec::new(),

@@ -4,6 +4,7 @@
 //! specification's manifests cannot say that a parameter is optional and has no default (PAR-02, PAR-06); here `required` of a
 //! schema says what must be there, and what else nobody supplies stays out. It never looks at another document.
 
+use super::argument_rules::ArgumentRules;
 use super::capability_key::sanitise;
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
@@ -159,6 +160,7 @@ impl ActionDecl {
             name: name.clone(),
             description: None,
             parameters: Vec::new(),
+            rules: ArgumentRules::default(),
             output: None,
             annotations: Annotations { untrusted: true, ..Annotations::default() },
             tags: Vec::new(),
@@ -172,8 +174,11 @@ impl ActionDecl {
         let name = fields.name().text_or_empty("TOOL-04", reader);
         let [title, description] = [fields.title(), fields.description()].map(|key| key.text(reader));
         let schema = fields.input_schema().required("PAR-01", reader);
-        let parameters = schema.map(|key| key.properties(reader)).unwrap_or_default();
+        // others wrote these schemas: words that JSON Schema gives no meaning are none of ours to refuse
+        reader.lists_tools = true;
+        let (parameters, rules) = schema.map(|key| key.arguments(reader)).unwrap_or_default();
         let output = fields.output_schema().alone(reader);
+        reader.lists_tools = false;
         let annotations = fields.annotations().fields(reader).map(|fields| {
             fields.title().text(reader);
             let annotations = Annotations {
@@ -193,6 +198,7 @@ impl ActionDecl {
             name,
             description: description.or(title),
             parameters,
+            rules,
             output,
             annotations: annotations.unwrap_or_default(),
             tags,

@@ -195,7 +195,10 @@ impl Compiler<'_> {
                     capability: *at,
                     offered: function.active && entry.listed.is_some() && !matches!(execute, Execute::Absent),
                     description: description(entry, function),
-                    schema: OfferedSchema::of(function),
+                    schema: OfferedSchema::of(
+                        function,
+                        entry.action(function).and_then(|action| action.rules.node.as_ref()),
+                    ),
                     bindings: bound.into_iter().flatten().filter(is_bound).cloned().collect(),
                     parameters: parameters.clone(),
                     output: output.clone(),

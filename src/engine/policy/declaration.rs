@@ -67,7 +67,10 @@ fn parameters(agent: &Agent, entry: &CapabilityEntry, function: &DeclaredFunctio
     } else if function.action.is_none() {
         Parameters::of_delegation(&function.parameters)
     } else {
-        Parameters::closed(&function.parameters)
+        match entry.action(function).filter(|action| matches!(action.execute, DeclaredExecute::Host)) {
+            Some(action) => Parameters::listed(&function.parameters, &action.rules, bound),
+            None => Parameters::closed(&function.parameters),
+        }
     }
 }
 

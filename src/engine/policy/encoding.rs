@@ -22,6 +22,7 @@ use crate::digest::Digest;
 use crate::manifest::agent::{
     Agent, Capability, DeclaredExpose, Guardrails, MountScope, StretchLimits, TaskLimits,
 };
+use crate::manifest::argument_rules::Undeclared;
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
 use crate::manifest::event::{EventDecl, Receive, ReceiveKind};
@@ -433,9 +434,16 @@ impl Encoder {
 
     pub(super) fn parameters(&mut self, parameters: &Parameters) {
         // the keys are the names, packed
-        let Parameters { list, open, keys: _ } = parameters;
+        let Parameters { list, undeclared, derived, whole, keys: _ } = parameters;
         self.part("parameters");
-        self.flag(*open);
+        self.flag(*derived);
+        self.text(match undeclared {
+            Undeclared::Dropped => "dropped",
+            Undeclared::Refused => "refused",
+            Undeclared::KeptUnsaid => "kept unsaid",
+            Undeclared::Kept => "kept",
+        });
+        self.optional(whole.as_deref(), |it, whole| it.plain_json(whole.schema()));
         self.list(list, |it, Parameter { name, shape, source, missing }| {
             it.text(name);
             it.shape(shape);

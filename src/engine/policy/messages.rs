@@ -41,6 +41,20 @@ pub(super) fn misfit(parameter: &str, misfit: &Misfit) -> String {
     of_misfit(&format!("the parameter `{parameter}"), misfit)
 }
 
+/// Arguments that each fit and that do not fit together.
+pub(super) fn misfit_of_all(misfit: &Misfit) -> String {
+    of_misfit("`arguments", misfit)
+}
+
+/// An argument beside those that the schema of a tool declares, where it allows no others.
+pub(super) fn no_other_arguments<'n>(names: impl Iterator<Item = &'n str>) -> String {
+    let names: Vec<_> = names.map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [] => "the tool takes no arguments".to_owned(),
+        names => format!("the tool takes no arguments other than {}", names.join(", ")),
+    }
+}
+
 /// An argument that no parameter takes.
 pub(super) fn undeclared_argument(name: &str) -> String {
     format!("there is no parameter `{name}`")

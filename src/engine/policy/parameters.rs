@@ -11,7 +11,9 @@ use super::parameter::{Missing, Parameter, ParameterSource};
 use super::shape::Shape;
 use crate::cel::{Domain, Field, Json, JsonRef, Keys, Part, RecordType, Storage, Type, Value};
 use crate::limits::EvalLimits;
+use crate::manifest::argument_rules::{ArgumentRules, Undeclared};
 use crate::manifest::catalog::DeclaredParameter;
+use crate::manifest::json_schema::Validator;
 use crate::manifest::schema::Property;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -23,8 +25,12 @@ const MESSAGE: &str = "message";
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     pub(super) list: Vec<Parameter>,
-    /// Whether arguments that are not declared go through: the declarations lie elsewhere (PAR-12).
-    pub(super) open: bool,
+    /// What becomes of arguments that are not declared.
+    pub(super) undeclared: Undeclared,
+    /// Whether the declarations lie elsewhere (PAR-12), so that nothing is known of the arguments.
+    pub(super) derived: bool,
+    /// The schema of all arguments together, if it says more than those of each.
+    pub(super) whole: Option<Arc<Validator>>,
     /// The names of all arguments, packed; nothing where others may come.
     pub(super) keys: Option<Keys>,
 }
@@ -65,7 +71,29 @@ impl Parameters {
                 list.push(Parameter { name: name.clone(), shape, source, missing: Missing::Fault });
             }
         }
-        Self { list, open: true, keys: None }
+        Self { list, undeclared: Undeclared::Kept, derived: true, whole: None, keys: None }
+    }
+
+    /// The parameters of a listed tool, whose schema holds as JSON Schema says. What its capability binds and the schema does not declare is
+    /// for other tools of the capability; the model cannot give it to this one either (BND-02).
+    pub fn listed<'b>(
+        declared: &[DeclaredParameter],
+        rules: &ArgumentRules,
+        bound: impl Iterator<Item = &'b Arc<str>>,
+    ) -> Self {
+        let ArgumentRules { undeclared, validator, node: _ } = rules;
+        let mut closed = Self::closed(declared);
+        if undeclared.is_kept() {
+            let others: Vec<_> = bound.filter(|name| !closed.declares(name)).cloned().collect();
+            closed.list.extend(others.into_iter().map(|name| Parameter {
+                name,
+                shape: Shape::default(),
+                source: ParameterSource::Nobody,
+                missing: Missing::LeftOut,
+            }));
+            closed.keys = None;
+        }
+        Self { undeclared: *undeclared, whole: validator.clone(), ..closed }
     }
 
     /// The parameters of an agent's input (CTX-20).
@@ -82,7 +110,7 @@ impl Parameters {
 
     fn of_all(list: Vec<Parameter>) -> Self {
         let keys = Keys::new(list.iter().map(|parameter| &*parameter.name));
-        Self { list, open: false, keys }
+        Self { list, undeclared: Undeclared::Dropped, derived: false, whole: None, keys }
     }
 
     /// All parameters, in the order of the manifest.
@@ -93,7 +121,7 @@ impl Parameters {
     /// Whether undeclared arguments go through.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.open
+        self.undeclared.is_kept()
     }
 
     /// Works out the arguments of a call: bindings, then what the model wrote (an object, or null for none), then defaults
@@ -126,14 +154,21 @@ impl Parameters {
             let tried = bound.filter(|parameter| given.root().get(&parameter.name).is_some());
             forming.ignored.extend(tried.map(|parameter| parameter.name.clone()));
         }
-        if self.open {
-            let others = given.root().entries().filter(|(key, _)| !self.declares(key));
-            forming.members.extend(others.map(|(key, value)| (key, Part::Json(value))));
+        let mut others = given.root().entries().filter(|(key, _)| !self.declares(key));
+        match self.undeclared {
+            Undeclared::Dropped => {}
+            Undeclared::Refused if others.next().is_some() => {
+                forming.faults.push(messages::no_other_arguments(self.settable()));
+            }
+            Undeclared::Refused => {}
+            Undeclared::KeptUnsaid | Undeclared::Kept => {
+                forming.members.extend(others.map(|(key, value)| (key, Part::Json(value))));
+            }
         }
         if forming.is_just(&arguments) {
-            return forming.resolution(given.clone());
+            return self.held(forming.resolution(given.clone()));
         }
-        if !arguments.in_order || self.open {
+        if !arguments.in_order || self.is_open() {
             let of_model = |name: &str| {
                 let mut declared = self.list.iter();
                 let declared = declared.find(|parameter| *parameter.name == *name);
@@ -141,7 +176,27 @@ impl Parameters {
             };
             forming.keep_order(given.root(), of_model);
         }
-        forming.finish()
+        self.held(forming.finish())
+    }
+
+    /// The resolution with what is wrong with all arguments together, where each of them is right.
+    fn held(&self, mut resolution: Resolution) -> Resolution {
+        if resolution.faults.is_empty() && resolution.unbound.is_empty() {
+            resolution.faults.extend(self.misfit_of_all(&resolution.arguments));
+        }
+        resolution
+    }
+
+    /// Why arguments that each fit do not fit together, in words for the model.
+    pub(super) fn misfit_of_all(&self, arguments: &Json) -> Option<String> {
+        let violation = self.whole.as_ref()?.check(arguments.root()).err()?;
+        Some(messages::misfit_of_all(&violation.into()))
+    }
+
+    /// The names of the parameters that the model may give.
+    fn settable(&self) -> impl Iterator<Item = &str> {
+        let settable = self.list.iter().filter(|parameter| parameter.source == ParameterSource::Model);
+        settable.map(|parameter| &*parameter.name)
     }
 
     /// Why no call can have run with these arguments: one that is not declared, or that does not fit. One that lacks is no reason, as whoever
@@ -151,7 +206,7 @@ impl Parameters {
         // null says that there is none
         arguments.root().entries().filter(|(_, value)| !value.is_null()).find_map(|(name, value)| {
             let Some(parameter) = self.list.iter().find(|parameter| *parameter.name == *name) else {
-                return (!self.open).then(|| messages::undeclared_argument(name));
+                return (!self.is_open()).then(|| messages::undeclared_argument(name));
             };
             let misfit = parameter.shape.check_part(Part::Json(value)).err()?;
             // a default need not fit
@@ -176,11 +231,11 @@ impl Parameters {
                 None => forming.take(parameter, None),
             }
         }
-        if self.open {
+        if self.is_open() {
             let others = step.iter().filter(|(name, _)| !self.declares(name));
             forming.members.extend(others.filter_map(|(name, value)| Some((*name, value.as_ref()?.part()))));
         }
-        forming.finish()
+        self.held(forming.finish())
     }
 
     /// Works out the parameters of an agent's input but for its message: what is given, else what the input before had,
@@ -260,7 +315,7 @@ impl Parameters {
     #[must_use]
     pub fn input_type(name: &str, functions: &[&Self], of: InputOf) -> Type {
         let events_alone = of == InputOf::AttemptOrEvent && functions.is_empty();
-        if functions.is_empty() && !events_alone || functions.iter().any(|function| function.open) {
+        if functions.is_empty() && !events_alone || functions.iter().any(|function| function.derived) {
             return Type::map(Type::String, Type::Dyn);
         }
         let mut fields: IndexMap<Arc<str>, Field> = IndexMap::new();
@@ -281,7 +336,13 @@ impl Parameters {
         if of == InputOf::AttemptOrEvent {
             add(MESSAGE.into(), Type::String, None);
         }
-        let storage = Storage::Closed;
+        // an argument that no property declares may be there all the same
+        let is_some = |undeclared| functions.iter().any(|function| function.undeclared == undeclared);
+        let storage = match (is_some(Undeclared::Kept), is_some(Undeclared::KeptUnsaid)) {
+            (true, _) => Storage::Open,
+            (false, true) => Storage::Unsaid,
+            (false, false) => Storage::Closed,
+        };
         Type::Record(Arc::new(RecordType { name: name.to_owned(), fields, aliases: Vec::new(), storage }))
     }
 }

@@ -54,7 +54,7 @@ fn find(checked: &Checked, expr: &Expr, added: &mut Vec<AddedKey>) {
 fn added_key(checked: &Checked, map: &Expr, key: &Expr) -> Option<AddedKey> {
     let ExprKind::Literal(Literal::String(name)) = &key.kind else { return None };
     let Type::Record(record) = checked.type_of(origin(map).id) else { return None };
-    if record.storage == Storage::Open || record.slot(name).is_some() {
+    if matches!(record.storage, Storage::Open | Storage::Unsaid) || record.slot(name).is_some() {
         return None;
     }
     Some(AddedKey {

@@ -38,7 +38,11 @@ impl Parameters {
             }
         }
         let packed = Json::from_members(&members, limits);
-        packed.map_err(|_| vec![messages::nested_too_deeply(limits.max_json_depth)])
+        let packed = packed.map_err(|_| vec![messages::nested_too_deeply(limits.max_json_depth)])?;
+        match self.misfit_of_all(&packed) {
+            Some(fault) => Err(vec![fault]),
+            None => Ok(packed),
+        }
     }
 
     /// Why an argument cannot have a value, if it cannot.

@@ -24,6 +24,14 @@ pub struct Shown {
 type Definitions = IndexMap<(usize, String), (String, Value)>;
 
 impl Shown {
+    /// What a block of parameters says beside its properties, as the model is to see it.
+    pub fn block(&mut self, block: &Node) -> Value {
+        let entries = block.as_mapping().unwrap_or_default().iter();
+        let is_beside = |entry: &&Entry| !matches!(&*entry.key.text, "properties" | "$schema" | "$id");
+        let beside: Vec<_> = entries.filter(is_beside).cloned().collect();
+        self.schema(&Node { place: block.place.clone(), data: Data::Mapping(beside.into()) }, block)
+    }
+
     /// The schema of a parameter as the model is to see it: without the words that are not for it (BND-20), and with
     /// references to what [`Shown::whole`] puts beside it. `root` is the block that it stands in.
     pub fn schema(&mut self, schema: &Node, root: &Node) -> Value {

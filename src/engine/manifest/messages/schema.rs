@@ -40,6 +40,12 @@ pub(in crate::manifest) fn not_enforced(key: &Embedded) -> Diagnostic {
         .help("say what a value must look like with `pattern` or in a `before` step")
 }
 
+/// A word, a format or a pattern in the schema of a listed tool that no value is held to.
+pub(in crate::manifest) fn not_enforced_of_tool(key: &Embedded, reason: &str) -> Diagnostic {
+    let message = format!("`{}` in the schema of this tool is not enforced: {reason}", key.text);
+    Diagnostic::warning("unenforced_word", message, key.place.clone())
+}
+
 /// A key or a word of a schema without a value, or with one that it makes nothing of.
 pub(in crate::manifest) fn nothing_said(key: &Embedded, follows: &str) -> Diagnostic {
     let message = format!("`{}` says nothing here, so {follows}", key.text);

@@ -7,4 +7,4 @@ mod references;
 mod words;
 
 pub(super) use references::check_references;
-pub(super) use words::{Position, check, check_definitions, check_names, check_word};
+pub(super) use words::{NO_MEANING, Position, check, check_definitions, check_names, check_word};

@@ -16,6 +16,12 @@ use crate::source::Embedded;
 /// What follows where a word says nothing.
 const UNCHECKED: &str = "no value is held to it";
 
+/// Why a word of a listed tool's schema is not enforced, where JSON Schema does not know it.
+pub(in crate::manifest) const NO_MEANING: &str = "JSON Schema gives it no meaning";
+
+/// Words that are refused elsewhere and change nothing in a listed tool's schema: what would refer to them is refused itself.
+const WITHOUT_EFFECT: [&str; 4] = ["discriminator", "$vocabulary", "$anchor", "id"];
+
 /// Where a schema stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::manifest) enum Position {
@@ -64,14 +70,24 @@ pub(in crate::manifest) fn check_word(
         return;
     }
     let Some(word) = word(&key.text) else {
-        if !key.text.starts_with("x-") {
+        if reader.lists_tools && !key.text.starts_with("x-") {
+            reader.report(path, messages::not_enforced_of_tool(key, NO_MEANING));
+        } else if !key.text.starts_with("x-") {
             let known = if reader.may_propose() { known_words(position) } else { Vec::new() };
             reader.report(path, messages::unknown_keyword(key, &known));
         }
         return;
     };
     if let Treatment::Refused(reason) = word.treatment {
-        reader.report(path, messages::unsupported_keyword(key, reason));
+        let is_harmless = reader.lists_tools && WITHOUT_EFFECT.contains(&word.name);
+        reader.report(
+            path,
+            if is_harmless {
+                messages::not_enforced_of_tool(key, reason)
+            } else {
+                messages::unsupported_keyword(key, reason)
+            },
+        );
         return;
     }
     if word.name.starts_with("content") {
@@ -93,6 +109,18 @@ pub(in crate::manifest) fn check_word(
         }
         return;
     }
+    check_sense(entry, word, schema, path, reader);
+    check_value(word, value, path, reader);
+    for (_, (path, inner)) in inner_of(value, word.takes, path) {
+        check(inner, &path, Position::Inner, reader);
+    }
+}
+
+/// Says so if a word checks nothing where it stands. In the schema of a listed tool that is its server's affair.
+fn check_sense(Entry { key, value }: &Entry, word: &Word, schema: &Node, path: &Path, reader: &mut Reader) {
+    if reader.lists_tools {
+        return;
+    }
     let kinds = kinds(word.name, value.as_string().map(|format| &*format.text));
     if !is_about(kinds, schema) {
         let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
@@ -100,10 +128,6 @@ pub(in crate::manifest) fn check_word(
     }
     if let Some(partner) = missing_partner(word, schema) {
         reader.report(path, messages::without_partner(key, partner));
-    }
-    check_value(word, value, path, reader);
-    for (_, (path, inner)) in inner_of(value, word.takes, path) {
-        check(inner, &path, Position::Inner, reader);
     }
 }
 
@@ -292,6 +316,11 @@ fn is_names(value: &Node) -> bool {
 
 fn check_pattern(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
     match value.as_string() {
+        // a pattern that cannot be said is left out of what values are held to
+        Some(text) if reader.lists_tools => match reader.schemas.pattern(&text.text) {
+            Err(Refusal::Bad(reason)) => reader.report(path, messages::not_enforced_of_tool(text, reason)),
+            _ => check_expression(text, path, reader),
+        },
         Some(text) => check_expression(text, path, reader),
         None => reader.report(path, messages::bad_keyword(word.name, value, "text")),
     }
@@ -318,6 +347,7 @@ fn check_format(word: &Word, value: &Node, path: &Path, reader: &mut Reader) {
             messages::schema_refused(&name.place, reason)
         }
         Some(_) => return,
+        None if reader.lists_tools => messages::not_enforced_of_tool(name, NO_MEANING),
         None => {
             let known: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
             messages::unknown_format(name, &known)

@@ -1,0 +1,52 @@
+//! The tables of forms in `docs/security.md` are those of the code. `UPDATE_EXPECT=1` writes them.
+
+use celador_server::traffic::Form;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+
+const PAGE: &str = "docs/security.md";
+
+/// The tables, by the names of their sections.
+const TABLES: &[(&str, &[Form])] = &[
+    ("mcp", celador_gateway::mcp::FORMS),
+    ("mcp/http", celador_gateway::mcp::HTTP_FORMS),
+    ("proxies", celador_gateway::llm::FORMS),
+    ("hooks", celador_server::HOOK_FORMS),
+];
+
+fn table(forms: &[Form]) -> String {
+    let mut text = "| form | from | treatment | note |\n|---|---|---|---|\n".to_owned();
+    for Form { name, from, treatment, note } in forms {
+        let _ = writeln!(text, "| `{name}` | {from} | {} | {note} |", treatment.as_str());
+    }
+    text
+}
+
+#[test]
+fn the_page_on_security_has_the_tables_of_forms() {
+    let mut page = fs::read_to_string(PAGE).unwrap();
+    for (name, forms) in TABLES {
+        let head = format!("<!-- forms: {name} -->\n");
+        let begin = page.find(&head).unwrap_or_else(|| panic!("{PAGE} has no section {name}")) + head.len();
+        let end = begin + page[begin..].find("<!-- end forms -->").unwrap();
+        let expected = table(forms);
+        if std::env::var_os("UPDATE_EXPECT").is_some() {
+            page.replace_range(begin..end, &expected);
+        } else {
+            assert_eq!(&page[begin..end], expected, "{name}: UPDATE_EXPECT=1 writes the table");
+        }
+    }
+    fs::write(PAGE, page).unwrap();
+}
+
+#[test]
+fn each_form_stands_in_one_row_with_a_note() {
+    for (name, forms) in TABLES {
+        let rows: BTreeSet<_> = forms.iter().map(|form| (form.from, form.name)).collect();
+        assert_eq!(rows.len(), forms.len(), "{name} has a form twice");
+        for form in *forms {
+            assert!(!form.note.is_empty() && !form.note.contains(['\n', '|']), "{name}: {}", form.name);
+        }
+    }
+}
