@@ -40,10 +40,7 @@ name: desk
 description: Pays.
 prompt: You pay.
 capabilities:
-  money:
-    before:
-      - assert: review('lead@example.com')
-        error_message: "Paying {input.to} asks the lead."
+  money: {include: [pay]}
   card:
     before:
       - assert: review('lead@example.com')
@@ -55,6 +52,17 @@ description: Pays what two people approve of.
 prompt: You pay.
 capabilities:
   money: {include: [pay]}
+---
+kind: celador/v1/policy
+namespace: pay
+name: lead
+applies_to: {agents: [pay/desk]}
+capabilities:
+  money:
+    before:
+      - assert: review('lead@example.com')
+        question: "Paying {input.to} asks the lead."
+        error_message: "The lead did not approve."
 ---
 kind: celador/v1/policy
 namespace: pay
