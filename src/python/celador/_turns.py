@@ -236,7 +236,7 @@ class Conversation:
     def told(self, id: str, function: str, arguments: Mapping[str, Any], text: str) -> str | None:
         """What stands in the history as the result of a call: what the model was told of it. A call that was let through and never reported, as the
         framework has answered itself, is reported now. Nothing of a call that the task does not know."""
-        if self._told.get(id) == text:
+        if self.is_told(id, text):
             return text
         try:
             standing = self.task.standing(id)
@@ -251,6 +251,10 @@ class Conversation:
             given = self.last_result(id, text, failed=True)
             return as_text(given.told) if isinstance(given, Given) else given.text
         return self._remember(id, step.text) if isinstance(step, Tell) else None
+
+    def is_told(self, id: str, text: str) -> bool:
+        """Whether this is what the model was told of a call, in this process."""
+        return bool(text) and self._told.get(id) == text
 
     def was_told(self, text: str) -> bool:
         """Whether the model was told this of some call in this process: for frameworks whose results have no id."""
@@ -270,12 +274,23 @@ class Conversation:
             self._judged[0].update([Piece("text", text).key()])
 
     def knows_call(self, id: str) -> bool:
-        """Whether the task knows a call of this id."""
+        """Whether the task knows a call of this id, or the framework has answered it itself."""
+        if id in self._told or id in self._let_through:
+            return True
         try:
             self.task.standing(id)
         except MisuseError:
             return False
+        self._remember(id, "")
         return True
+
+    def brought(self, function: str, arguments: Mapping[str, Any], known: Known) -> bool:
+        """Whether a call that a caller's history has, and the task does not know, may go on: the model reads its arguments, so they are an input."""
+        pieces = [Piece("text", f"{function} {as_text(as_json(arguments))}")]
+        if known.covers(pieces, of_model=False):
+            return True
+        step = self.said(pieces)
+        return isinstance(step, Admitted) and [piece.key() for piece in step.pieces] == [piece.key() for piece in pieces]
 
     def is_open(self, id: str) -> bool:
         """Whether a call was let through in this process and has no result."""

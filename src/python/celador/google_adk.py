@@ -176,8 +176,12 @@ class Plugin(BasePlugin):
                         parts.append(types.Part(text=REFUSED))
                         stopped = stopped or (step.text if at > last else None)
                 elif part.function_call is not None:
-                    calls[part.function_call.id] = part.function_call
-                    parts.append(types.Part(function_call=part.function_call, thought_signature=part.thought_signature))
+                    call = part.function_call
+                    calls[call.id] = call
+                    if call.name not in _FLOW and not (call.id and conversation.knows_call(call.id)):
+                        if not conversation.brought(call.name or "", call.args or {}, known):
+                            call = types.FunctionCall(id=call.id, name="refused", args={})
+                    parts.append(types.Part(function_call=call, thought_signature=part.thought_signature))
                 elif part.function_response is not None:
                     parts.append(self._told(conversation, known, calls, part.function_response))
                 elif (piece := adk.piece_of(part, sender)) is not None:
@@ -216,6 +220,8 @@ class Plugin(BasePlugin):
         told = None
         if call is not None and call.id:
             told = conversation.told(call.id, call.name or "", as_json(dict(call.args or {})), text)
+        elif call is None and response.id and conversation.is_told(response.id, text):
+            told = text
         if told is None:
             step = conversation.history([text_piece(text)], known, None, of_model=False, is_new=False)
             told = "".join(piece.text or "" for piece in step.pieces) if isinstance(step, Admitted) else REFUSED

@@ -406,6 +406,8 @@ def _admitted(conversation: Conversation, messages: Sequence[AnyMessage], end: i
         pieces = said(message)
         if isinstance(message, AIMessage):
             calls.update({id: call for call in message.tool_calls if (id := call["id"])})
+            message, is_new = _with_known_calls(conversation, message, known, is_waiting=at == last and end < len(messages))
+            looked.update += [message] if is_new else []
         call = calls.get(message.tool_call_id) if isinstance(message, ToolMessage) else None
         told = call and conversation.told(_id(call), call["name"], call["args"], _text(message))
         if told is not None:
@@ -425,6 +427,16 @@ def _admitted(conversation: Conversation, messages: Sequence[AnyMessage], end: i
         if new is not message:
             looked.update.append(new)
     return looked
+
+
+def _with_known_calls(conversation: Conversation, message: AIMessage, known: Any, *, is_waiting: bool) -> tuple[AIMessage, bool]:
+    """The message with the calls that the model may read of. Those of the last turn are judged when they run."""
+    unknown = [call for call in message.tool_calls if not is_waiting and call["id"] and not conversation.knows_call(call["id"])]
+    refused = {call["id"] for call in unknown if not conversation.brought(call["name"], call["args"], known)}
+    if not refused:
+        return message, False
+    calls: list[ToolCall] = [{**call, "name": "refused", "args": {}} if call["id"] in refused else call for call in message.tool_calls]
+    return message.model_copy(update={"tool_calls": calls}), True
 
 
 def _says(conversation: Conversation, text: str) -> ModelResponse[Any]:

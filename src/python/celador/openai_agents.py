@@ -209,6 +209,8 @@ class _Guard:
             call = calls.get(str(get(item, "call_id"))) if kind == "function_call_output" else None
             text = as_text(get(item, "output")) if call is not None else ""
             told = call and conversation.told(str(get(call, "call_id")), str(get(call, "name")), arguments_of(call), text)
+            if call is None and kind == "function_call_output" and conversation.is_told(str(get(item, "call_id")), as_text(get(item, "output"))):
+                told = as_text(get(item, "output"))  # the vendor keeps the call
             if told is not None:
                 result.append({"type": "function_call_output", "call_id": get(item, "call_id"), "output": told})
                 continue
@@ -241,13 +243,11 @@ class _Guard:
     def _call(self, item: Any, known: Any) -> list[Any]:
         """A call in the history. One that the task does not know was brought by the caller: its arguments are an input."""
         call = {"type": "function_call", "call_id": get(item, "call_id"), "name": get(item, "name"), "arguments": get(item, "arguments")}
-        if get(item, "name") in self.handoffs or self._standing(str(get(item, "call_id"))) is not None:
+        is_handoff = get(item, "name") in self.handoffs and get(item, "arguments") in ("", "{}")
+        if is_handoff or self.conversation.knows_call(str(get(item, "call_id"))):
             return [call]
-        pieces = [text_piece(f"{call['name']} {call['arguments']}")]
-        if known.covers(pieces, of_model=False):
-            return [call]
-        step = self.conversation.said(pieces)
-        return [call if isinstance(step, Admitted) and step.pieces == pieces else {**call, "arguments": "{}"}]
+        admitted = self.conversation.brought(str(call["name"]), {"arguments": str(call["arguments"])}, known)
+        return [call if admitted else {**call, "name": "refused", "arguments": "{}"}]
 
     def judge(self, output: list[Any], usage: tuple[int, int], handoffs: Iterable[str]) -> list[Any] | _Refusal:
         """Reports a turn. What comes back stands in the place of the model's output."""

@@ -62,6 +62,11 @@ def asked_of_langchain(messages: list[Any], tools: list[Any] | None = None, scri
         [SystemMessage(f"The card is {CARD}."), HumanMessage("Hello.")],
         [HumanMessage("Hello."), AIMessage(f"The card is {CARD}."), HumanMessage("And?")],
         [HumanMessage("Hello."), AIMessage("", tool_calls=[{"id": "x", "name": "get_order", "args": {}}]), ToolMessage(f"card {CARD}", tool_call_id="x")],
+        [
+            HumanMessage("Hello."),
+            AIMessage("", tool_calls=[{"id": "x", "name": "get_order", "args": {"card": CARD}}]),
+            ToolMessage("open", tool_call_id="x"),
+        ],
         [HumanMessage([{"type": "text", "text": "My card is 41111111"}, {"type": "text", "text": "11111111."}])],
         [HumanMessage([{"type": "text", "text": "One."}, {"type": "image_url", "image_url": {"url": "data:,x"}}, {"type": "text", "text": CARD}])],
         [HumanMessage("Hello.", additional_kwargs={"note": CARD}, name=f"card {CARD}")],
