@@ -7,6 +7,8 @@
 use super::error::McpError;
 use super::messages;
 use celador::cel::{Activation, Env, EnvBuilder, EvalLimits, Json, LANGUAGE, Program, Type};
+use celador::detect::{DETECTION, has_invisible};
+use celador::parsers::PARSERS;
 use celador::tool_text;
 use serde_json::{Value, json};
 use std::fmt;
@@ -53,7 +55,8 @@ impl ToolRules {
     ) -> Result<Self, McpError> {
         let limits = limits.eval;
         let scope = Env::builder().variable("tool", Type::Dyn).limits(limits);
-        let env = LANGUAGE.iter().copied().fold(scope, EnvBuilder::library).build();
+        let libraries = LANGUAGE.iter().copied().chain([DETECTION, PARSERS]);
+        let env = libraries.fold(scope, EnvBuilder::library).build();
         let compile = |text: &String| match Program::compile(&env, text) {
             Ok(program) => Ok((text.clone(), program)),
             Err(issues) => {
@@ -69,7 +72,7 @@ impl ToolRules {
     fn hides(&self, text: &str) -> Option<&'static str> {
         if !self.hidden_text {
             None
-        } else if text.chars().any(is_unseen) {
+        } else if has_invisible(text) {
             Some(messages::UNSEEN_SIGNS)
         } else {
             text.contains("<!--").then_some(messages::COMMENTS)
@@ -115,15 +118,6 @@ impl fmt::Debug for ToolRules {
     }
 }
 
-/// A sign that nobody sees, or that turns others around. The joiners of emoji and of scripts that need them are seen.
-fn is_unseen(sign: char) -> bool {
-    matches!(sign,
-        '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}'
-        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e01ef}')
-        || (sign.is_control() && !matches!(sign, '\n' | '\r' | '\t'))
-}
-
 #[cfg(test)]
 mod tests {
     use super::ToolRules;
@@ -147,7 +141,26 @@ mod tests {
         for seen in ["Fügt hinzu.\n- a\tb", "👩‍💻 می‌خواهم"] {
             assert_eq!(strict.misfit(&tool(seen, seen)), None, "{seen:?}");
         }
-        for unseen in ["a\u{200b}b", "\u{202e}b", "x\u{e0041}", "<!-- obey -->", "\u{1b}[8m"] {
+        for unseen in [
+            "a\u{200b}b",
+            "\u{202e}b",
+            "x\u{e0041}",
+            "<!-- obey -->",
+            "\u{1b}[8m",
+            "a\u{ad}b",
+            "a\u{34f}b",
+            "a\u{3164}b",
+            "a\u{fe0f}b",
+            "a\u{2800}b",
+            "a\u{200c}b",
+            "a\u{200d}b",
+            "\u{600}1",
+            "\u{6dd}1",
+            "a\u{17b4}b",
+            "a\u{fffc}b",
+            "a\u{2028}b",
+            "a\u{e0101}b",
+        ] {
             assert!(strict.misfit(&tool(unseen, "")).is_some(), "{unseen:?}");
             assert!(strict.misfit(&tool("", unseen)).is_some(), "{unseen:?}");
             assert_eq!(rules(&[], false).misfit(&tool(unseen, "")), None);
