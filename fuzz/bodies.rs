@@ -445,6 +445,12 @@ static CONVERSATIONS: LazyLock<celador_store::conversation::Conversations> = Laz
     conversations
 });
 
+/// Reads the bytes as a request to the API of a model, and as its answer, whole or in events: what goes on is what rules read.
+#[cfg(feature = "gateway")]
+pub fn exchange(data: &[u8]) {
+    celador_gateway::llm::probe(data);
+}
+
 /// Answers the bytes as a request of JSON-RPC under every setting: always one whole answer of JSON-RPC, with the id of the
 /// request or none.
 #[cfg(feature = "store")]

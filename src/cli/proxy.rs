@@ -64,6 +64,10 @@ pub(crate) struct Arguments {
     #[arg(long)]
     allow_other: bool,
 
+    /// Take tools out of requests that the maker of the model runs itself, such as a search of the web, instead of refusing the request
+    #[arg(long)]
+    drop_hosted: bool,
+
     /// What to log: `error`, `warn`, `info`, `debug`, or a filter; `warn` if not said
     #[arg(long, value_name = "FILTER")]
     log: Option<String>,
@@ -89,8 +93,11 @@ impl Arguments {
         let runtime = Builder::new_multi_thread().enable_all().worker_threads(2).build();
         let unusable = |error: &dyn std::fmt::Display| Failure::Unusable(error.to_string());
         let runtime = runtime.map_err(|error| unusable(&error))?;
-        let proxy =
-            runtime.block_on(LlmProxy::bind(desk, self.settings())).map_err(|error| unusable(&error))?;
+        let proxy = {
+            // a socket belongs to the runtime in which it is made
+            let _inside = runtime.enter();
+            LlmProxy::bind(desk, self.settings()).map_err(|error| unusable(&error))?
+        };
         let (terminate, interrupt) = {
             // signals belong to the runtime in which they are taken, and are taken before anybody knows that it is there
             let _inside = runtime.enter();
@@ -126,6 +133,7 @@ impl Arguments {
             wait: Duration::from_secs(self.review_wait),
             rounds: self.rounds,
             allow_other: self.allow_other,
+            drop_hosted: self.drop_hosted,
             observe: self.decisions.observe,
             ..LlmSettings::new(maker, self.agent.clone())
         }

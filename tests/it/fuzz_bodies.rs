@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 17] = [
+const TARGETS: [(&str, Body); 18] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
+    ("exchange", exchange),
     ("expression", bodies::expression),
     ("foreign", bodies::foreign),
     ("formats", bodies::formats),
@@ -50,6 +51,13 @@ fn mcp(data: &[u8]) {
     let _ = data;
 }
 
+/// Without the gateway there is no proxy.
+fn exchange(data: &[u8]) {
+    #[cfg(feature = "gateway")]
+    bodies::exchange(data);
+    let _ = data;
+}
+
 /// Without a server nobody answers.
 fn requests(data: &[u8]) {
     #[cfg(feature = "server")]
@@ -58,12 +66,13 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 16] = [
+const FOLDERS: [(&str, Body); 17] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
     ("tests/data/cli/files", bodies::script),
     ("fuzz/seeds/context", bodies::context),
+    ("fuzz/seeds/exchange", exchange),
     ("fuzz/seeds/formats", bodies::formats),
     ("tests/data/detect", bodies::detect),
     ("fuzz/seeds/guard", bodies::guard),
@@ -198,6 +207,11 @@ proptest! {
     #[test]
     fn mutated_lines_do_no_harm(bytes in mutated(rows(&["tests/data/shell"]))) {
         bodies::shell(&bytes);
+    }
+
+    #[test]
+    fn mutated_exchanges_do_no_harm(bytes in mutated(seeds("fuzz/seeds/exchange"))) {
+        exchange(&bytes);
     }
 
     #[test]

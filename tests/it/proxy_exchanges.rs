@@ -129,7 +129,10 @@ fn each_sees_of_an_exchange_what_the_rules_leave() {
         let mut settings = LlmSettings::new(maker, (namespace.to_owned(), name.to_owned()));
         settings.upstream = upstream.address.clone();
         settings.listen.set_port(0);
-        let proxy = runtime.block_on(LlmProxy::bind(desk(), settings)).unwrap();
+        let proxy = {
+            let _inside = runtime.enter();
+            LlmProxy::bind(desk(), settings).unwrap()
+        };
         let address = proxy.address().to_string();
         let serving = runtime.spawn(proxy.serve(std::future::pending()));
         let client = ask(&address, &path, &one("request"));

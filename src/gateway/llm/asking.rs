@@ -15,6 +15,15 @@ use tokio::time::Instant;
 pub(crate) struct Obstacle {
     pub(crate) status: u16,
     pub(crate) message: String,
+    /// The error of the model's API in the form of the interface, if it is that.
+    pub(crate) upstream: Option<Value>,
+}
+
+impl Obstacle {
+    /// One of the proxy's own.
+    pub(crate) fn new(status: u16, message: impl Into<String>) -> Self {
+        Self { status, message: message.into(), upstream: None }
+    }
 }
 
 /// A decision, as far as the proxy acts on it.
@@ -248,7 +257,7 @@ pub(crate) async fn ask(
     body: Option<&Value>,
 ) -> Result<Reply, Obstacle> {
     let reply = desk.ask_under(key, method, path, body).await;
-    reply.map_err(|error| Obstacle { status: 503, message: messages::no_decision(&error) })
+    reply.map_err(|error| Obstacle::new(503, messages::no_decision(&error)))
 }
 
 fn decided(reply: Reply) -> Result<Decided, Obstacle> {
@@ -270,11 +279,11 @@ pub(crate) fn obstacle(reply: &Reply) -> Obstacle {
         status @ (400 | 409 | 410 | 413 | 422) => status,
         _ => 503,
     };
-    Obstacle { status, message: messages::not_decided(reply.detail()) }
+    Obstacle::new(status, messages::not_decided(reply.detail()))
 }
 
 fn unreadable() -> Obstacle {
-    Obstacle { status: 503, message: messages::not_decided("the answer is no answer of Celador") }
+    Obstacle::new(503, messages::not_decided("the answer is no answer of Celador"))
 }
 
 /// An id as a part of a path.

@@ -15,7 +15,7 @@ pub(super) async fn begin(
     conversation: &Conversation,
     user: &str,
 ) -> Result<(), Obstacle> {
-    let other = || Obstacle { status: 409, message: messages::other_task().to_owned() };
+    let other = || Obstacle::new(409, messages::other_task().to_owned());
     if let Some(known) = &thread.notes().user {
         return if known == user { Ok(()) } else { Err(other()) };
     }
@@ -24,7 +24,13 @@ pub(super) async fn begin(
     let declared =
         ask(asking.desk, None, "GET", &format!("/v1/offers?agent={}", proxy.agent()), None).await?;
     let declared = offers(declared)?.functions;
-    let brought = conversation.tools.iter().filter(|tool| !declared.iter().any(|it| it.name == tool.name));
+    let mut names: Vec<&str> = declared.iter().map(|it| &*it.name).collect();
+    let brought = conversation.tools.iter().filter(|tool| {
+        // of two tools of one name the first is the task's
+        let is_new = !names.contains(&&*tool.name);
+        names.push(&tool.name);
+        is_new
+    });
     let tools: Vec<Value> = brought
         .map(|tool| json!({"name": tool.name, "description": tool.description, "inputSchema": tool.schema}))
         .collect();

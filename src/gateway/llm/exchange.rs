@@ -10,14 +10,16 @@ use super::held::{GoneOn, go_on, settle};
 use super::inbound::{self, Inbound};
 use super::memory::Thread;
 use super::model_steps::put_judged;
+use super::names::{place, put_keys};
 use super::reply::Teller;
 use super::request::{Asked, Said};
 use super::threading::{Points, task_of};
-use super::wire::{Api, Conversation, Kind};
+use super::wire::{Api, Conversation, Kind, json};
 use super::{Proxy, begin, messages, model};
 use celador::digest::Digest;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::sync::Arc;
+use tracing::{info, warn};
 
 /// Answers a request. Whatever stands in the way is told in the form of the API.
 pub(super) async fn answer(proxy: Arc<Proxy>, asked: Asked, mut teller: Teller) {
@@ -28,14 +30,24 @@ pub(super) async fn answer(proxy: Arc<Proxy>, asked: Asked, mut teller: Teller) 
 
 async fn run(proxy: &Proxy, asked: &Asked, teller: &mut Teller) -> Result<(), Obstacle> {
     let api = asked.api;
-    let refuse = |status, message| Obstacle { status, message };
-    let mut body: Value = serde_json::from_slice(&asked.body).unwrap_or_default();
+    let refuse = |status: u16, message: String| Obstacle::new(status, message);
+    let mut body =
+        json::read(&asked.body).map_err(|why| refuse(400, messages::not_strict(&why.to_string())))?;
     if !body.is_object() {
         return Err(refuse(400, messages::not_json().to_owned()));
     }
-    let conversation = api.read(&body).map_err(|what| refuse(400, messages::not_readable(&what)))?;
-    if !conversation.unseen.is_empty() && !proxy.settings.allow_other {
-        return Err(refuse(403, messages::unseen(&conversation.unseen)));
+    if proxy.settings.drop_hosted {
+        let gone = api.drop_hosted(&mut body);
+        if !gone.is_empty() {
+            info!(?gone, "{}", messages::hosted_dropped());
+        }
+    }
+    let mut conversation = api.read(&body).map_err(|what| refuse(400, messages::not_readable(&what)))?;
+    if !conversation.unseen.is_empty() {
+        if !proxy.is_lax() {
+            return Err(refuse(403, messages::unseen(&conversation.unseen)));
+        }
+        warn!(what = ?conversation.unseen, "{}", messages::unjudged());
     }
     let user = asked.said.user.clone().or_else(|| conversation.user.clone()).unwrap_or_default();
     let digest = Digest::of(&asked.body);
@@ -51,6 +63,8 @@ async fn run(proxy: &Proxy, asked: &Asked, teller: &mut Teller) -> Result<(), Ob
         }
         false => points,
     };
+    put_keys(&mut conversation, &points, &mut thread.notes());
+    let conversation = conversation;
     let asking = Asking { desk: &proxy.desk, task: &task };
     begin::begin(proxy, asking, &thread, &conversation, &user).await?;
     let given = Given {
@@ -80,13 +94,18 @@ async fn run(proxy: &Proxy, asked: &Asked, teller: &mut Teller) -> Result<(), Ob
             put_judged(&mut body, item, judged);
         }
     }
-    put_unsent(&thread, &mut body);
+    put_unsent(api, &thread, &mut body);
     if let Some((verdict, text)) = stopped {
         return given.make(teller, &body, &text, &verdict).await;
     }
     beside(api, &thread, &conversation, &mut body);
     if !proxy.settings.observe {
-        api.keep_tools(&mut body, |name| offers.functions.iter().any(|function| function.name == name));
+        let gone =
+            api.keep_tools(&mut body, |name| offers.functions.iter().any(|function| function.name == name));
+        let gone = proxy.memory.unnamed(gone);
+        if !gone.is_empty() {
+            warn!(task, ?gone, "{}", messages::tools_taken_out());
+        }
     }
     let held = std::mem::take(&mut thread.notes().held);
     if !held.is_empty() {
@@ -108,12 +127,12 @@ fn again(thread: &Thread, said: &Said, digest: Digest) -> Option<Value> {
 /// Calls that the client was given and does not speak of any more, as it goes on from before them. Nobody knows whether they ran.
 async fn abandon(asking: Asking<'_>, thread: &Thread, conversation: &Conversation) -> Result<(), Obstacle> {
     let reported = |id: &String| {
-        let of = |kind: &Kind| matches!(kind, Kind::Result { call, .. } if call == id);
+        let of = |kind: &Kind| matches!(kind, Kind::Result { key, .. } if key == id);
         conversation.items.iter().any(|item| of(&item.kind))
     };
     let open: Vec<String> = thread.notes().open.iter().filter(|id| !reported(id)).cloned().collect();
     for call in open {
-        asking.withdraw(&call, json!("unknown")).await?;
+        asking.withdraw(&call, "unknown".into()).await?;
         thread.notes().open.remove(&call);
     }
     Ok(())
@@ -125,16 +144,19 @@ fn beside(api: Api, thread: &Thread, conversation: &Conversation, body: &mut Val
     let mut known: Vec<&str> = Vec::new();
     for item in &conversation.items {
         match &item.kind {
-            Kind::Assistant(calls) => known.extend(calls.iter().map(|call| &*call.id)),
-            Kind::Result { call, .. } => known.push(call),
+            Kind::Assistant(calls) => known.extend(calls.iter().map(|call| &*call.key)),
+            Kind::Result { key, .. } => known.push(key),
             _ => {}
         }
     }
-    known.sort_unstable();
-    known.dedup();
-    for call in known {
-        if let Some(told) = notes.beside.get(call) {
-            api.insert(body, call, told);
+    let mut done: Vec<&str> = Vec::new();
+    // from the last one on: what is put in behind a call changes nothing of those ahead of it
+    for key in known.into_iter().rev() {
+        if let Some(told) = notes.beside.get(key).filter(|_| !done.contains(&key))
+            && let Some((id, after)) = place(conversation, key)
+        {
+            api.insert(body, &id, after, told);
         }
+        done.push(key);
     }
 }

@@ -6,11 +6,12 @@
 use super::Proxy;
 use super::asking::Obstacle;
 use super::memory::{Made, Thread};
+use super::names::note_keys;
 use super::reply::Teller;
 use super::threading::{Points, point_of};
 use super::wire::{Api, Conversation, Sent};
 use celador::digest::Digest;
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What an answer is given to.
@@ -59,8 +60,8 @@ impl Given<'_> {
     pub(super) async fn pass_on(&self, teller: &mut Teller, whole: &Value, sent: Sent, vendor: &str) {
         self.note(whole);
         let id = text_of(whole, "id");
-        if self.api == Api::Responses && id != vendor {
-            let made = Made { previous: Some(vendor.to_owned()), input: Vec::new() };
+        if self.api != Api::Chat && id != vendor {
+            let made = Made { previous: Some(vendor.to_owned()), said: Vec::new() };
             self.thread.notes().made.insert(id.to_owned(), made);
         }
         self.write(teller, whole, sent, None).await;
@@ -77,12 +78,10 @@ impl Given<'_> {
         calls: Calls,
     ) -> Result<(), Obstacle> {
         self.note(&whole);
-        if self.api == Api::Responses {
-            let (previous, mut input) = unsent(body);
-            let output = whole.get("output").and_then(Value::as_array).into_iter().flatten();
-            let is_news = |item: &&Value| item.get("call_id").is_none() || calls == Calls::Unsent;
-            input.extend(output.filter(is_news).cloned());
-            self.thread.notes().made.insert(text_of(&whole, "id").to_owned(), Made { previous, input });
+        if self.api != Api::Chat {
+            let (previous, mut said) = self.api.unsent(body);
+            said.extend(self.api.unsent_of(&whole, calls == Calls::Kept));
+            self.thread.notes().made.insert(text_of(&whole, "id").to_owned(), Made { previous, said });
         }
         self.write(teller, &whole, sent, Some(verdict)).await;
         Ok(())
@@ -98,19 +97,23 @@ impl Given<'_> {
     }
 
     fn note(&self, whole: &Value) {
-        let calls: Vec<String> = self.api.answer(whole).calls.into_iter().map(|call| call.id).collect();
         let memory = &self.proxy.memory;
         let items = self.api.items(whole);
-        if let Some(point) = Points::behind(self.points.last().unwrap_or(Digest::ZERO), &items).last() {
+        let points = Points::behind(self.points.last().unwrap_or(Digest::ZERO), &items);
+        if let Some(point) = points.last() {
             memory.mark(point, self.task);
         }
-        for call in &calls {
-            memory.mark(point_of("call", call), self.task);
+        let ids: Vec<String> = self.api.answer(whole).calls.into_iter().map(|call| call.id).collect();
+        for id in &ids {
+            memory.mark_alone(point_of("call", id), self.task);
         }
-        if self.api == Api::Responses {
+        if self.api != Api::Chat {
             memory.mark(point_of("answer", text_of(whole, "id")), self.task);
         }
         let mut notes = self.thread.notes();
+        note_keys(&items, &points, &mut notes);
+        notes.answers.extend((0..items.len()).filter_map(|at| points.at(at)));
+        let calls: Vec<String> = ids.iter().map(|id| notes.latest.get(id).unwrap_or(id).clone()).collect();
         notes.open.extend(calls.iter().cloned());
         notes.keep_last(self.digest, whole, calls);
     }
@@ -120,29 +123,11 @@ fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What a request would have told the vendor.
-fn unsent(body: &Value) -> (Option<String>, Vec<Value>) {
-    let previous = body.get("previous_response_id").and_then(Value::as_str).map(str::to_owned);
-    let input = match body.get("input") {
-        Some(Value::Array(input)) => input.clone(),
-        Some(Value::String(text)) => vec![json!({"role": "user", "content": text})],
-        _ => Vec::new(),
-    };
-    (previous, input)
-}
-
 /// Puts ahead of a request what the vendor was not sent, where the client goes on from an answer that the proxy made.
-pub(super) fn put_unsent(thread: &Thread, body: &mut Value) {
-    let (Some(previous), mut input) = unsent(body) else { return };
+pub(super) fn put_unsent(api: Api, thread: &Thread, body: &mut Value) {
+    let (Some(previous), _) = api.unsent(body) else { return };
     let Some(made) = thread.notes().made.get(&previous).cloned() else { return };
-    input.splice(0..0, made.input);
-    if let Some(body) = body.as_object_mut() {
-        body.insert("input".to_owned(), json!(input));
-        match made.previous {
-            Some(previous) => body.insert("previous_response_id".to_owned(), json!(previous)),
-            None => body.shift_remove("previous_response_id"),
-        };
-    }
+    api.put_unsent(body, made.previous.as_deref(), made.said);
 }
 
 /// An id for an answer of the proxy's own.

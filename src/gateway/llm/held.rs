@@ -8,6 +8,7 @@ use super::asking::{Asking, Decided, Obstacle, Way};
 use super::given::{Calls, Given};
 use super::memory::Held;
 use super::messages;
+use super::names::place;
 use super::outbound::{Sorted, sort};
 use super::reply::Teller;
 use super::wire::{ModelCall, Sent, Told};
@@ -43,7 +44,7 @@ pub(super) async fn settle(asking: Asking<'_>, held: Vec<Held>, wait: Duration) 
         // what may go on is not kept waiting for what may not
         let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         let left = if settled.given.is_empty() { left } else { Duration::ZERO };
-        let decided = asking.standing(&held.call.id, left).await?;
+        let decided = asking.standing(&held.call.key, left).await?;
         let decided = decided.unwrap_or_else(|| Decided::refusal("block", messages::refused()));
         if settled.reviewer.is_none() {
             settled.reviewer = decided.reviewer().map(str::to_owned);
@@ -81,8 +82,10 @@ pub(super) async fn go_on(
         if all.is_empty() {
             continue;
         }
-        if let Some(anchor) = held.beside.or_else(|| calls.first().map(|call| call.id.clone())) {
-            api.insert(body, &anchor, &all);
+        if let Some(anchor) = held.beside.or_else(|| calls.first().map(|call| call.key.clone())) {
+            if let Some((id, after)) = place(given.conversation, &anchor) {
+                api.insert(body, &id, after, &all);
+            }
             given.thread.notes().beside.entry(anchor).or_default().extend(all);
             continue;
         }
@@ -94,6 +97,9 @@ pub(super) async fn go_on(
             api.append(body, &whole);
         }
         api.tell(body, &all);
+    }
+    for call in &calls {
+        given.thread.notes().latest.insert(call.id.clone(), call.key.clone());
     }
     if let Some((held, _)) = settled.given.first() {
         let mut whole = held.frame.clone();
@@ -110,7 +116,7 @@ pub(super) async fn go_on(
     if settled.held.is_empty() {
         return Ok(GoneOn::ToTheModel);
     }
-    let functions: Vec<&str> = settled.held.iter().map(|held| &*held.call.name).collect();
+    let functions: Vec<_> = settled.held.iter().map(|held| held.call.function()).collect();
     let text = messages::waits(settled.reviewer.as_deref(), &functions);
     given.make(teller, body, &text, "suspend").await?;
     Ok(GoneOn::Answered)

@@ -8,8 +8,10 @@ use super::asking::{Asking, Decided, Obstacle, Way, obstacle};
 use super::memory::{Judged, JudgedResult, Notes, Thread};
 use super::messages;
 use super::threading::Points;
+use super::wire::json::is_same_but_for_blanks;
 use super::wire::{Conversation, Item, Kind, ModelCall};
 use celador::digest::Digest;
+use celador_server::strict_json;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -36,7 +38,7 @@ pub(crate) async fn judge(
     let mut at = 0;
     while let Some(item) = items.get(at) {
         match &item.kind {
-            Kind::User if !item.text().is_empty() => {
+            _ if is_input(thread, items, at, points) => {
                 let judged = match input(asking, thread, item, points.at(at), wait).await? {
                     Ok(judged) => judged,
                     // somebody has to answer first: nothing that was said behind it is looked at
@@ -71,6 +73,18 @@ pub(crate) async fn judge(
         }
     }
     Ok(inbound)
+}
+
+/// Whether an item is judged as an input: what a user says, and what a client puts into a conversation that neither the proxy gave it nor the
+/// application began it with. The model reads all of it alike.
+fn is_input(thread: &Thread, items: &[Item], at: usize, points: &Points) -> bool {
+    let Some(item) = items.get(at).filter(|item| !item.text().is_empty()) else { return false };
+    match &item.kind {
+        Kind::User => true,
+        Kind::System => items.iter().take(at).any(|item| item.kind != Kind::System),
+        Kind::Assistant(_) => points.at(at).is_none_or(|point| !thread.notes().answers.contains(&point)),
+        Kind::Result { .. } => false,
+    }
 }
 
 /// A message of the user. The key is the conversation up to it: the same message at the same place is one input, in another process too.
@@ -112,16 +126,21 @@ async fn input(
     Ok(Ok(judged))
 }
 
+/// The object or list that a result is as JSON, if it is one text, and all readers read it alike.
+fn as_json(item: &Item) -> Option<Value> {
+    let [text] = &*item.texts else { return None };
+    strict_json::from_str(&text.text).ok().filter(|it| it.is_object() || it.is_array())
+}
+
 /// A result as the task takes it. Models are shown texts; what such a text says as JSON, rules can read.
 fn reported(item: &Item) -> (Value, bool) {
     let text = item.text();
     let failed = matches!(item.kind, Kind::Result { failed: true, .. });
-    let read = serde_json::from_str::<Value>(&text).ok().filter(|it| it.is_object() || it.is_array());
-    (read.unwrap_or(Value::String(text)), failed)
+    (as_json(item).unwrap_or(Value::String(text)), failed)
 }
 
 fn call_of(item: &Item) -> &str {
-    if let Kind::Result { call, .. } = &item.kind { call } else { "" }
+    if let Kind::Result { key, .. } = &item.kind { key } else { "" }
 }
 
 fn of(item: &Item) -> Digest {
@@ -171,8 +190,15 @@ fn note(notes: &mut Notes, item: &Item, judged: Judged) -> Judged {
 /// What the model gets of a result.
 fn judged(item: &Item, decided: &Decided) -> Judged {
     match decided.way() {
-        Way::On if decided.value == reported(item).0 => Judged::AsItCame,
-        Way::On => Judged::Changed(vec![as_text(&decided.value)]),
+        Way::On => {
+            let now = as_text(&decided.value);
+            let is_same = match as_json(item) {
+                // what was judged is what is written, but for blanks
+                Some(_) => is_same_but_for_blanks(&item.text(), &now),
+                None => item.text() == now,
+            };
+            if is_same { Judged::AsItCame } else { Judged::Changed(vec![now]) }
+        }
         _ => Judged::Withheld(messages::result_withheld(&decided.for_model())),
     }
 }
@@ -223,15 +249,15 @@ async fn admit(asking: Asking<'_>, items: &[Item], item: &Item) -> Result<Option
         Kind::Assistant(calls) => &**calls,
         _ => &[],
     });
-    let unknown = || Obstacle { status: 400, message: messages::unknown_call().to_owned() };
-    let call: &ModelCall = calls.into_iter().find(|call| call.id == call_of(item)).ok_or_else(unknown)?;
+    let unknown = || Obstacle::new(400, messages::unknown_call().to_owned());
+    let call: &ModelCall = calls.into_iter().find(|call| call.key == call_of(item)).ok_or_else(unknown)?;
     let Some(arguments) = &call.arguments else { return Ok(Some(messages::bad_arguments().to_owned())) };
-    let body = json!({"id": call.id, "function": call.name, "arguments": arguments});
+    let body = json!({"id": call.key, "function": call.function(), "arguments": arguments});
     let decided = asking.decide("before", None, Duration::ZERO, &body).await?;
     Ok(match decided.way() {
         Way::On => None,
         Way::Waits | Way::Beyond => {
-            asking.withdraw(&call.id, json!("unknown")).await?;
+            asking.withdraw(&call.key, json!("unknown")).await?;
             Some(messages::held_result().to_owned())
         }
         _ => Some(decided.for_model()),

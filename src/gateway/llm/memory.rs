@@ -17,10 +17,15 @@ const MAX_THREADS: usize = 1_024;
 /// Points of conversations by which a request finds its task.
 const MAX_POINTS: usize = 65_536;
 
+/// Things that are named once in the log.
+const MAX_NAMED: usize = 1_024;
+
 /// What is remembered.
 pub(crate) struct Memory {
     threads: Cache<String, Arc<Thread>>,
     points: Cache<Digest, Arc<str>>,
+    /// What was named in the log.
+    named: Cache<String, ()>,
 }
 
 /// What is remembered of one task.
@@ -32,8 +37,16 @@ pub(crate) struct Thread(Mutex<Notes>);
 pub(crate) struct Notes {
     /// For whom the task was begun, once it was begun or found.
     pub(crate) user: Option<String>,
+    /// Keys of calls in this task.
+    pub(crate) used: HashSet<String>,
+    /// The key of the call that had an id on the wire last.
+    pub(crate) latest: HashMap<String, String>,
+    /// Keys that are not the ids on the wire, by where the call stands.
+    pub(crate) keys: HashMap<(Digest, String), String>,
     /// Messages of the user that were judged, by the conversation up to them.
     pub(crate) inputs: HashMap<Digest, Judged>,
+    /// What the proxy has given as answers, by the conversation up to them.
+    pub(crate) answers: HashSet<Digest>,
     /// Results that were judged, by the id of the call.
     pub(crate) results: HashMap<String, JudgedResult>,
     /// Calls that the client was given and has not reported.
@@ -94,8 +107,8 @@ pub(crate) struct Last {
 pub(crate) struct Made {
     /// The answer of the vendor that it goes on from.
     pub(crate) previous: Option<String>,
-    /// Its input with the answer that the proxy made.
-    pub(crate) input: Vec<Value>,
+    /// What was said in it, with the answer that the proxy made.
+    pub(crate) said: Vec<Value>,
 }
 
 impl Last {
@@ -114,7 +127,21 @@ const MAX_LAST_BYTES: usize = 262_144;
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        Self { threads: Cache::new(MAX_THREADS), points: Cache::new(MAX_POINTS) }
+        Self {
+            threads: Cache::new(MAX_THREADS),
+            points: Cache::new(MAX_POINTS),
+            named: Cache::new(MAX_NAMED),
+        }
+    }
+
+    /// What of this was not named in the log yet.
+    pub(crate) fn unnamed(&self, what: Vec<String>) -> Vec<String> {
+        let is_new = |what: &String| {
+            let is_new = self.named.get(what).is_none();
+            self.named.insert(what.clone(), ());
+            is_new
+        };
+        what.into_iter().filter(is_new).collect()
     }
 
     /// What is remembered of a task; nothing yet if it is new.
@@ -125,7 +152,13 @@ impl Memory {
 
     /// The task of which this is a point.
     pub(crate) fn task_at(&self, point: &Digest) -> Option<Arc<str>> {
-        self.points.get(point)
+        self.points.get(point).filter(|task| !task.is_empty())
+    }
+
+    /// Remembers a point that leads to one task alone; one that leads to two leads nowhere.
+    pub(crate) fn mark_alone(&self, point: Digest, task: &str) {
+        let is_other = self.points.get(&point).is_some_and(|known| *known != *task);
+        self.points.insert(point, if is_other { "".into() } else { task.into() });
     }
 
     /// Remembers a point of a task's conversation.
@@ -150,8 +183,20 @@ impl Thread {
         if notes.inputs.len() > MAX_NOTES {
             notes.inputs.clear();
         }
+        if notes.answers.len() > MAX_NOTES {
+            notes.answers.clear();
+        }
         if notes.results.len() > MAX_NOTES {
             notes.results.clear();
+        }
+        if notes.used.len() > MAX_NOTES {
+            notes.used.clear();
+        }
+        if notes.latest.len() > MAX_NOTES {
+            notes.latest.clear();
+        }
+        if notes.keys.len() > MAX_NOTES {
+            notes.keys.clear();
         }
         if notes.made.len() > MAX_MADE {
             notes.made.clear();

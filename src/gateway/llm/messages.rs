@@ -1,6 +1,7 @@
 //! Everything that the proxy says itself: to clients in the form of their API, to models in results, to users in answers.
 
 use celador_server::ClientError;
+use std::borrow::Cow;
 
 pub(super) fn refused() -> &'static str {
     "This was refused by a policy."
@@ -28,7 +29,7 @@ pub(super) fn not_readable(what: &str) -> String {
 
 pub(super) fn unseen(what: &[String]) -> String {
     format!(
-        "the request asks for what cannot be held to policies: {}; the proxy lets it through with --allow-other",
+        "the request has or asks for what cannot be held to policies: {}; the proxy lets it through with --allow-other",
         what.join(", ")
     )
 }
@@ -50,7 +51,23 @@ pub(super) fn too_large(most: usize) -> String {
 }
 
 pub(super) fn encoded_body() -> &'static str {
-    "a body with a `Content-Encoding` is not taken"
+    "the `Content-Encoding` is none of gzip, deflate, br and zstd"
+}
+
+pub(super) fn not_decoded() -> &'static str {
+    "the body is not what its `Content-Encoding` says"
+}
+
+pub(super) fn crooked_path() -> &'static str {
+    "the path is written in a way that others could read as another one"
+}
+
+pub(super) fn unjudged_address() -> &'static str {
+    "a request to an address that is not judged goes on"
+}
+
+pub(super) fn bare_upstream() -> &'static str {
+    "the address of the model's API has no path; most end with /v1"
 }
 
 pub(super) fn unknown_previous() -> &'static str {
@@ -81,7 +98,7 @@ pub(super) fn held_result() -> &'static str {
     "the call needs the approval of a person, which it does not have"
 }
 
-pub(super) fn waits(reviewer: Option<&str>, functions: &[&str]) -> String {
+pub(super) fn waits(reviewer: Option<&str>, functions: &[Cow<'_, str>]) -> String {
     let functions = functions.join(", ");
     match reviewer {
         Some(reviewer) => format!(
@@ -115,7 +132,53 @@ pub(super) fn no_upstream(error: &str) -> String {
 }
 
 pub(super) fn broken_answer() -> &'static str {
-    "the answer of the API of the model broke off, or is none that the proxy can judge"
+    "the answer of the API of the model broke off"
+}
+
+/// Why an answer is none.
+pub(super) fn broken(why: &str) -> String {
+    format!("the answer of the API of the model cannot be judged: {why}")
+}
+
+pub(super) fn unseen_answer(what: &[String]) -> String {
+    format!("the answer of the API of the model cannot be held to policies: it has {}", what.join(", "))
+}
+
+pub(super) fn upstream_status(status: u16) -> String {
+    format!("the API of the model answered with the status {status}")
+}
+
+pub(super) fn redirected() -> &'static str {
+    "it leads to another address, where nothing would be judged"
+}
+
+pub(super) fn no_events() -> &'static str {
+    "events were asked for, and it is one body of another type"
+}
+
+pub(super) fn no_body() -> &'static str {
+    "one body was asked for, and it comes in events"
+}
+
+pub(super) fn not_strict(why: &str) -> String {
+    format!("the body cannot be judged: {why}")
+}
+
+/// Parts of an answer that no table knows.
+pub(super) fn dropped() -> &'static str {
+    "the answer of the API of the model has what the proxy does not know; it is not passed on"
+}
+
+pub(super) fn unjudged() -> &'static str {
+    "the request has what the proxy does not know; it goes on unjudged"
+}
+
+pub(super) fn tools_taken_out() -> &'static str {
+    "tools that are no functions of the agent are taken out of the request"
+}
+
+pub(super) fn hosted_dropped() -> &'static str {
+    "tools that the vendor runs are taken out of the request"
 }
 
 pub(super) fn misshapen_transform() -> &'static str {

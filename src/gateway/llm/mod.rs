@@ -18,11 +18,14 @@
 //! | `given` | answers to the client, and a note of each |
 //! | `memory` | what is remembered between requests |
 //! | `asking` | the questions for Celador, and the answers as few words |
+//! | `names` | ids of calls that a model uses again |
+//! | `routes`, `bodies` | addresses that are answered, and bodies that are compressed |
 //! | `upstream`, `reply`, `request`, `door` | HTTP: to the model, to the client, and the address where clients come in |
 //! | `messages` | everything that the proxy says itself |
 
 mod asking;
 mod begin;
+mod bodies;
 mod door;
 mod exchange;
 mod given;
@@ -32,9 +35,11 @@ mod memory;
 mod messages;
 mod model;
 mod model_steps;
+mod names;
 mod outbound;
 mod reply;
 mod request;
+mod routes;
 mod threading;
 mod upstream;
 mod wire;
@@ -42,6 +47,7 @@ mod wire;
 pub use door::{LlmProxy, LlmProxyError};
 
 use crate::Desk;
+use celador_server::traffic::Form;
 use memory::Memory;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -84,6 +90,8 @@ pub struct LlmSettings {
     pub rounds: usize,
     /// Whether requests pass that cannot be held to policies.
     pub allow_other: bool,
+    /// Whether tools that the maker runs are taken out of requests instead of refusing them.
+    pub drop_hosted: bool,
     /// Whether the engine observes: then the model is offered what the agent could not call, too.
     pub observe: bool,
 }
@@ -100,9 +108,27 @@ impl LlmSettings {
             wait: Duration::from_secs(60),
             rounds: 4,
             allow_other: false,
+            drop_hosted: false,
             observe: false,
         }
     }
+}
+
+/// What the proxies do with each form of message: addresses, messages, items, blocks, parts and tools.
+#[must_use]
+pub fn forms() -> Vec<Form> {
+    let mut forms = routes::forms();
+    forms.extend(wire::forms());
+    forms
+}
+
+/// Reads bytes as requests and answers of each interface: what goes on says what rules read. For tests and fuzzing.
+///
+/// # Panics
+/// If it does not.
+#[doc(hidden)]
+pub fn probe(data: &[u8]) {
+    wire::probe::probe(data);
 }
 
 /// What all requests share.
@@ -114,6 +140,11 @@ struct Proxy {
 }
 
 impl Proxy {
+    /// Whether kinds of messages go on that the proxy does not know.
+    fn is_lax(&self) -> bool {
+        self.settings.allow_other || self.settings.observe
+    }
+
     /// The agent as addresses name it.
     fn agent(&self) -> String {
         format!("{}/{}", self.settings.agent.0, self.settings.agent.1)

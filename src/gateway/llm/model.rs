@@ -10,16 +10,18 @@ use super::held::settle;
 use super::memory::Held;
 use super::messages;
 use super::model_steps;
+use super::names::put_new_keys;
 use super::outbound::{self, Outbound};
 use super::reply::Teller;
 use super::request::Asked;
 use super::upstream::{broken, piece, whole};
 use super::wire::sse::Events;
-use super::wire::{Api, Assembler, Fate, ModelCall, Sent, Told};
-use axum::http::Method;
+use super::wire::{Api, Assembler, Fault, ModelCall, Sent, Told, json as wire_json};
+use axum::http::{Method, header};
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 use std::time::Duration;
+use tracing::warn;
 
 /// What came of one call of the model.
 enum Round {
@@ -84,14 +86,14 @@ async fn ahead(
             _ => Err((decided.verdict.clone(), decided.for_user())),
         });
     }
-    let unreadable = |what: String| Obstacle { status: 400, message: messages::not_readable(&what) };
+    let unreadable = |what: String| Obstacle::new(400, messages::not_readable(&what));
     let conversation = given.api.read(body).map_err(unreadable)?;
     let id = made_up();
     let step = json!({"id": id, "request": model_steps::request(body, &conversation)});
     let decided = asking.decide("model-before", None, Duration::ZERO, &step).await?;
     match decided.way() {
         Way::On => {
-            let misfit = |why: &str| Obstacle { status: 500, message: why.to_owned() };
+            let misfit = |why: &str| Obstacle::new(500, why.to_owned());
             if let Err(why) = model_steps::put_request(given.api, body, &conversation, &decided.value) {
                 asking.withdraw(&id, json!(false)).await?;
                 return Err(misfit(why));
@@ -121,27 +123,71 @@ async fn receive(
         // what the model has used is for the proxy, whether or not the client wants to know
         let options =
             sent.as_object_mut().map(|sent| sent.entry("stream_options").or_insert_with(|| json!({})));
-        options
-            .and_then(Value::as_object_mut)
-            .map(|options| options.insert("include_usage".to_owned(), json!(true)));
+        if let Some(options) = options {
+            if options.is_null() {
+                *options = json!({});
+            }
+            options.as_object_mut().map(|options| options.insert("include_usage".to_owned(), json!(true)));
+        }
     }
-    let path = format!("{}{}", given.api.path(), asked.query);
     let upstream = &given.proxy.upstream;
-    let response = upstream.send(Method::POST, &path, &asked.headers, sent.to_string().into()).await?;
+    let response =
+        upstream.send(Method::POST, &asked.address, &asked.headers, sent.to_string().into()).await?;
     let (head, incoming) = response.into_parts();
+    if head.status.is_redirection() {
+        return Err(broken_by(messages::redirected()));
+    }
     if !head.status.is_success() {
         let bytes = whole(incoming).await?;
-        teller.pass(given.task, head.status, &head.headers, bytes).await;
+        teller.pass(given.api, given.task, head.status, &head.headers, &bytes).await;
         return Ok(None);
     }
     teller.keep(&head.headers);
-    if !streams {
-        let answer: Value = serde_json::from_slice(&whole(incoming).await?).map_err(|_| broken())?;
-        return Ok(Some((answer, Sent::default())));
+    let kind = head.headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let comes_in_events = kind.trim().to_ascii_lowercase().starts_with("text/event-stream");
+    let (answer, sent) = match (streams, comes_in_events) {
+        (false, true) => return Err(broken_by(messages::no_body())),
+        (false, false) => (read(&whole(incoming).await?)?, Sent::default()),
+        // some say no type, or another one; a body that is no event is found out by what is in it
+        (true, false) if kind.contains("json") => return Err(broken_by(messages::no_events())),
+        (true, _) => {
+            // behind what the client has of an earlier answer nothing of this one can go by as it comes
+            let passes = !(is_begun || judged.outputs || judged.model_after);
+            read_events(given, teller, incoming, passes).await?
+        }
+    };
+    let mut answer = answer;
+    let gone = given.api.decode(&mut answer, given.proxy.is_lax(), made_up).map_err(fault)?;
+    name_dropped(given, gone);
+    Ok(Some((answer, sent)))
+}
+
+fn read(bytes: &[u8]) -> Result<Value, Obstacle> {
+    let read = wire_json::read(bytes);
+    read.map_err(|why| broken_by(&why.to_string()))
+}
+
+/// What an answer is not, with the status of an API that gives none.
+fn broken_by(why: &str) -> Obstacle {
+    Obstacle::new(502, messages::broken(why))
+}
+
+fn fault(fault: Fault) -> Obstacle {
+    match fault {
+        Fault::Broken(why) => broken_by(&why),
+        Fault::Unseen(what) => Obstacle::new(502, messages::unseen_answer(&what)),
+        Fault::Upstream(error) => {
+            Obstacle { upstream: Some(error), ..Obstacle::new(502, messages::upstream_status(200)) }
+        }
     }
-    // behind what the client has of an earlier answer nothing of this one can go by as it comes
-    let passes = !(is_begun || judged.outputs || judged.model_after);
-    read_events(given, teller, incoming, passes).await.map(Some)
+}
+
+/// Names what an answer had and the client does not get, once.
+fn name_dropped(given: &Given<'_>, gone: Vec<String>) {
+    let gone = given.proxy.memory.unnamed(gone);
+    if !gone.is_empty() {
+        warn!(task = given.task, what = ?gone, "{}", messages::dropped());
+    }
 }
 
 async fn read_events(
@@ -151,21 +197,26 @@ async fn read_events(
     passes: bool,
 ) -> Result<(Value, Sent), Obstacle> {
     let mut events = Events::default();
-    let mut assembler = Assembler::new(given.api);
+    let mut assembler = Assembler::new(given.api, given.proxy.is_lax());
+    let mut is_over = false;
     while let Some(bytes) = piece(&mut incoming).await? {
         events.take(&bytes).map_err(|_| broken())?;
-        while let Some(event) = events.next() {
-            if event.data.is_empty() || event.data == "[DONE]" {
-                continue;
+        while let Some(event) = events.next().filter(|_| !is_over) {
+            if event.trim() == "[DONE]" {
+                is_over = true;
+            } else if !event.is_empty() {
+                assembler.take(read(event.as_bytes())?).map_err(fault)?;
             }
-            let data: Value = serde_json::from_str(&event.data).map_err(|_| broken())?;
-            if assembler.take(&data) == Fate::Pass && passes {
-                teller.piece(given.task, event.raw).await;
+        }
+        name_dropped(given, assembler.gone());
+        if passes {
+            let more = assembler.more();
+            if !more.is_empty() {
+                teller.piece(given.task, more).await;
             }
         }
     }
-    let (whole, sent) = assembler.finish().ok_or_else(broken)?;
-    Ok((whole, if passes { sent } else { Sent::default() }))
+    assembler.finish().ok_or_else(broken)
 }
 
 /// What the client has been sent, and what it is sent next.
@@ -206,9 +257,7 @@ async fn judge(
     let vendor = whole.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
     let mut answer = api.answer(&whole);
     let mut told = Vec::new();
-    if !answer.unseen.is_empty() && !given.proxy.settings.allow_other {
-        return Err(Obstacle { status: 502, message: messages::unseen(&answer.unseen) });
-    }
+    put_new_keys(&mut answer.calls, &mut given.thread.notes());
     if let Some(call) = call {
         let step = json!({"call": call, "answer": model_steps::answer(&answer)});
         let decided = asking.decide("model-after", None, Duration::ZERO, &step).await?;
@@ -216,9 +265,14 @@ async fn judge(
             let received = Received { whole, sent, begun };
             return instead(given, teller, body, received, &decided.for_user(), &decided.verdict).await;
         }
-        let misfit = |why: &str| Obstacle { status: 500, message: why.to_owned() };
+        let misfit = |why: &str| Obstacle::new(500, why.to_owned());
         model_steps::put_answer(api, &mut whole, &answer, &decided.value).map_err(misfit)?;
-        let left = api.answer(&whole);
+        let mut left = api.answer(&whole);
+        for call in &mut left.calls {
+            if let Some(known) = answer.calls.iter().find(|known| known.id == call.id) {
+                call.key.clone_from(&known.key);
+            }
+        }
         // what a policy has taken out the vendor may have kept, so the model is told of it like of every other call
         let is_out = |call: &&ModelCall| !left.calls.iter().any(|it| it.id == call.id);
         let out = answer.calls.iter().filter(is_out).cloned();
@@ -245,7 +299,7 @@ async fn judge(
         let received = Received { whole, sent, begun };
         return instead(given, teller, body, received, &over.for_user(), &over.verdict).await;
     }
-    if let Some(anchor) = calls.first().map(|call| call.id.clone()) {
+    if let Some(anchor) = calls.first().map(|call| call.key.clone()) {
         let mut notes = given.thread.notes();
         notes.held.extend(held.into_iter().map(|held| Held { beside: Some(anchor.clone()), ..held }));
         if !told.is_empty() {
@@ -253,7 +307,7 @@ async fn judge(
         }
     } else if let Some(first) = held.first_mut() {
         first.told = told;
-        let functions: Vec<&str> = held.iter().map(|held| &*held.call.name).collect();
+        let functions: Vec<_> = held.iter().map(|held| held.call.function()).collect();
         let words = messages::waits(reviewer.as_deref(), &functions);
         given.thread.notes().held.extend(held.iter().cloned());
         return instead(given, teller, body, Received { whole, sent, begun }, &words, "suspend").await;

@@ -7,7 +7,7 @@
 use super::inbound::as_text;
 use super::memory::Judged;
 use super::messages;
-use super::wire::{Answer, Api, Conversation, Item, Kind, ModelCall, put, put_alone};
+use super::wire::{Answer, Api, Conversation, Item, Kind, ModelCall, put_alone};
 use serde_json::{Map, Value, json};
 
 /// Options of requests that rules see as `parameters`.
@@ -113,18 +113,21 @@ pub(crate) fn put_judged(body: &mut Value, item: &Item, judged: &Judged) {
         Judged::AsItCame => {}
         Judged::Changed(texts) if texts.len() == item.texts.len() => {
             for (place, text) in item.texts.iter().zip(texts) {
-                put(body, &place.at, &some(text));
+                place.put(body, &some(text));
             }
         }
         Judged::Changed(texts) => put_alone(body, item, &some(&texts.join("\n"))),
-        Judged::Withheld(_) if item.kind == Kind::User => put_alone(body, item, messages::withheld_input()),
+        Judged::Withheld(_) if !matches!(item.kind, Kind::Result { .. }) => {
+            put_alone(body, item, messages::withheld_input());
+        }
         Judged::Withheld(text) => put_alone(body, item, &some(text)),
     }
 }
 
 /// What came back.
 pub(crate) fn answer(answer: &Answer) -> Value {
-    let call = |call: &ModelCall| json!({"id": call.id, "name": call.name, "arguments": call.arguments});
+    let call =
+        |call: &ModelCall| json!({"id": call.key, "name": call.function(), "arguments": call.arguments});
     let calls: Vec<Value> = answer.calls.iter().filter(|call| call.arguments.is_some()).map(call).collect();
     let usage = json!({"prompt_tokens": answer.usage.prompt, "completion_tokens": answer.usage.completion});
     let mut said = json!({"text": answer.text, "tool_calls": calls, "usage": usage});
@@ -147,9 +150,12 @@ pub(crate) fn put_answer(
     let text = value.get("text").map(as_text).unwrap_or_default();
     let kept = value.get("tool_calls").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let made = |kept: &Value| {
-        let of = |call: &&ModelCall| kept.get("id").is_some_and(|id| *id == call.id);
-        let call =
-            answer.calls.iter().find(of).filter(|call| kept.get("name").is_some_and(|it| *it == call.name));
+        let of = |call: &&ModelCall| kept.get("id").is_some_and(|id| *id == call.key);
+        let call = answer
+            .calls
+            .iter()
+            .find(of)
+            .filter(|call| kept.get("name").is_some_and(|it| *it == *call.function()));
         let arguments = kept.get("arguments").and_then(Value::as_object).cloned();
         call.map(|call| ModelCall { arguments, ..call.clone() }).ok_or(messages::misshapen_transform())
     };

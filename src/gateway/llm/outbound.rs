@@ -48,8 +48,9 @@ pub(crate) async fn judge(asking: Asking<'_>, answer: &Answer, wait: Duration) -
         outbound.text = said(asking, &answer.text, wait).await?;
     }
     let sound = answer.calls.iter().filter_map(|call| Some((call, call.arguments.as_ref()?)));
-    let calls =
-        sound.map(|(call, arguments)| json!({"id": call.id, "function": call.name, "arguments": arguments}));
+    let calls = sound.map(
+        |(call, arguments)| json!({"id": call.key, "function": call.function(), "arguments": arguments}),
+    );
     let usage = json!({"prompt_tokens": answer.usage.prompt, "completion_tokens": answer.usage.completion});
     let turn = asking.turn(&json!({"usage": usage, "calls": calls.collect::<Vec<_>>()})).await?;
     let mut decided = turn.calls.into_iter();
@@ -97,7 +98,7 @@ pub(crate) async fn sort(
                 Sorted::Given(ModelCall { arguments, ..call.clone() }, delay)
             }
             _ => {
-                asking.withdraw(&call.id, json!(false)).await?;
+                asking.withdraw(&call.key, json!(false)).await?;
                 told(messages::beyond().to_owned(), true)
             }
         },

@@ -4,8 +4,9 @@
 //! if they had not: the model has answered, and the task knows it.
 
 use super::asking::Obstacle;
-use super::upstream::passed;
-use super::wire::Api;
+use super::messages;
+use super::upstream::answered;
+use super::wire::{Api, json};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use http_body::Frame;
@@ -38,8 +39,7 @@ impl Teller {
 
     /// Keeps what the API of the model says beside its answer, such as the id of the request and how many more it takes.
     pub(super) fn keep(&mut self, headers: &HeaderMap) {
-        let kept = passed(headers).filter(|(name, _)| **name != header::CONTENT_TYPE);
-        self.kept = kept.map(|(name, value)| (name.clone(), value.clone())).collect();
+        self.kept = answered(headers);
     }
 
     /// Gives a whole answer.
@@ -49,18 +49,28 @@ impl Teller {
         self.answer(StatusCode::OK, headers, Body::from(whole.to_string()));
     }
 
-    /// Gives an answer of the API as it came.
-    pub(super) async fn pass(&mut self, task: &str, status: StatusCode, headers: &HeaderMap, body: Bytes) {
+    /// Gives an error of the API: in the members that errors have, or one in its place.
+    pub(super) async fn pass(
+        &mut self,
+        api: Api,
+        task: &str,
+        status: StatusCode,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) {
+        let read = json::read(body).ok().and_then(|body| api.upstream_error(&body));
+        let error =
+            read.unwrap_or_else(|| api.error(status.as_u16(), &messages::upstream_status(status.as_u16())));
         if self.pieces.is_some() {
             // what was begun cannot have another status; the error stands in the body
-            let text = String::from_utf8_lossy(&body).into_owned();
-            self.piece(task, format!("event: error\ndata: {}\n\n", text.replace('\n', " "))).await;
+            self.say(api.error_event(&error)).await;
+            self.pieces = None;
             return;
         }
-        let mut kept: HeaderMap =
-            passed(headers).map(|(name, value)| (name.clone(), value.clone())).collect();
+        let mut kept = answered(headers);
         kept.extend(self.headers(task, None));
-        self.answer(status, kept, Body::from(body));
+        kept.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        self.answer(status, kept, Body::from(error.to_string()));
     }
 
     /// Gives events, of which there are no more.
@@ -79,7 +89,8 @@ impl Teller {
     /// Says what stands in the way.
     pub(super) async fn fail(&mut self, api: Api, obstacle: &Obstacle) {
         if self.pieces.is_some() {
-            self.say(api.error_event(&obstacle.message)).await;
+            let error = obstacle.upstream.clone().unwrap_or_else(|| api.error(500, &obstacle.message));
+            self.say(api.error_event(&error)).await;
             self.pieces = None;
             return;
         }
@@ -133,7 +144,7 @@ impl Teller {
 
 /// A response that says what stands in the way.
 pub(super) fn error(api: Api, obstacle: &Obstacle) -> Response<Body> {
-    let body = api.error(obstacle.status, &obstacle.message);
+    let body = obstacle.upstream.clone().unwrap_or_else(|| api.error(obstacle.status, &obstacle.message));
     let mut response = Response::new(Body::from(body.to_string()));
     *response.status_mut() =
         StatusCode::from_u16(obstacle.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -7,8 +7,8 @@ use axum::http::HeaderMap;
 /// A request that carries a conversation.
 pub(super) struct Asked {
     pub(super) api: Api,
-    /// The query, with its `?`.
-    pub(super) query: String,
+    /// The path and query of the model's API.
+    pub(super) address: String,
     pub(super) headers: HeaderMap,
     pub(super) body: Bytes,
     pub(super) said: Said,

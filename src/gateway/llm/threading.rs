@@ -33,7 +33,7 @@ impl Points {
                 Kind::System => {}
                 Kind::User => say("user", &item.text()),
                 Kind::Assistant(calls) => {
-                    let text = item.text();
+                    let text = item.spoken();
                     if !text.trim().is_empty() {
                         say("assistant", text.trim());
                     }
@@ -72,7 +72,7 @@ pub(crate) fn task_of(
     }
     if let Some(previous) = &conversation.previous {
         let known = memory.task_at(&point_of("answer", previous));
-        let unknown = || Obstacle { status: 400, message: messages::unknown_previous().to_owned() };
+        let unknown = || Obstacle::new(400, messages::unknown_previous().to_owned());
         return known.map(|task| (task.to_string(), false)).ok_or_else(unknown);
     }
     let is_answer = |(_, item): &(usize, &Item)| matches!(item.kind, Kind::Assistant(_));

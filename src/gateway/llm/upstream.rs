@@ -7,7 +7,7 @@ use super::asking::Obstacle;
 use super::messages;
 use axum::body::Bytes;
 use axum::http::uri::Scheme;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use celador_server::ClientError;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
@@ -25,19 +25,51 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// The largest answer that is taken whole.
 const MAX_ANSWER_BYTES: usize = 67_108_864;
 
-/// Headers that are between two neighbours, or that the proxy says itself.
-const OWN: [HeaderName; 11] = [
-    header::CONNECTION,
-    header::HOST,
-    header::CONTENT_LENGTH,
-    header::TRANSFER_ENCODING,
-    header::ACCEPT_ENCODING,
-    header::TE,
-    header::TRAILER,
-    header::UPGRADE,
-    header::EXPECT,
-    header::PROXY_AUTHORIZATION,
-    header::PROXY_AUTHENTICATE,
+/// Headers of a request that the API is sent, by their names or how these begin: keys, versions, and what clients say of themselves. Others
+/// may mean another address or another method to whoever reads them next.
+const SENT: [&str; 27] = [
+    "accept",
+    "anthropic-",
+    "api-key",
+    "authorization",
+    "chatgpt-account-id",
+    "content-type",
+    "conversation_id",
+    "cf-aig-",
+    "helicone-",
+    "http-referer",
+    "idempotency-key",
+    "openai-",
+    "originator",
+    "portkey-",
+    "session-id",
+    "session_id",
+    "thread-id",
+    "traceparent",
+    "tracestate",
+    "user-agent",
+    "version",
+    "x-api-key",
+    "x-app",
+    "x-claude-",
+    "x-client-request-id",
+    "x-codex-",
+    "x-goog-api-",
+];
+/// Others of these, of two makers' own clients and two makers of gateways.
+const SENT_TOO: [&str; 5] = ["x-openai-", "x-portkey-", "x-request-id", "x-stainless-", "x-title"];
+
+/// Headers of an answer that the client gets: ids, limits, and when to come again.
+const ANSWERED: [&str; 9] = [
+    "anthropic-",
+    "cf-ray",
+    "openai-",
+    "request-id",
+    "retry-after",
+    "retry-after-ms",
+    "x-ratelimit-",
+    "x-request-id",
+    "x-should-retry",
 ];
 
 /// The API of a model.
@@ -86,13 +118,13 @@ impl Upstream {
         body: Bytes,
     ) -> Result<Response<Incoming>, Obstacle> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
-        for (name, value) in passed(headers) {
+        for (name, value) in sent(headers) {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(body)).map_err(|error| gone(&error))?;
         match timeout(PATIENCE, self.client.request(request)).await {
             Ok(answer) => answer.map_err(|error| gone(&error)),
-            Err(_) => Err(Obstacle { status: 504, message: messages::no_upstream("it took too long") }),
+            Err(_) => Err(Obstacle::new(504, messages::no_upstream("it took too long"))),
         }
     }
 }
@@ -121,20 +153,34 @@ pub(crate) async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, Obstacle
     }
 }
 
-/// Headers that pass from one side to the other.
-pub(crate) fn passed(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
-    let is_own = |name: &HeaderName| OWN.contains(name) || name.as_str().starts_with("x-celador-");
-    headers.iter().filter(move |(name, _)| !is_own(name) && name.as_str() != "keep-alive")
+/// Whether a list has the name of a header, or how it begins.
+fn is_listed(list: &[&str], name: &HeaderName) -> bool {
+    list.iter().any(|known| match known.ends_with('-') {
+        true => name.as_str().starts_with(known),
+        false => name.as_str() == *known,
+    })
 }
 
+/// Headers that go to the API.
+fn sent(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
+    headers.iter().filter(|(name, _)| is_listed(&SENT, name) || is_listed(&SENT_TOO, name))
+}
+
+/// Headers of an answer that go to the client.
+pub(crate) fn answered(headers: &HeaderMap) -> HeaderMap {
+    let kept = headers.iter().filter(|(name, _)| is_listed(&ANSWERED, name));
+    kept.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// The answer broke off.
 pub(crate) fn broken() -> Obstacle {
-    Obstacle { status: 502, message: messages::broken_answer().to_owned() }
+    Obstacle::new(502, messages::broken_answer())
 }
 
 fn gone(error: &dyn std::error::Error) -> Obstacle {
     // the outermost words alone say little
     let cause = error.source().map_or_else(String::new, |cause| format!(": {cause}"));
-    Obstacle { status: 502, message: messages::no_upstream(&format!("{error}{cause}")) }
+    Obstacle::new(502, messages::no_upstream(&format!("{error}{cause}")))
 }
 
 /// Whether a host is this machine's own loopback, by its name or its address.

@@ -1,7 +1,7 @@
 //! Server-sent events: read from bytes as they come, and written.
 //!
-//! In: pieces of a stream, cut anywhere. Out: the data of each event, with the bytes that it came as. An event that is longer than
-//! its bound is refused, so a stream without end of line takes no memory without end.
+//! In: pieces of a stream, cut anywhere. Out: the data of each event. A line ends with CR, LF or both, as clients read it. An event that
+//! is longer than its bound is refused, so a stream without end of line takes no memory without end.
 
 use serde_json::Value;
 
@@ -11,18 +11,14 @@ const MAX_EVENT_BYTES: usize = 16_777_216;
 /// What has come of a stream and is no whole event yet.
 #[derive(Debug, Default)]
 pub(crate) struct Events {
-    pending: Vec<u8>,
-    /// Where to look for the end of the event: what lies ahead was looked at.
-    looked: usize,
-}
-
-/// An event.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    /// As it came, with the empty line at its end.
-    pub(crate) raw: String,
-    /// The lines of its `data`, joined.
-    pub(crate) data: String,
+    /// The line that has begun.
+    line: Vec<u8>,
+    /// The lines of data of the event that has begun.
+    data: Option<String>,
+    /// Whether the last byte was a CR, behind which an LF ends no other line.
+    is_behind_cr: bool,
+    has_begun: bool,
+    whole: std::collections::VecDeque<String>,
 }
 
 impl Events {
@@ -31,44 +27,46 @@ impl Events {
     /// # Errors
     /// An event that is too long.
     pub(crate) fn take(&mut self, piece: &[u8]) -> Result<(), TooLong> {
-        self.pending.extend_from_slice(piece);
-        if self.pending.len() > MAX_EVENT_BYTES { Err(TooLong) } else { Ok(()) }
-    }
-
-    /// The next whole event.
-    pub(crate) fn next(&mut self) -> Option<Event> {
-        let end = self.end()?;
-        let rest = self.pending.split_off(end);
-        let raw = String::from_utf8_lossy(&std::mem::replace(&mut self.pending, rest)).into_owned();
-        self.looked = 0;
-        let value = |line: &str| {
-            let value = line.strip_prefix("data:")?;
-            Some(value.strip_prefix(' ').unwrap_or(value).to_owned())
-        };
-        let lines: Vec<String> = raw.lines().filter_map(value).collect();
-        Some(Event { data: lines.join("\n"), raw })
-    }
-
-    /// Where the first event ends: behind the first empty line.
-    fn end(&mut self) -> Option<usize> {
-        let from = self.looked.saturating_sub(3);
-        let rest = self.pending.get(from..)?;
-        let mut at = from;
-        for line in rest.split_inclusive(|byte| *byte == b'\n') {
-            at = at.saturating_add(line.len());
-            let behind = self.pending.get(at..).unwrap_or_default();
-            if !line.ends_with(b"\n") {
-                break;
-            }
-            if behind.starts_with(b"\n") {
-                return Some(at.saturating_add(1));
-            }
-            if behind.starts_with(b"\r\n") {
-                return Some(at.saturating_add(2));
+        for byte in piece {
+            let is_behind_cr = std::mem::replace(&mut self.is_behind_cr, *byte == b'\r');
+            match byte {
+                b'\n' if is_behind_cr => {}
+                b'\r' | b'\n' => self.end_line(),
+                byte => self.line.push(*byte),
             }
         }
-        self.looked = self.pending.len();
-        None
+        let length = self.line.len().saturating_add(self.data.as_ref().map_or(0, String::len));
+        if length > MAX_EVENT_BYTES { Err(TooLong) } else { Ok(()) }
+    }
+
+    /// The data of the next whole event.
+    pub(crate) fn next(&mut self) -> Option<String> {
+        self.whole.pop_front()
+    }
+
+    fn end_line(&mut self) {
+        let bytes = std::mem::take(&mut self.line);
+        let text = String::from_utf8_lossy(&bytes);
+        let mut line = &*text;
+        if !std::mem::replace(&mut self.has_begun, true) {
+            line = line.strip_prefix('\u{FEFF}').unwrap_or(line);
+        }
+        if line.is_empty() {
+            self.whole.extend(self.data.take());
+            return;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        if field != "data" {
+            return;
+        }
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match &mut self.data {
+            None => self.data = Some(value.to_owned()),
+            Some(data) => {
+                data.push('\n');
+                data.push_str(value);
+            }
+        }
     }
 }
 
@@ -92,18 +90,17 @@ mod tests {
 
     #[test]
     fn events_come_whole_wherever_the_stream_is_cut() {
-        let stream = "event: a\ndata: {\"x\": 1}\n\n: hello\n\ndata: one\r\ndata: two\r\n\r\ndata:last\n\n";
-        let expected = ["{\"x\": 1}", "", "one\ntwo", "last"];
+        let stream = "\u{FEFF}event: a\ndata: {\"x\": 1}\n\n: hello\n\ndata: one\r\ndata: two\r\n\r\ndata:last\n\ndata: a\rdata: b\r\rdata\n\n";
+        let expected = ["{\"x\": 1}", "one\ntwo", "last", "a\nb", ""];
         for size in 1..stream.len() {
-            let (mut events, mut found, mut raw) = (Events::default(), Vec::new(), String::new());
+            let (mut events, mut found) = (Events::default(), Vec::new());
             for piece in stream.as_bytes().chunks(size) {
                 assert_eq!(events.take(piece), Ok(()));
                 while let Some(event) = events.next() {
-                    found.push(event.data);
-                    raw.push_str(&event.raw);
+                    found.push(event);
                 }
             }
-            assert_eq!((found, &*raw), (expected.map(str::to_owned).to_vec(), stream), "pieces of {size}");
+            assert_eq!(found, expected.map(str::to_owned).to_vec(), "pieces of {size}");
         }
     }
 
@@ -113,5 +110,8 @@ mod tests {
         let piece = vec![b'a'; 1 << 20];
         assert!((0..15).all(|_| events.take(&piece).is_ok() && events.next().is_none()));
         assert!((0..2).any(|_| events.take(&piece).is_err()));
+        let mut events = Events::default();
+        let lines = "data: aaaaaaaa\n".repeat(1 << 16);
+        assert!((0..40).any(|_| events.take(lines.as_bytes()).is_err()), "nor one of many lines");
     }
 }

@@ -1,0 +1,94 @@
+//! An answer that comes in events: put together from them, and written from what was put together.
+//!
+//! In: the data of events. Out: the whole answer; and meanwhile the events of what may go on before all of it is there, written from
+//! what was read: no event of an API goes on itself.
+
+use super::answer::Fault;
+use super::{Api, chat_stream, messages_stream, responses_stream};
+use serde_json::Value;
+
+/// Puts an answer together.
+#[derive(Debug)]
+pub(crate) struct Assembler {
+    api: Api,
+    assembly: Assembly,
+    sent: Sent,
+}
+
+/// What has come of an answer.
+#[derive(Debug, Default)]
+pub(super) struct Assembly {
+    pub(super) whole: Value,
+    /// The position under which the API has each call, block or item.
+    pub(super) indexes: Vec<Option<u64>>,
+    /// Which blocks or items have come whole.
+    pub(super) done: Vec<bool>,
+    /// Whether the API says that it is still at work.
+    pub(super) pinged: bool,
+    /// Whether all of it has come.
+    pub(super) complete: bool,
+    /// What no table knows and does not go on.
+    pub(super) gone: Vec<String>,
+    /// Whether kinds that no table has go on.
+    pub(super) lax: bool,
+}
+
+/// How much of an answer a client has been sent that is sent in events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sent {
+    /// Whether the answer was begun.
+    pub(crate) begun: bool,
+    /// Blocks or items, as the interface counts, that were sent whole.
+    pub(super) units: usize,
+    /// Whether the next one was begun, and which of its parts.
+    pub(super) open: bool,
+    pub(super) part: usize,
+    pub(super) part_open: bool,
+    /// Bytes of the text that is being sent; of each of the texts of a message that come side by side.
+    pub(super) bytes: [usize; 4],
+    /// What stands beside the text and was sent: tokens, annotations.
+    pub(super) marks: usize,
+    /// The number of the next event, where they have numbers.
+    pub(super) sequence: u64,
+}
+
+impl Assembler {
+    /// Nothing of an answer yet.
+    pub(crate) fn new(api: Api, lax: bool) -> Self {
+        Self { api, assembly: Assembly { lax, ..Assembly::default() }, sent: Sent::default() }
+    }
+
+    /// Takes the data of an event in. What comes behind the end of the answer is not looked at.
+    ///
+    /// # Errors
+    /// [`Fault`].
+    pub(crate) fn take(&mut self, event: Value) -> Result<(), Fault> {
+        match self.api {
+            Api::Chat => chat_stream::take(&mut self.assembly, event),
+            _ if self.assembly.complete => Ok(()),
+            Api::Responses => responses_stream::take(&mut self.assembly, event),
+            Api::Messages => messages_stream::take(&mut self.assembly, event),
+        }
+    }
+
+    /// The events of what has come since the last time, as far as nothing of it is decided first.
+    pub(crate) fn more(&mut self) -> String {
+        let pinged = std::mem::take(&mut self.assembly.pinged);
+        let assembly = &self.assembly;
+        match self.api {
+            Api::Chat => chat_stream::more(&assembly.whole, &mut self.sent),
+            Api::Responses => responses_stream::more(assembly, &mut self.sent),
+            Api::Messages => messages_stream::more(assembly, &mut self.sent, pinged),
+        }
+    }
+
+    /// What has come that no table knows, since the last time.
+    pub(crate) fn gone(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.assembly.gone)
+    }
+
+    /// The whole answer, and how much of it the client has been sent; nothing of an answer that broke off.
+    pub(crate) fn finish(self) -> Option<(Value, Sent)> {
+        self.assembly.complete.then_some((self.assembly.whole, self.sent))
+    }
+}

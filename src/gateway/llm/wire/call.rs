@@ -1,0 +1,159 @@
+//! A call that a model asks for, in any of the interfaces.
+//!
+//! In: the call as the interface writes it. Out: a name and arguments for rules; and back. The id on the wire is the model's, who may
+//! use it again in a later turn; the key by which the task knows the call is one of the proxy's own then.
+
+use super::json::read as read_json;
+use super::{array, text_of};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// A call that the model asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ModelCall {
+    /// The id on the wire.
+    pub(crate) id: String,
+    /// The id in the task.
+    pub(crate) key: String,
+    /// The name on the wire.
+    pub(crate) name: String,
+    /// The group of tools that the name belongs to, as OpenAI has them.
+    pub(crate) namespace: Option<String>,
+    /// Whether its tool takes a text. It is the argument `input` for rules.
+    pub(crate) is_custom: bool,
+    /// The arguments, if what the model wrote is an object of JSON that all readers read alike.
+    pub(crate) arguments: Option<Map<String, Value>>,
+}
+
+/// The argument that the text of a custom tool is.
+const INPUT: &str = "input";
+
+/// The name for rules of a tool in a namespace.
+pub(crate) fn full_name<'n>(namespace: Option<&str>, name: &'n str) -> Cow<'n, str> {
+    match namespace.filter(|it| !it.is_empty()) {
+        Some(namespace) => Cow::Owned(format!("{namespace}__{name}")),
+        None => Cow::Borrowed(name),
+    }
+}
+
+impl ModelCall {
+    /// A call of a function.
+    pub(crate) fn new(id: &str, name: &str, arguments: Option<Map<String, Value>>) -> Self {
+        let [id, name] = [id, name].map(str::to_owned);
+        Self { key: id.clone(), id, name, namespace: None, is_custom: false, arguments }
+    }
+
+    /// The name for rules.
+    pub(crate) fn function(&self) -> Cow<'_, str> {
+        full_name(self.namespace.as_deref(), &self.name)
+    }
+
+    /// Reads arguments, which are an object or a text of JSON. A text that is empty is that of a call without arguments, as models write it.
+    fn read(arguments: Option<&Value>) -> Option<Map<String, Value>> {
+        match arguments {
+            None | Some(Value::Null) => Some(Map::new()),
+            Some(Value::Object(members)) => Some(members.clone()),
+            Some(Value::String(text)) if text.trim().is_empty() => Some(Map::new()),
+            Some(Value::String(text)) => match read_json(text.as_bytes()) {
+                Ok(Value::Object(members)) => Some(members),
+                _ => None,
+            },
+            Some(_) => None,
+        }
+    }
+
+    fn custom(id: &str, name: &str, input: &str) -> Self {
+        let arguments = [(INPUT.to_owned(), json!(input))].into_iter().collect();
+        Self { is_custom: true, ..Self::new(id, name, Some(arguments)) }
+    }
+
+    /// Its arguments as the interface writes them: a text of JSON, or that of a custom tool.
+    fn text(&self) -> String {
+        let Some(arguments) = &self.arguments else { return String::new() };
+        match arguments.get(INPUT) {
+            Some(Value::String(input)) if self.is_custom => input.clone(),
+            _ => json!(arguments).to_string(),
+        }
+    }
+
+    /// A call of chat completions.
+    pub(super) fn of_chat(call: &Value) -> Self {
+        let id = text_of(call, "id");
+        match call.get("custom") {
+            Some(custom) => Self::custom(id, text_of(custom, "name"), text_of(custom, "input")),
+            None => {
+                let function = call.get("function").unwrap_or(&Value::Null);
+                Self::new(id, text_of(function, "name"), Self::read(function.get("arguments")))
+            }
+        }
+    }
+
+    pub(super) fn for_chat(&self) -> Value {
+        if self.is_custom {
+            return json!({"id": self.id, "type": "custom", "custom": {"name": self.name, "input": self.text()}});
+        }
+        json!({"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.text()}})
+    }
+
+    /// A call of responses.
+    pub(super) fn of_item(item: &Value) -> Self {
+        let (id, name) = (text_of(item, "call_id"), text_of(item, "name"));
+        let namespace = Some(text_of(item, "namespace")).filter(|it| !it.is_empty()).map(str::to_owned);
+        let call = match text_of(item, "type") {
+            "custom_tool_call" => Self::custom(id, name, text_of(item, "input")),
+            _ => Self::new(id, name, Self::read(item.get("arguments"))),
+        };
+        Self { namespace, ..call }
+    }
+
+    pub(super) fn for_item(&self) -> Value {
+        let (kind, place, id) = match self.is_custom {
+            true => ("custom_tool_call", INPUT, "ctc"),
+            false => ("function_call", "arguments", "fc"),
+        };
+        let mut item = json!({
+            "type": kind, "id": format!("{id}_{}", self.id), "call_id": self.id, "name": self.name,
+            place: self.text(), "status": "completed"
+        });
+        if let (Some(namespace), Some(item)) = (&self.namespace, item.as_object_mut()) {
+            item.insert("namespace".to_owned(), json!(namespace));
+        }
+        item
+    }
+
+    /// Puts the arguments into an item of the call.
+    pub(super) fn put_into_item(&self, item: &mut Value) {
+        let place = if self.is_custom { INPUT } else { "arguments" };
+        item.as_object_mut().map(|item| item.insert(place.to_owned(), json!(self.text())));
+    }
+
+    /// A call of messages.
+    pub(super) fn of_block(block: &Value) -> Self {
+        Self::new(text_of(block, "id"), text_of(block, "name"), Self::read(block.get("input")))
+    }
+
+    pub(super) fn for_block(&self) -> Value {
+        let input = self.arguments.clone().unwrap_or_default();
+        json!({"type": "tool_use", "id": self.id, "name": self.name, "input": input})
+    }
+}
+
+/// Gives calls ids that have none, and others to those that have the id of one before them in the same answer.
+pub(super) fn complete_ids<'c>(
+    calls: impl Iterator<Item = &'c mut Value>,
+    member: &str,
+    mut made: impl FnMut() -> String,
+) {
+    let mut known: Vec<String> = Vec::new();
+    for call in calls {
+        let id = text_of(call, member);
+        let id = if id.is_empty() || known.iter().any(|it| it == id) { made() } else { id.to_owned() };
+        call.as_object_mut().map(|call| call.insert(member.to_owned(), json!(id)));
+        known.push(id);
+    }
+}
+
+/// The calls in a list of a message.
+pub(super) fn of_chat_message(message: &Value) -> Vec<ModelCall> {
+    array(message, "tool_calls").iter().map(ModelCall::of_chat).collect()
+}
