@@ -248,8 +248,14 @@ const fn block(name: &'static str) -> Form {
     result(name, Judged, "a block of `content`")
 }
 
+/// Number of all forms.
 const COUNT: usize = METHODS.len() + OTHER_FORMS.len() + schema::CONTENT_BLOCKS.len();
 
+#[expect(
+    clippy::indexing_slicing,
+    clippy::arithmetic_side_effects,
+    reason = "it runs when it is compiled, where an index out of range is an error"
+)]
 const fn forms() -> [Form; COUNT] {
     let mut forms = [block(""); COUNT];
     let mut next = 0;

@@ -10,7 +10,14 @@ async fn a_response_belongs_to_one_open_request() {
     both.call(7, "find", json!({})).await;
     let request = both.at_server().await;
     let id = request["id"].as_i64().unwrap();
-    for other in [json!(7), json!("7"), json!(id.to_string()), json!(id + 1), json!(0), json!("celador-1")] {
+    for other in [
+        json!(7),
+        json!("7"),
+        json!(id.to_string()),
+        json!(id.saturating_add(1)),
+        json!(0),
+        json!("celador-1"),
+    ] {
         both.server(json!({ "id": other, "result": text(KEY) })).await;
         both.server(json!({ "id": other, "error": { "code": 1, "message": KEY } })).await;
     }
