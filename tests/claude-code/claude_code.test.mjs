@@ -151,7 +151,8 @@ test("a session takes over no settings that would change its hooks, its environm
         const folder = project(OWN, "--grant");
         const before = JSON.parse(readFileSync(join(folder, ".claude/settings.json"), "utf8"));
         writeFileSync(join(folder, "next.json"), JSON.stringify(change(before)));
-        const turns = [[bash("cp next.json .claude/settings.json && sleep 3")], [bash("echo --loud order o-4711 mark=$MARK")]];
+        writeFileSync(join(folder, "next.mjs"), 'import { copyFileSync } from "node:fs"; copyFileSync("next.json", ".claude/settings.json");');
+        const turns = [[bash("node next.mjs && sleep 3")], [bash("echo --loud order o-4711 mark=$MARK")]];
         const said = results(await session(folder, turns));
         assert.deepEqual(said.toolu_1_0, { text: "--quiet order o-? mark=", isError: false }, name);
         assert.ok(!existsSync(join(folder, "called.txt")), name);
@@ -167,9 +168,9 @@ test("an event that is unknown stops what it is about", async () => {
     // as a newer version may name it
     settings.hooks.PreToolUse[0].hooks = [{ ...hook, command: "bash", args: ["-c", `sed s/PreToolUse/PreThought/ | ${words}`] }];
     writeFileSync(path, JSON.stringify(settings));
-    const said = results(await session(folder, [[bash("touch ran.txt")]]));
-    assert.ok(said.toolu_0_0.isError && said.toolu_0_0.text.includes("`PreThought`"), said.toolu_0_0.text);
-    assert.ok(!existsSync(join(folder, "ran.txt")));
+    const { sent, said } = await session(folder, [[bash("touch ran.txt")]]);
+    assert.ok(said.includes("`PreThought`"), said.slice(-2000));
+    assert.deepEqual([sent.length, existsSync(join(folder, "ran.txt"))], [1, false]);
 });
 
 test("a command line of a skill is judged", async () => {
