@@ -228,6 +228,8 @@ class _Guard:
             if isinstance(step, Admitted):
                 self.joined.append((len(items), item))
                 result += written(item, "user", step.pieces)
+            elif isinstance(step, Stopped):
+                refused = refused or _Refusal("input", step.text)
         conversation.withdraw_stuck(_reported(items))
         if refused is not None:
             return refused
