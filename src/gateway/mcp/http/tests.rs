@@ -336,6 +336,7 @@ async fn an_answer_of_a_server_is_for_the_request_of_its_post() {
         (200, sse, events(&["not json", "[]", good]), true),
         (200, sse, events(&[other]), false),
         (200, sse, String::new(), false),
+        (200, sse, events(&[r#"{"jsonrpc":"2.0","id":7,"result":{"evil":NaN}}"#]), false),
         (200, sse, events(&[r#"{"jsonrpc":"2.0","id":7,"method":5}"#]), false),
         (200, json, other.to_owned(), false),
         (200, json, text.to_owned(), false),

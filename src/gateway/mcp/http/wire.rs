@@ -1,15 +1,13 @@
 //! Messages in bodies of HTTP: decoded strictly, one at a time, and encoded.
 
-use super::super::message::Message;
+use super::super::link;
+use super::super::message::{Malformed, Message};
 use super::messages;
-use celador_server::strict_json;
 use serde_json::{Value, json};
 
-pub(super) const PARSE_ERROR: i64 = -32_700;
-pub(super) const INVALID_REQUEST: i64 = -32_600;
-pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
-pub(super) const INVALID_PARAMS: i64 = -32_602;
-pub(super) const INTERNAL_ERROR: i64 = -32_603;
+use super::super::message::PARSE_ERROR;
+pub(super) use super::super::message::{INTERNAL_ERROR, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND};
+
 /// A header of a request disagrees with its body.
 pub(super) const HEADER_MISMATCH: i64 = -32_020;
 /// A client lacks a capability that the server requires.
@@ -32,18 +30,20 @@ pub(super) struct NoMessage {
     pub(super) id: Value,
 }
 
-/// Decodes the body of a request, or an event: exactly one message.
+/// Decodes the body of a request or a response, or an event: exactly one message, as strictly as a line of a pipe.
 pub(super) fn decode(bytes: &[u8]) -> Result<Message, NoMessage> {
-    let fail = |code, reason, id| NoMessage { code, reason, id };
-    let value = match strict_json::from_slice(bytes) {
-        Ok(value @ Value::Object(_)) => value,
-        Ok(_) => return Err(fail(INVALID_REQUEST, messages::NO_BATCH, Value::Null)),
-        Err(_) => return Err(fail(PARSE_ERROR, messages::NO_MESSAGE, Value::Null)),
-    };
-    let id = value.get("id").filter(|id| id.is_string() || id.is_i64() || id.is_u64()).cloned();
-    let is_whole = value.get("jsonrpc") == Some(&"2.0".into());
-    let message = Message::of(value).filter(|_| is_whole);
-    message.ok_or_else(|| fail(INVALID_REQUEST, messages::NO_MESSAGE, id.unwrap_or_default()))
+    if bytes.trim_ascii_start().starts_with(b"[") {
+        return Err(NoMessage { code: INVALID_REQUEST, reason: messages::NO_BATCH, id: Value::Null });
+    }
+    match link::decode(bytes).pop() {
+        Some(Ok(message)) => Ok(message),
+        Some(Err(Malformed { reason, id, .. })) => {
+            let is_json = reason != super::super::messages::NO_JSON;
+            let code = if is_json { INVALID_REQUEST } else { PARSE_ERROR };
+            Err(NoMessage { code, reason, id: id.unwrap_or_default() })
+        }
+        None => Err(NoMessage { code: PARSE_ERROR, reason: messages::NO_MESSAGE, id: Value::Null }),
+    }
 }
 
 /// The id of a message as a key of a table. A number and a text of the same digits are two.
