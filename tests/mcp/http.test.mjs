@@ -75,6 +75,16 @@ test("the client of 1.x falls back to nothing less than its own revision", async
   assert.match((await it.callTool({ name: "echo", arguments: { message: "x" } })).content[0].text, /x/);
 });
 
+test("server-memory works over HTTP", async (t) => {
+  const memory = ["node", "node_modules/@modelcontextprotocol/server-memory/dist/index.js"];
+  const { _url: url } = await listening(t, OPEN, memory);
+  const it = await client(t, url, "auto");
+  const entities = [{ name: "Kim", entityType: "person", observations: ["likes tea"] }];
+  await it.callTool({ name: "create_entities", arguments: { entities } });
+  assert.match(JSON.stringify(await it.callTool({ name: "search_nodes", arguments: { query: "tea" } })), /Kim/);
+  await it.callTool({ name: "delete_entities", arguments: { entityNames: ["Kim"] } });
+});
+
 test("a client in auto mode falls back to the revision of its server", async (t) => {
   const { _url: url } = await listening(t, OPEN, EVERYTHING);
   const it = await client(t, url, "auto");

@@ -18,6 +18,7 @@ logging.getLogger("asyncio").setLevel(logging.ERROR)
 CELADOR = os.environ["CELADOR"]
 RULES = ["--policies", "policies/shop", "--user", "u-7", "--email", "kim@example.com"]
 SHOP = [sys.executable, "servers/shop.py"]
+NEWS = [sys.executable, "servers/news.py"]
 REVISIONS = ["legacy", "auto", "2026-07-28"]
 
 
@@ -26,10 +27,10 @@ def text(result) -> str:
 
 
 @contextlib.contextmanager
-def listening(*command: str):
+def listening(*command: str, rules: list[str] = RULES):
     """A guard that listens, until the test is over."""
     guard = subprocess.Popen(
-        [CELADOR, "mcp", *RULES, "--listen", "127.0.0.1:0", *command],
+        [CELADOR, "mcp", *rules, "--listen", "127.0.0.1:0", *command],
         stdout=subprocess.PIPE, stderr=None if os.environ.get("SHOW_LOG") else subprocess.DEVNULL, text=True,
     )
     try:
@@ -41,12 +42,12 @@ def listening(*command: str):
 
 
 @contextlib.contextmanager
-def at_an_address():
-    """The shop as a server over HTTP."""
+def at_an_address(command: list[str] = SHOP):
+    """A server over HTTP."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = subprocess.Popen([*SHOP, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    server = subprocess.Popen([*command, str(port)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(600):
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
@@ -133,6 +134,25 @@ class OverHttp(unittest.IsolatedAsyncioTestCase):
                             await client.call_tool("slow", {"seconds": 60})
                         paid = await client.call_tool("refund", {"order": "o-1", "amount": 20})
                         self.assertEqual(text(paid), "paid 20 for o-1 (signed by celador)")
+
+    async def subscribed(self, url: str):
+        async with self.client(url, "2026-07-28") as client, self.client(url, "2026-07-28") as other:
+            async with client.listen(tools_list_changed=True, resource_subscriptions=["news://latest"]) as changes:
+                self.assertEqual(text(await other.call_tool("publish", {"line": "second"})), "published")
+                seen = set()
+                with anyio.fail_after(60):
+                    async for change in changes:
+                        seen.add(type(change).__name__)
+                        if len(seen) == 2:
+                            break
+            page = await client.read_resource("news://latest")
+            self.assertEqual(page.contents[0].text, "second")
+
+    async def test_a_subscription_hears_of_changes(self):
+        with listening("--", *NEWS) as url:
+            await self.subscribed(url)
+        with at_an_address(NEWS) as server, listening("--url", server) as url:
+            await self.subscribed(url)
 
 
 if __name__ == "__main__":
