@@ -72,6 +72,7 @@ mod explain_stored;
 mod fingerprints;
 mod folds;
 mod formatting;
+mod forms;
 mod from_cel_interpreter;
 mod functions;
 mod fuzz_bodies;
