@@ -215,8 +215,8 @@ mod tests {
     fn a_challenge_is_written_anew() {
         let here = "resource_metadata=\"http://127.0.0.1:1/.well-known/oauth-protected-resource/mcp\"";
         for (status, headers, expected) in [
-            (401, &[][..], Some("Bearer".to_owned())),
             (401, &["Basic realm=\"x\""][..], Some("Bearer".to_owned())),
+            (401, &[], Some("Bearer".to_owned())),
             (
                 401,
                 &["Bearer resource_metadata=\"https://a.example/x\", scope=\"a b\", evil=\"1\""][..],

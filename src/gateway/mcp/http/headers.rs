@@ -218,10 +218,11 @@ mod tests {
     }
 
     fn map(headers: &[(&str, &str)]) -> HeaderMap {
-        let entry = |(name, value): &(&str, &str)| {
-            (HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap())
-        };
-        headers.iter().map(entry).collect()
+        let mut map = HeaderMap::new();
+        for (name, value) in headers {
+            map.append(HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap());
+        }
+        map
     }
 
     #[test]

@@ -119,8 +119,8 @@ async fn a_session_has_an_id_and_ends_with_delete() {
     let answered = messages(handler.answer(post(&ping, &session)).await).await;
     assert_eq!(answered, [json!({ "jsonrpc": "2.0", "id": "a", "result": { "echo": ping } })]);
     for (headers, status) in [
-        (&[][..], 400),
-        (&[("mcp-session-id", "unknown")], 404),
+        (&[("mcp-session-id", "unknown")][..], 404),
+        (&[], 400),
         (&[("mcp-session-id", &*id), ("mcp-session-id", &*other)], 400),
         (&[("mcp-session-id", &*id), ("mcp-protocol-version", "2025-06-18")], 200),
         (&[("mcp-session-id", &*id), ("mcp-protocol-version", "2999-01-01")], 400),
