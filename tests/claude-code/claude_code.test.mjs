@@ -225,7 +225,7 @@ test("a call that its user refuses does not end the turn", async () => {
 });
 
 test("results that are withheld or changed reach the model as they were decided", async () => {
-    const folder = project([...OWN, join(CELADOR_ROOT, "tests/claude-code/policies/withheld.yaml")], "--grant");
+    const folder = project([example("agent.yaml"), example("tools.yaml"), join(CELADOR_ROOT, "tests/claude-code/policies/withheld.yaml")], "--grant");
     const file = join(folder, "marked.txt");
     writeFileSync(file, "MARKED text\n");
     const agent = { name: "Agent", input: { description: "d", prompt: "p", subagent_type: "general-purpose", run_in_background: false } };

@@ -88,12 +88,17 @@ impl Hook<'_> {
         Ok((!is_judged).then(|| messages::unjudged_result(&call.tool_name, &call.tool_use_id)))
     }
 
-    /// Whether the rules after a call leave the text of a refusal as it is. It is on record as an error, since the call may have run.
+    /// Whether the rules after a call take nothing out of the text of a refusal. Rules about results cannot read such a text and fail, so a denial lets it pass.
+    /// It is on record as an error, since the call may have run.
     fn allows_refusal(&self, id: &str, text: &Json) -> Result<bool, Problem> {
         let never = || -> Result<Named, Problem> { Err(ProblemKind::UnknownCall.into()) };
         let reported = self.reported(id, never, json!("errored"), Some(text), Approval::OfPrompt)?;
-        Ok(matches!(reported, Reported::Judged(decision)
-            if decision.verdict == Verdict::Allow && decision.value.as_ref().is_none_or(|value| value == text)))
+        let (Reported::Judged(decision) | Reported::NotToBeMade(decision)) = reported;
+        Ok(match decision.verdict {
+            Verdict::Allow => decision.value.is_none_or(|value| value == *text),
+            Verdict::LockTask | Verdict::Terminate => false,
+            _ => true,
+        })
     }
 }
 
