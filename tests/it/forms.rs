@@ -1,7 +1,6 @@
 //! The tables of forms in `docs/security.md` are those of the code. `UPDATE_EXPECT=1` writes them.
 
 use celador_server::traffic::Form;
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
 
@@ -43,12 +42,12 @@ fn the_page_on_security_has_the_tables_of_forms() {
 }
 
 #[test]
-fn each_form_stands_in_one_row() {
+fn each_form_fits_a_row() {
     for (name, forms) in tables() {
-        let rows: BTreeSet<_> = forms.iter().map(|form| (form.from, form.name)).collect();
-        assert_eq!(rows.len(), forms.len(), "{name} has a form twice");
+        assert!(!forms.is_empty(), "{name}");
         for form in forms {
-            assert!(!form.note.contains(['\n', '|']), "{name}: {}", form.name);
+            let cells = [form.name, form.from, form.note];
+            assert!(cells.iter().all(|cell| !cell.contains(['\n', '|'])), "{name}: {}", form.name);
         }
     }
 }

@@ -216,6 +216,12 @@ fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagno
         (Type::Map(_), _) => ("map", "empty", "{}"),
         // whether a count is zero is a question that is meant
         (Type::Dyn, Some(Numbers::All | Numbers::Whole)) => ("number", "0", "0"),
+        // a call that no overload takes has been told of
+        (Type::Dyn, None)
+            if matches!(expr.kind, ExprKind::Call { .. }) && function(checked, expr).is_none() =>
+        {
+            return Vec::new();
+        }
         (Type::Dyn, None) => {
             let place = expression.place_of(expr.span);
             return vec![messages::truth_of_unknown(place).path(expression.origin().path)];

@@ -80,7 +80,7 @@ fn addresses(meter: &mut Meter<'_>, value: &Value<'_>) -> Result<Vec<Address>, F
     match value {
         Value::String(_) => {}
         Value::List(list) if list.iter().all(|item| matches!(item, Value::String(_))) => {}
-        other => return Err(Fault::no_overload([other.kind()])),
+        _ => return Err(unreadable()),
     }
     each_string(meter, value, &mut |meter, text| {
         check_size(meter, text)?;

@@ -134,7 +134,7 @@ pub(in crate::manifest) fn unknown_mode(found: &Embedded, known: &[&str]) -> Dia
 
 pub(in crate::manifest) fn unknown_review_word(key: &str, found: &Embedded, known: &[&str]) -> Diagnostic {
     let message = not_one_of(key, found, known);
-    meant(Diagnostic::error("unknown_word", message, found.place.clone()), found, known)
+    meant(Diagnostic::error("unknown_review_word", message, found.place.clone()), found, known)
 }
 
 fn not_one_of(key: &str, found: &Embedded, known: &[&str]) -> String {
