@@ -64,11 +64,20 @@ impl Decisions {
             let client = client.map_err(|error| Failure::Unusable(error.to_string()))?;
             return Ok((Desk::There(client), None));
         }
-        let mut limits = ServerLimits::default();
-        self.changes.apply(|name, value| limits.set(name, value))?;
+        let limits = self.limits()?;
         let settings =
             Settings { limits, texts, observe: self.observe, ..Settings::new(self.policies.clone()) };
         self.begin(settings).map_err(|error| refused(&error, screen))
+    }
+
+    /// The bounds with the changes of `--limit`.
+    ///
+    /// # Errors
+    /// A limit that does not exist.
+    pub(super) fn limits(&self) -> Result<ServerLimits, Failure> {
+        let mut limits = ServerLimits::default();
+        self.changes.apply(|name, value| limits.set(name, value))?;
+        Ok(limits)
     }
 
     /// Where people find the reviews that are answered elsewhere.

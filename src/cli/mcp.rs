@@ -169,6 +169,7 @@ impl Arguments {
             pins,
             forward_meta: self.forward_meta.clone(),
             observe: self.decisions.observe,
+            limits: self.decisions.limits()?,
         };
         let guard = McpGuard::new(settings, Arc::new(desk));
         match self.listen {

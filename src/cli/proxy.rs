@@ -89,6 +89,7 @@ impl Arguments {
         }
         let telemetry = telemetry(self.log.as_deref(), "warn", screen);
         let _sending = telemetry.install().map_err(|error| refused(&error, screen))?;
+        let settings = self.settings()?;
         let (desk, reviews) = self.decisions.open(Vec::new(), screen)?;
         let runtime = Builder::new_multi_thread().enable_all().worker_threads(2).build();
         let unusable = |error: &dyn std::fmt::Display| Failure::Unusable(error.to_string());
@@ -96,7 +97,7 @@ impl Arguments {
         let proxy = {
             // a socket belongs to the runtime in which it is made
             let _inside = runtime.enter();
-            LlmProxy::bind(desk, self.settings()).map_err(|error| unusable(&error))?
+            LlmProxy::bind(desk, settings).map_err(|error| unusable(&error))?
         };
         let (terminate, interrupt) = {
             // signals belong to the runtime in which they are taken, and are taken before anybody knows that it is there
@@ -122,12 +123,12 @@ impl Arguments {
         Ok(ExitCode::Yes)
     }
 
-    fn settings(&self) -> LlmSettings {
+    fn settings(&self) -> Result<LlmSettings, Failure> {
         let maker = match self.api {
             ApiName::Openai => Maker::OpenAi,
             ApiName::Anthropic => Maker::Anthropic,
         };
-        LlmSettings {
+        Ok(LlmSettings {
             upstream: self.upstream.clone().unwrap_or_else(|| maker.address().to_owned()),
             listen: self.listen,
             wait: Duration::from_secs(self.review_wait),
@@ -135,7 +136,7 @@ impl Arguments {
             allow_other: self.allow_other,
             drop_hosted: self.drop_hosted,
             observe: self.decisions.observe,
-            ..LlmSettings::new(maker, self.agent.clone())
-        }
+            ..LlmSettings::new(maker, self.agent.clone(), self.decisions.limits()?)
+        })
     }
 }

@@ -4,10 +4,11 @@
 
 use celador::cel::{Activation, Cache, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value};
 use celador::limits::{EngineLimits, EvalLimits};
+use celador::parsers::PARSERS;
 use celador_store::StoreLimits;
 
 /// Tested here.
-const OF_THE_LANGUAGE: [&str; 11] = [
+const OF_THE_LANGUAGE: [&str; 12] = [
     "max_source_bytes",
     "max_tokens",
     "max_depth",
@@ -18,6 +19,7 @@ const OF_THE_LANGUAGE: [&str; 11] = [
     "max_patterns_bytes",
     "max_json_depth",
     "max_json_bytes",
+    "max_parsed_bytes",
     "max_cache_bytes",
 ];
 
@@ -130,7 +132,7 @@ fn with(change: impl FnOnce(&mut EvalLimits)) -> EvalLimits {
 /// A scope with a text `s` and an int `n`.
 fn scope(limits: EvalLimits) -> Env {
     let scope = Env::builder().variable("s", Type::String).variable("n", Type::Int).limits(limits);
-    STANDARD.iter().copied().fold(scope, EnvBuilder::library).build()
+    STANDARD.iter().copied().chain([PARSERS]).fold(scope, EnvBuilder::library).build()
 }
 
 /// What is wrong with a text: one issue, with the name of the bound as its code.
@@ -145,10 +147,14 @@ fn refused(text: &str, limits: EvalLimits) -> Result<Program, String> {
 
 /// What an expression over a text of a thousand characters costs, or why it fails.
 fn run(text: &str, limits: EvalLimits) -> Result<u64, String> {
+    run_over(&"x".repeat(1_000), text, limits)
+}
+
+/// The same over this text.
+fn run_over(s: &str, text: &str, limits: EvalLimits) -> Result<u64, String> {
     let env = scope(limits);
     let program = Program::compile(&env, text).unwrap();
-    let long = "x".repeat(1_000);
-    let activation = Activation::new(&env).with(&env, "s", Value::text(&long)).with(&env, "n", Value::Int(1));
+    let activation = Activation::new(&env).with(&env, "s", Value::text(s)).with(&env, "n", Value::Int(1));
     match program.run_metered(&activation, None) {
         (Ok(_), cost) => Ok(cost),
         (Err(Stop::Failed(error)), _) => Err(error.to_string()),
@@ -301,6 +307,27 @@ fn max_json_bytes() {
     assert!(parsed(6).is_ok());
     assert_eq!(parsed(5).unwrap_err().to_string(), "`max_json_bytes` 5 exceeded");
     assert!(parsed(usize::MAX).is_ok());
+}
+
+#[test]
+fn max_parsed_bytes() {
+    for (function, text) in [
+        ("sql.statements(s)", "select 1 from orders"),
+        ("sql.statements(s, 'postgres')", "select 'é' from orders"),
+        ("links.find(s)", "See https://example.com/é"),
+        ("email.addresses(s)", "ann@example.com"),
+        ("email.domains(s)", "ann@example.com"),
+    ] {
+        let limited = |text: &str, bytes| {
+            run_over(text, function, with(|limits| limits.max_parsed_bytes = bytes)).map(drop)
+        };
+        assert_eq!(limited(text, text.len()), Ok(()), "{function}");
+        let over = |bytes: usize| Err(format!("evaluation budget `max_parsed_bytes` {bytes} exceeded"));
+        assert_eq!(limited(text, text.len() - 1), over(text.len() - 1), "{function}");
+        let long = format!("{text}{}", " ".repeat(70_000));
+        assert_eq!(limited(&long, EvalLimits::default().max_parsed_bytes), over(65_536), "{function}");
+        assert_eq!(limited(&long, usize::MAX), Ok(()), "{function}");
+    }
 }
 
 /// What goes out is bounded as what comes in is: a result can be stored, and read again.

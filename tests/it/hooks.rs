@@ -524,8 +524,8 @@ fn install_checks_the_version_and_the_file() {
         (r#"{"allowManagedHooksOnly": true}"#, 0, "allowManagedHooksOnly"),
         ("\u{feff}{\"model\": \"opus\"}", 1, "byte order mark"),
         ("// my settings\n{}", 1, "comments"),
-        (r#"{"x": "\ud83d"}"#, 1, "surrogate"),
-        (r#"{"x": 1, "x": 2}"#, 1, "left as it is"),
+        (r#"{"x": "\ud83d"}"#, 1, "not JSON at line 1"),
+        (r#"{"x": 1, "x": 2}"#, 1, "a duplicate key"),
     ] {
         fs::write(&settings, text).unwrap();
         let (found, said_there) = install_for("2.1.332", &[]);
@@ -581,8 +581,7 @@ fn a_hook_that_cannot_answer_refuses() {
 #[test]
 fn half_a_character_does_not_end_a_session() {
     let folder = tempfile::tempdir().unwrap();
-    let of_call =
-        r#""session_id":"s-1","tool_name":"Bash","tool_input":{"command":"echo \ud83d"},"tool_use_id":"t1""#;
+    let of_call = r#""session_id":"s-1","tool_name":"Bash","tool_input":{"command":"ls","description":"\ud83d"},"tool_use_id":"t1""#;
     for (rest, expected) in [
         (r#""hook_event_name":"PreToolUse""#, json!({})),
         (
@@ -594,6 +593,11 @@ fn half_a_character_does_not_end_a_session() {
         let event = format!("\u{feff}{{{of_call},{rest}}}");
         assert_eq!(json_of(&answer(command(folder.path()), event.as_bytes())), expected, "{rest}");
     }
+    // nobody knows which bytes the line has in its place, so the rules of the example refuse it
+    let line = r#"{"session_id":"s-1","hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":{"command":"echo \ud83d"},"tool_use_id":"t2"}"#;
+    let refused = json_of(&answer(command(folder.path()), line.as_bytes()));
+    let reason = &refused["hookSpecificOutput"]["permissionDecisionReason"];
+    assert!(reason.as_str().is_some_and(|why| why.starts_with("Write plain commands")), "{refused}");
 }
 
 /// A session that a command line of another one starts is a child of its task.
@@ -624,7 +628,7 @@ fn a_nested_session_is_a_child_task() {
     start("s-4", Some("s-4"));
     start("s-5", Some("s 1; x"));
     let children = serving.get("/v1/tasks?parent=s-1").json();
-    let ids: Vec<&Value> = children["tasks"].as_array().unwrap().iter().map(|task| &task["id"]).collect();
+    let ids: Vec<&Value> = children["tasks"].as_array().unwrap().iter().map(|task| &task["task"]).collect();
     assert_eq!(ids, ["s-2"], "{children}");
 }
 

@@ -63,6 +63,7 @@ const NOT_OF_FILES: [&str; 9] = [
     "amount_of_kind",
     "no_amount",
     "not_analysed",
+    "no_other_arguments",
 ];
 
 /// The words of every message, in each of its forms, stand in some expected text of `tests/data`. A phrase is what

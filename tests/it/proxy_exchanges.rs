@@ -5,7 +5,7 @@
 
 use celador_gateway::Desk;
 use celador_gateway::llm::{LlmProxy, LlmSettings, Maker};
-use celador_server::{InProcess, Parts, Settings, system_clock};
+use celador_server::{InProcess, Parts, ServerLimits, Settings, system_clock};
 use celador_store::{Database, Location};
 use regex::Regex;
 use serde_json::Value;
@@ -126,7 +126,8 @@ fn each_sees_of_an_exchange_what_the_rules_leave() {
         let maker = if path.ends_with("/messages") { Maker::Anthropic } else { Maker::OpenAi };
         let agent = one("agent");
         let (namespace, name) = agent.split_once('/').unwrap();
-        let mut settings = LlmSettings::new(maker, (namespace.to_owned(), name.to_owned()));
+        let mut settings =
+            LlmSettings::new(maker, (namespace.to_owned(), name.to_owned()), ServerLimits::default());
         settings.upstream = upstream.address.clone();
         settings.listen.set_port(0);
         let proxy = {

@@ -58,7 +58,7 @@ fn reviews_are_listed_shown_and_answered_in_a_terminal() {
         "state      open",
         "function   money",
         r#"arguments  {"amount":180.5,"to":"kim","memo":{}}"#,
-        "question   May `money` run with these arguments?",
+        "question   Paying kim asks the lead.",
         "rule       review('lead@example.com')",
         "step       before[0]",
         "reviewer   lead@example.com",

@@ -28,7 +28,7 @@ fn a_person_answers_reviews_by_keyboard_and_hears_of_new_ones() {
     browser.until_text("#detail-title", "money");
     for (part, text) in [
         (".question", "May this function run?"),
-        (".reason", "May `money` run with these arguments?"),
+        (".reason", "Paying kim asks the lead."),
         (".values dt", "amount"),
         (".values dd", "180.5"),
         (".values pre", "\"n\": 1.0"),

@@ -61,7 +61,7 @@ fn rust_files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Words that are shaped like the ID of a rule and are none: encodings, digests, curves, and the ticket of an example.
-const OTHER_WORDS: [&str; 5] = ["UTF-8", "SHA-256", "P-256", "P-384", "T-1041"];
+const OTHER_WORDS: [&str; 6] = ["UTF-8", "UTF-16", "SHA-256", "P-256", "P-384", "T-1041"];
 
 /// The words of a source that are shaped like the ID of a rule: `MW-26`.
 fn ids(text: &str) -> impl Iterator<Item = &str> {

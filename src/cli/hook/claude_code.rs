@@ -140,7 +140,8 @@ impl Arguments {
         };
         if let Err(error) = write_out(&answer) {
             screen.error(&messages::cannot_write(&error));
-            return Ok(without_answer);
+            // an error that is told already, so that nobody writes what is left of the answer and fails with a code of their own
+            return Err(Failure::Told(without_answer));
         }
         // the answer is out before the log is touched, since another process may be in the way there; what is decided is in the store either way
         if let Outcome::Decided(_, Some((desk, store))) = outcome {

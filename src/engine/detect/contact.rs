@@ -19,10 +19,20 @@ pub(super) fn email(text: &str, candidate: Range<usize>, found: &mut dyn FnMut(R
     }
 }
 
+/// How far from an address it is looked whether the address is a login, in bytes: so that a long text takes time in proportion to its length.
+const LOGIN: usize = 256;
+
+/// The end of a text, from its last [`LOGIN`] bytes on.
+fn nearest(text: &str) -> &str {
+    let start = text.len().saturating_sub(LOGIN);
+    (start..text.len()).find_map(|start| text.get(start..)).unwrap_or(text)
+}
+
 /// Whether a candidate is a user and a host: of a URL (`https://user@host/`), or of a path on another machine (`git@host:group/project`).
 fn is_login(text: &str, candidate: &Range<usize>) -> bool {
     let ahead = text.get(..candidate.start).unwrap_or_default();
     let behind = text.get(candidate.end..).unwrap_or_default();
+    let behind = (0..LOGIN.min(behind.len())).rev().find_map(|end| behind.get(..=end)).unwrap_or_default();
     let is_path = |rest: &str| {
         let path = rest.split(|letter: char| {
             letter.is_whitespace() || matches!(letter, '"' | '\'' | ',' | ';' | ')' | '<' | '>')
@@ -30,7 +40,7 @@ fn is_login(text: &str, candidate: &Range<usize>) -> bool {
         path.into_iter().next().is_some_and(|path| path.starts_with(['~', '.', '/']) || path.contains('/'))
     };
     // the name of the user may stand ahead of the candidate: `user:` of `user:password@host`
-    let word = ahead
+    let word = nearest(ahead)
         .rsplit(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | '(' | '<'))
         .next();
     let has_scheme = word.and_then(|word| word.split_once("://")).is_some_and(|(scheme, user)| {

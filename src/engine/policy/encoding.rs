@@ -437,13 +437,18 @@ impl Encoder {
         let Parameters { list, undeclared, derived, whole, keys: _ } = parameters;
         self.part("parameters");
         self.flag(*derived);
-        self.text(match undeclared {
-            Undeclared::Dropped => "dropped",
-            Undeclared::Refused => "refused",
-            Undeclared::KeptUnsaid => "kept unsaid",
-            Undeclared::Kept => "kept",
-        });
-        self.optional(whole.as_deref(), |it, whole| it.plain_json(whole.schema()));
+        // of the parameters of a listed tool alone
+        match undeclared {
+            Undeclared::Dropped => {}
+            Undeclared::Kept if *derived => {}
+            Undeclared::Refused => self.part("others refused"),
+            Undeclared::KeptUnsaid => self.part("others kept unsaid"),
+            Undeclared::Kept => self.part("others kept"),
+        }
+        if let Some(whole) = whole.as_deref() {
+            self.part("all of them");
+            self.plain_json(whole.schema());
+        }
         self.list(list, |it, Parameter { name, shape, source, missing }| {
             it.text(name);
             it.shape(shape);

@@ -2,7 +2,7 @@
 //!
 //! None of them shows an expression, a name that the model's schemas hide, or a value (MW-35, BND-20).
 
-use super::state::{CallId, LimitReached, Subject, Switch};
+use super::state::{CallId, LimitReached, Said, Subject, Switch};
 use crate::cel::Kind;
 use crate::context::TaskIoError;
 use crate::policy::Policy;
@@ -90,9 +90,12 @@ pub(super) fn script_failed(error: &str) -> String {
     format!("the script failed: {error}")
 }
 
-/// What a reviewer has added to a denial, behind what the step says.
-pub(super) fn with_note(message: &str, note: &str) -> String {
-    format!("{message} The reviewer's note: {note}")
+impl Said {
+    /// The same with what a reviewer has added to a denial, behind what the step says.
+    pub(super) fn with_note(self, note: &str) -> Self {
+        let add = |message: String| format!("{message} The reviewer's note: {note}");
+        Self { text: add(self.text), shown: self.shown.map(add) }
+    }
 }
 
 // For a reviewer.

@@ -89,9 +89,8 @@ impl LlmProxy {
     /// Serves until the signal comes, and finishes what was begun.
     pub async fn serve(self, stop: impl Future<Output = ()>) {
         let Self { proxy, listener, .. } = self;
+        let limits = ServerLimits { max_header_ms: MAX_SILENCE_MS, ..proxy.settings.limits };
         let receive = move |request| receive(proxy.clone(), request);
-        let mut limits = ServerLimits::default();
-        limits.max_header_ms = MAX_SILENCE_MS;
         serve_beside(listener, limits, stop, receive).await;
     }
 }

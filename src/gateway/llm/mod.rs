@@ -47,6 +47,7 @@ mod wire;
 pub use door::{LlmProxy, LlmProxyError};
 
 use crate::Desk;
+use celador_server::ServerLimits;
 use celador_server::traffic::Form;
 use memory::Memory;
 use std::net::SocketAddr;
@@ -94,12 +95,14 @@ pub struct LlmSettings {
     pub drop_hosted: bool,
     /// Whether the engine observes: then the model is offered what the agent could not call, too.
     pub observe: bool,
+    /// What bounds the connections of clients; how long one may be silent is the proxy's own.
+    pub limits: ServerLimits,
 }
 
 impl LlmSettings {
-    /// The settings of a proxy of an agent, with the maker's own API behind it.
+    /// The settings of a proxy of an agent, with the maker's own API behind it, and with the bounds of its host.
     #[must_use]
-    pub fn new(maker: Maker, agent: (String, String)) -> Self {
+    pub fn new(maker: Maker, agent: (String, String), limits: ServerLimits) -> Self {
         Self {
             maker,
             upstream: maker.address().to_owned(),
@@ -110,6 +113,7 @@ impl LlmSettings {
             allow_other: false,
             drop_hosted: false,
             observe: false,
+            limits,
         }
     }
 }

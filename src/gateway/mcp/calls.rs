@@ -11,51 +11,24 @@ use super::kinds::{Kind, Layout, is_exact, uncached, unknown_result, whole};
 use super::message::{Failure, Members};
 use super::messages;
 use super::methods::Side;
-use super::operations::{Origin, shown};
 use super::parked::{Continued, Parked, Phase};
 use super::peer::{Reply, Sent};
+use super::question::{Origin, shown};
 use super::reviews::approves;
 use super::schema;
 use super::session::Session;
+use super::settle::Settled;
 use crate::delay::held_back;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tracing::warn;
 use uuid::Uuid;
 
-/// How long one question about a call that waits may take. It is asked again as long as the call may wait.
-const SLICE: Duration = Duration::from_secs(20);
 /// The name of the guard's question to the user among those of one answer.
 const ANSWER: &str = "celador";
-
-/// The end of a call's wait.
-pub(super) enum Settled {
-    Goes {
-        value: Value,
-        delay: Duration,
-    },
-    Answered(Value),
-    Refused(String),
-    /// It waits on; the text says what to do.
-    Waits(String),
-    /// The user of the client is asked in the answer to the request.
-    Ask(Asked),
-    /// The client has taken it back, or is gone.
-    Gone,
-}
-
-impl Settled {
-    /// The reason why a call does not go on, for the log.
-    pub(super) fn reason(&self) -> &str {
-        match self {
-            Self::Refused(why) | Self::Waits(why) => why,
-            _ => messages::CANCELLED,
-        }
-    }
-}
 
 /// How a request goes on with a call that was parked.
 struct Resumed {
@@ -452,80 +425,6 @@ impl Session {
         };
         self.end_with(request, told).await;
     }
-
-    /// Waits until a call is decided, asks the user of the client where they are the one to answer, or says what it waits for.
-    pub(super) async fn settle(
-        &self,
-        course: &Course,
-        stands: Result<Standing, String>,
-        has_run: bool,
-    ) -> Settled {
-        let until = Instant::now().checked_add(self.settings.review_wait);
-        let mut stands = stands;
-        loop {
-            let left = until.map_or(SLICE, |until| until.saturating_duration_since(Instant::now()));
-            let next = match stands {
-                Err(why) => return Settled::Refused(why),
-                Ok(Standing::Goes { value, delay }) => return Settled::Goes { value, delay },
-                Ok(Standing::Answered(value)) => return Settled::Answered(value),
-                Ok(Standing::Refused(why)) => return Settled::Refused(why),
-                Ok(Standing::Beyond(why)) => {
-                    self.withdraw(&course.begun, &course.call, has_run).await;
-                    return Settled::Refused(why.to_owned());
-                }
-                Ok(Standing::Review(asked)) if course.modern && self.may_elicit(course, &asked) => {
-                    return Settled::Ask(asked);
-                }
-                Ok(Standing::Review(asked)) if self.may_elicit(course, &asked) => {
-                    self.elicit(course, &asked, has_run).await
-                }
-                Ok(Standing::Review(asked)) if left.is_zero() => {
-                    return Settled::Waits(self.how_to_review(&asked));
-                }
-                Ok(Standing::Waits(_)) if left.is_zero() => {
-                    return Settled::Waits(messages::WAITS_FOR_OTHERS.to_owned());
-                }
-                Ok(Standing::Waits(others)) => {
-                    self.forget(course, &others).await;
-                    self.wait(course, left.min(SLICE)).await
-                }
-                Ok(Standing::Review(_)) => self.wait(course, left.min(SLICE)).await,
-            };
-            let Some(next) = next else {
-                self.withdraw(&course.begun, &course.call, has_run).await;
-                return Settled::Gone;
-            };
-            stands = next;
-        }
-    }
-
-    /// How a call stands after a while; nothing if the client takes it back.
-    async fn wait(&self, course: &Course, wait: Duration) -> Option<Result<Standing, String>> {
-        tokio::select! {
-            stands = course.begun.guard.standing(&course.call, wait) => Some(stands),
-            () = course.cancellation.token.cancelled() => None,
-        }
-    }
-
-    /// Takes back the calls that this one waits for and that are never reported: those of a session before this one.
-    async fn forget(&self, course: &Course, others: &[String]) {
-        let unknown: Vec<&String> = {
-            let state = self.state();
-            let is_known = |call: &&String| {
-                state.open.contains(*call)
-                    || state.parked.calls().any(|it| it == *call)
-                    || state.tasks.has_call(call)
-            };
-            others.iter().filter(|call| !is_known(call)).collect()
-        };
-        for other in unknown {
-            course.begun.guard.withdraw(other, true).await;
-        }
-    }
-
-    fn how_to_review(&self, asked: &Asked) -> String {
-        messages::waits_for_review(&asked.reviewer, self.settings.reviews_at.as_deref())
-    }
 }
 
 impl Course {
@@ -536,18 +435,6 @@ impl Course {
             arguments: self.arguments.clone(),
             phase,
             asked,
-        }
-    }
-}
-
-impl Origin {
-    /// The request of a call.
-    pub(super) fn of(course: &Course) -> Self {
-        Self {
-            id: course.id.clone(),
-            modern: course.modern,
-            elicits: course.elicits,
-            cancellation: course.cancellation.clone(),
         }
     }
 }

@@ -86,7 +86,7 @@ impl Method {
         Self { name, from, is_request: false, handling, params, result, treatment: Judged, note: "" }
     }
 
-    const fn as_form(mut self, treatment: Treatment, note: &'static str) -> Self {
+    const fn shown_as(mut self, treatment: Treatment, note: &'static str) -> Self {
         self.treatment = treatment;
         self.note = note;
         self
@@ -116,21 +116,21 @@ const NO_CLIENT_TASKS: &str = "tasks that run in a client are not offered";
 /// All methods that the guard knows.
 pub(super) const METHODS: &[Method] = &[
     Method::request("initialize", Client, Introduce, schema::INITIALIZE, schema::INITIALIZE_RESULT)
-        .as_form(Judged, "`serverInfo` and `instructions`, by pins and rules about descriptions"),
+        .shown_as(Judged, "`serverInfo` and `instructions`, by pins and rules about descriptions"),
     Method::request("server/discover", Client, Introduce, schema::NO_PARAMS, schema::DISCOVER_RESULT)
-        .as_form(Judged, "`serverInfo` and `instructions`, by pins and rules about descriptions"),
+        .shown_as(Judged, "`serverInfo` and `instructions`, by pins and rules about descriptions"),
     Method::request("ping", Client, Pass, schema::NO_PARAMS, schema::EMPTY_RESULT)
-        .as_form(Passed, "it holds nothing"),
+        .shown_as(Passed, "it holds nothing"),
     Method::request("tools/list", Client, ListTools, schema::CURSOR, schema::TOOLS)
-        .as_form(Judged, "by pins, rules about descriptions and what the agent may call"),
+        .shown_as(Judged, "by pins, rules about descriptions and what the agent may call"),
     Method::request("tools/call", Client, Call, schema::CALL_TOOL, schema::CALL_TOOL_RESULT)
-        .as_form(Judged, "`before` and `after` of the tool"),
+        .shown_as(Judged, "`before` and `after` of the tool"),
     Method::request("resources/read", Client, Call, schema::READ_RESOURCE, schema::READ_RESOURCE_RESULT)
-        .as_form(Judged, "`before` and `after` of the function `resources/read`"),
+        .shown_as(Judged, "`before` and `after` of the function `resources/read`"),
     Method::request("prompts/get", Client, Call, schema::GET_PROMPT, schema::GET_PROMPT_RESULT)
-        .as_form(Judged, "`before` and `after` of the function `prompts/get`"),
+        .shown_as(Judged, "`before` and `after` of the function `prompts/get`"),
     Method::request("resources/list", Client, Catalog("resources"), schema::CURSOR, schema::RESOURCES)
-        .as_form(Passed, DESCRIPTIONS),
+        .shown_as(Passed, DESCRIPTIONS),
     Method::request(
         "resources/templates/list",
         Client,
@@ -138,43 +138,43 @@ pub(super) const METHODS: &[Method] = &[
         schema::CURSOR,
         schema::RESOURCE_TEMPLATES,
     )
-    .as_form(Passed, DESCRIPTIONS),
+    .shown_as(Passed, DESCRIPTIONS),
     Method::request("prompts/list", Client, Catalog("prompts"), schema::CURSOR, schema::PROMPTS)
-        .as_form(Passed, DESCRIPTIONS),
+        .shown_as(Passed, DESCRIPTIONS),
     Method::request("completion/complete", Client, Complete, schema::COMPLETE, schema::COMPLETE_RESULT)
-        .as_form(Passed, "values are held to the rules about descriptions"),
+        .shown_as(Passed, "values are held to the rules about descriptions"),
     Method::request("logging/setLevel", Client, Pass, schema::SET_LEVEL, schema::EMPTY_RESULT)
-        .as_form(Passed, TO_SERVER),
+        .shown_as(Passed, TO_SERVER),
     Method::request("resources/subscribe", Client, Pass, schema::SUBSCRIBE, schema::EMPTY_RESULT)
-        .as_form(Passed, TO_SERVER),
+        .shown_as(Passed, TO_SERVER),
     Method::request("resources/unsubscribe", Client, Pass, schema::SUBSCRIBE, schema::EMPTY_RESULT)
-        .as_form(Passed, TO_SERVER),
+        .shown_as(Passed, TO_SERVER),
     Method::request("subscriptions/listen", Client, Listen, schema::LISTEN, schema::EMPTY_RESULT)
-        .as_form(Passed, TO_SERVER),
+        .shown_as(Passed, TO_SERVER),
     Method::request("tasks/get", Client, GetTask, schema::TASK_ID, schema::DETAILED_TASK)
-        .as_form(Judged, "a task of this session; its result as that of the call that created it"),
+        .shown_as(Judged, "a task of this session; its result as that of the call that created it"),
     Method::request("tasks/result", Client, TaskResult, schema::TASK_ID, schema::CALL_TOOL_RESULT)
-        .as_form(Judged, "a task of this session; as the result of the call that created it"),
+        .shown_as(Judged, "a task of this session; as the result of the call that created it"),
     Method::request("tasks/list", Client, ListTasks, schema::CURSOR, schema::TASK_LIST)
-        .as_form(Passed, "tasks of this session, without `statusMessage`"),
+        .shown_as(Passed, "tasks of this session, without `statusMessage`"),
     Method::request("tasks/cancel", Client, CancelTask, schema::TASK_ID, schema::DETAILED_TASK)
-        .as_form(Passed, "a task of this session"),
+        .shown_as(Passed, "a task of this session"),
     Method::request("tasks/update", Client, UpdateTask, schema::UPDATE_TASK, schema::EMPTY_RESULT)
-        .as_form(Judged, "a task of this session; answers to questions that were judged"),
+        .shown_as(Judged, "a task of this session; answers to questions that were judged"),
     Method::notification("notifications/initialized", Client, Pass, schema::NO_NEWS)
-        .as_form(Passed, "it holds nothing"),
+        .shown_as(Passed, "it holds nothing"),
     Method::notification("notifications/cancelled", Client, Cancel, schema::CANCELLED)
-        .as_form(Passed, "for a request of the client that is open"),
+        .shown_as(Passed, "for a request of the client that is open"),
     Method::notification("notifications/progress", Client, Progress, schema::PROGRESS)
-        .as_form(Passed, "for a request of the server that is open"),
+        .shown_as(Passed, "for a request of the server that is open"),
     Method::notification("notifications/roots/list_changed", Client, Pass, schema::NO_NEWS)
-        .as_form(Passed, "it holds nothing"),
+        .shown_as(Passed, "it holds nothing"),
     Method::notification("notifications/tasks/status", Client, Refuse, schema::TASK_STATUS_NEWS)
-        .as_form(Dropped, NO_CLIENT_TASKS),
+        .shown_as(Dropped, NO_CLIENT_TASKS),
     Method::request("ping", Server, Pass, schema::NO_PARAMS, schema::EMPTY_RESULT)
-        .as_form(Passed, "it holds nothing"),
+        .shown_as(Passed, "it holds nothing"),
     Method::request("elicitation/create", Server, Operation, schema::ELICIT, schema::ELICIT_RESULT)
-        .as_form(Judged, "`before` and `after` of the function `elicitation/create`"),
+        .shown_as(Judged, "`before` and `after` of the function `elicitation/create`"),
     Method::request(
         "sampling/createMessage",
         Server,
@@ -182,41 +182,41 @@ pub(super) const METHODS: &[Method] = &[
         schema::CREATE_MESSAGE,
         schema::CREATE_MESSAGE_RESULT,
     )
-    .as_form(Judged, "`before` and `after` of the function `sampling/createMessage`"),
+    .shown_as(Judged, "`before` and `after` of the function `sampling/createMessage`"),
     Method::request("roots/list", Server, Operation, schema::NO_PARAMS, schema::ROOTS)
-        .as_form(Judged, "`before` and `after` of the function `roots/list`"),
+        .shown_as(Judged, "`before` and `after` of the function `roots/list`"),
     Method::request("tasks/get", Server, Refuse, schema::TASK_ID, schema::EMPTY_RESULT)
-        .as_form(Refused, NO_CLIENT_TASKS),
+        .shown_as(Refused, NO_CLIENT_TASKS),
     Method::request("tasks/result", Server, Refuse, schema::TASK_ID, schema::EMPTY_RESULT)
-        .as_form(Refused, NO_CLIENT_TASKS),
+        .shown_as(Refused, NO_CLIENT_TASKS),
     Method::request("tasks/list", Server, Refuse, schema::CURSOR, schema::EMPTY_RESULT)
-        .as_form(Refused, NO_CLIENT_TASKS),
+        .shown_as(Refused, NO_CLIENT_TASKS),
     Method::request("tasks/cancel", Server, Refuse, schema::TASK_ID, schema::EMPTY_RESULT)
-        .as_form(Refused, NO_CLIENT_TASKS),
+        .shown_as(Refused, NO_CLIENT_TASKS),
     Method::notification("notifications/cancelled", Server, Cancel, schema::CANCELLED)
-        .as_form(Passed, "for a request of the server that is open, or a subscription"),
-    Method::notification("notifications/progress", Server, Progress, schema::PROGRESS).as_form(
+        .shown_as(Passed, "for a request of the server that is open, or a subscription"),
+    Method::notification("notifications/progress", Server, Progress, schema::PROGRESS).shown_as(
         Passed,
         "for a request of the client that is open; `message` is held to the rules about descriptions",
     ),
     Method::notification("notifications/message", Server, Pass, schema::LOG_MESSAGE)
-        .as_form(Passed, "a log for people, held to the rules about descriptions"),
+        .shown_as(Passed, "a log for people, held to the rules about descriptions"),
     Method::notification("notifications/resources/updated", Server, Pass, schema::RESOURCE_UPDATED)
-        .as_form(Passed, KNOWN_MEMBERS),
+        .shown_as(Passed, KNOWN_MEMBERS),
     Method::notification("notifications/resources/list_changed", Server, Pass, schema::NO_NEWS)
-        .as_form(Passed, "it holds nothing"),
+        .shown_as(Passed, "it holds nothing"),
     Method::notification("notifications/prompts/list_changed", Server, Pass, schema::NO_NEWS)
-        .as_form(Passed, "it holds nothing"),
+        .shown_as(Passed, "it holds nothing"),
     Method::notification("notifications/tools/list_changed", Server, ToolsChanged, schema::NO_NEWS)
-        .as_form(Passed, "the tools are listed and judged anew before the next call"),
+        .shown_as(Passed, "the tools are listed and judged anew before the next call"),
     Method::notification("notifications/elicitation/complete", Server, Pass, schema::ELICITATION_COMPLETE)
-        .as_form(Passed, KNOWN_MEMBERS),
+        .shown_as(Passed, KNOWN_MEMBERS),
     Method::notification("notifications/subscriptions/acknowledged", Server, Pass, schema::ACKNOWLEDGED)
-        .as_form(Passed, KNOWN_MEMBERS),
+        .shown_as(Passed, KNOWN_MEMBERS),
     Method::notification("notifications/tasks/status", Server, TaskStatus, schema::TASK_STATUS_NEWS)
-        .as_form(Passed, "a task of this session, without `statusMessage`"),
+        .shown_as(Passed, "a task of this session, without `statusMessage`"),
     Method::notification("notifications/tasks", Server, TaskStatus, schema::DETAILED_TASK)
-        .as_form(Judged, "a task of this session; its result as that of the call that created it"),
+        .shown_as(Judged, "a task of this session; its result as that of the call that created it"),
 ];
 
 const fn result(name: &'static str, treatment: Treatment, note: &'static str) -> Form {

@@ -16,8 +16,10 @@
 //! | `message`, `unreadable`, `link` | messages of JSON-RPC, lines that are none, pipes and processes |
 //! | `shape`, `schema`, `methods` | decoding by shapes, the types of MCP, the table of methods with what is done with each |
 //! | `session`, `peer`, `notices` | the two directions, open requests of each side, log lines |
-//! | `calls`, `course`, `kinds`, `parked` | calls of tools, resources and prompts; calls that are not over |
-//! | `operations`, `tasks`, `said` | questions of the server, its tasks, texts that no rule of the task judges |
+//! | `calls`, `course`, `kinds` | calls of tools, resources and prompts |
+//! | `settle`, `parked` | how a call waits for its decision; calls that are not over |
+//! | `operations`, `question` | questions of the server, and what is known of each |
+//! | `tasks`, `task_list`, `said` | tasks of the server, what is known of each, texts that no rule of the task judges |
 //! | `begun`, `listing`, `reviews` | the task with its tools, lists of tools, questions to the user |
 //! | `guard` | the task of a session, as requests of the API |
 //! | `descriptions`, `pins`, `introduction` | rules about descriptions, and descriptions that were accepted |
@@ -47,12 +49,15 @@ mod operations;
 mod parked;
 mod peer;
 mod pins;
+mod question;
 mod reviews;
 mod said;
 mod schema;
 mod session;
 mod settings;
+mod settle;
 mod shape;
+mod task_list;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -123,7 +128,7 @@ impl McpGuard {
                 }
             })
         };
-        http::listen(address, Arc::new(open), endpoint, listening).await
+        http::listen(address, Arc::new(open), endpoint, self.settings.limits, listening).await
     }
 
     async fn guard(

@@ -4,39 +4,21 @@
 //! method: its parameters are judged before the client sees them, and the client's answer before the server gets it.
 
 use super::begun::Begun;
-use super::calls::Settled;
 use super::course::Course;
 use super::kinds::{Kind, REFUSED};
 use super::message::{Failure, INTERNAL_ERROR, METHOD_NOT_FOUND, Members};
 use super::messages;
 use super::methods::{Handling, Method, OBSERVED_REQUEST, Side, method};
-use super::peer::{Cancellation, Peer, Reply};
+use super::peer::{Peer, Reply};
+use super::question::{Origin, Question};
 use super::session::Session;
+use super::settle::Settled;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use tracing::warn;
 use uuid::Uuid;
-
-/// A question that was judged and that the client has not answered.
-#[derive(Clone)]
-pub(super) struct Question {
-    /// Its call in the task.
-    pub(super) call: String,
-    pub(super) method: &'static Method,
-    /// The request as the client sees it.
-    pub(super) shown: Value,
-}
-
-/// The client's request in whose course a question is asked.
-#[derive(Clone, Default)]
-pub(super) struct Origin {
-    pub(super) id: Option<Value>,
-    pub(super) modern: bool,
-    pub(super) elicits: bool,
-    pub(super) cancellation: Cancellation,
-}
 
 impl Session {
     /// The server asks something of the client.
@@ -333,9 +315,3 @@ impl Session {
 
 /// The most questions of one result.
 const MAX_QUESTIONS: usize = 64;
-
-/// Questions as a result has them.
-pub(super) fn shown(questions: &BTreeMap<String, Question>) -> Value {
-    let shown = questions.iter().map(|(name, question)| (name.clone(), question.shown.clone()));
-    Value::Object(shown.collect())
-}

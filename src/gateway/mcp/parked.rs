@@ -5,7 +5,7 @@
 
 use super::guard::Asked;
 use super::kinds::Layout;
-use super::operations::Question;
+use super::question::Question;
 use serde_json::Value;
 use std::collections::{BTreeMap, HashMap};
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ use super::parked::ParkedCalls;
 use super::peer::{Peer, Reply, Sent};
 use super::settings::McpSettings;
 use super::shape::{Decoder, Shape};
-use super::tasks::Tasks;
+use super::task_list::Tasks;
 use super::{messages, schema};
 use crate::desk::Desk;
 use serde_json::Value;

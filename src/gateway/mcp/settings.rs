@@ -2,6 +2,7 @@
 
 use super::descriptions::ToolRules;
 use super::pins::Pins;
+use celador_server::ServerLimits;
 use std::time::Duration;
 
 /// The settings of a guard between MCP clients and a server.
@@ -31,6 +32,8 @@ pub struct McpSettings {
     pub forward_meta: Vec<String>,
     /// Whether everything is forwarded, and judged all the same.
     pub observe: bool,
+    /// The bounds of the connections and requests of clients over HTTP.
+    pub limits: ServerLimits,
 }
 
 /// A server.

@@ -3,72 +3,20 @@
 //! A result with the handle of a task goes on only for a call that allows one. The session keeps the call under the server's id, and lets requests
 //! and notifications through for these ids alone. The result is judged as that of the call, once, wherever it is first seen.
 
-use super::calls::Settled;
 use super::course::{Course, Request};
 use super::kinds::{Kind, unknown_result, whole};
 use super::message::{Body, Failure, INTERNAL_ERROR, INVALID_PARAMS, Members, Message};
 use super::messages;
 use super::methods::{Handling, Side};
-use super::operations::{Origin, Question, shown};
 use super::peer::{Cancellation, ProgressReports};
+use super::question::{Origin, shown};
 use super::schema;
 use super::session::Session;
+use super::settle::Settled;
+use super::task_list::{CallTask, MAX_TASKS};
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// The most tasks of a session.
-const MAX_TASKS: usize = 1_024;
-
-/// The tasks that calls of a session have created, by the server's ids.
-#[derive(Default)]
-pub(super) struct Tasks {
-    tasks: HashMap<String, CallTask>,
-}
-
-/// A task, and the call that created it.
-struct CallTask {
-    course: Course,
-    /// The judged outcome, once there is one.
-    outcome: Option<Result<Value, Failure>>,
-    /// Questions of the server that the client has not answered.
-    questions: BTreeMap<String, Question>,
-    /// Held so that progress is reported as long as the task runs.
-    _progress: Option<ProgressReports>,
-}
-
-impl Tasks {
-    pub(super) fn is_known(&self, task: &str) -> bool {
-        self.tasks.contains_key(task)
-    }
-
-    /// Whether a call of the session's task has created a task that is not over.
-    pub(super) fn has_call(&self, call: &str) -> bool {
-        let is_it = |task: &CallTask| {
-            task.course.call == call || task.questions.values().any(|question| question.call == call)
-        };
-        self.tasks.values().any(is_it)
-    }
-
-    /// Takes tasks out of a list that are not of this session.
-    pub(super) fn filter(&self, list: &mut Value) {
-        if let Some(tasks) = list.get_mut("tasks").and_then(Value::as_array_mut) {
-            tasks.retain(|task| {
-                task.get("taskId").and_then(Value::as_str).is_some_and(|it| self.is_known(it))
-            });
-        }
-    }
-
-    /// The calls that are not reported.
-    pub(super) fn drain(&mut self) -> Vec<String> {
-        let open = self.tasks.drain().filter(|(_, task)| task.outcome.is_none());
-        open.flat_map(|(_, task)| {
-            let questions = task.questions.into_values().map(|question| question.call);
-            std::iter::once(task.course.call).chain(questions).collect::<Vec<_>>()
-        })
-        .collect()
-    }
-}
 
 impl Session {
     /// A call has created a task; nothing if it may not.

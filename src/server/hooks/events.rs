@@ -42,6 +42,17 @@ pub(crate) enum Kind {
 }
 
 /// An event of Claude Code.
+///
+/// ```
+/// use celador_server::traffic::Treatment;
+/// use celador_server::{HOOK_EVENTS, HookEvent, HookRegistration};
+///
+/// let named = |name: &str| -> Option<&HookEvent> { HOOK_EVENTS.iter().find(|event| event.form.name == name) };
+/// let before = named("PreToolUse").ok_or("no row")?;
+/// assert_eq!((before.form.treatment, before.registration), (Treatment::Judged, HookRegistration::Tools));
+/// assert!(named("PreTulUse").is_none());
+/// # Ok::<(), &str>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct HookEvent {
     /// Name, reader and treatment, as the documentation lists them.
@@ -49,12 +60,12 @@ pub struct HookEvent {
     /// Meaning for the task.
     pub(crate) kind: Kind,
     /// How `celador hook install` writes the event.
-    pub registration: Registration,
+    pub registration: HookRegistration,
 }
 
 /// How a settings file registers a hook for an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Registration {
+pub enum HookRegistration {
     /// A hook with a matcher for all tools.
     Tools,
     /// A hook without a matcher.
@@ -66,19 +77,24 @@ pub enum Registration {
 const fn event(
     name: &'static str,
     kind: Kind,
-    registration: Registration,
+    registration: HookRegistration,
     treatment: Treatment,
     note: &'static str,
 ) -> HookEvent {
     HookEvent { form: Form { name, from: "Claude Code", treatment, note }, kind, registration }
 }
 
-const fn judged(name: &'static str, kind: Kind, registration: Registration, note: &'static str) -> HookEvent {
+const fn judged(
+    name: &'static str,
+    kind: Kind,
+    registration: HookRegistration,
+    note: &'static str,
+) -> HookEvent {
     event(name, kind, registration, Treatment::Judged, note)
 }
 
 const fn passed(name: &'static str, note: &'static str) -> HookEvent {
-    event(name, Kind::Passed, Registration::None, Treatment::Passed, note)
+    event(name, Kind::Passed, HookRegistration::None, Treatment::Passed, note)
 }
 
 /// Every event of Claude Code 2.1.332.
@@ -86,58 +102,58 @@ pub const EVENTS: &[HookEvent] = &[
     judged(
         "SessionStart",
         Kind::Start,
-        Registration::Plain,
+        HookRegistration::Plain,
         "begins the task; of a nested session, as a child task",
     ),
     judged(
         "UserPromptSubmit",
         Kind::Prompt,
-        Registration::Plain,
+        HookRegistration::Plain,
         "an input; a notification of a call in the background is the result of that call",
     ),
-    judged("UserPromptExpansion", Kind::Prompt, Registration::Plain, "an input"),
-    judged("PreToolUse", Kind::Before, Registration::Tools, "`before` of a call"),
-    judged("PostToolUse", Kind::After, Registration::Tools, "the result of a call"),
+    judged("UserPromptExpansion", Kind::Prompt, HookRegistration::Plain, "an input"),
+    judged("PreToolUse", Kind::Before, HookRegistration::Tools, "`before` of a call"),
+    judged("PostToolUse", Kind::After, HookRegistration::Tools, "the result of a call"),
     judged(
         "PostToolUseFailure",
         Kind::Failed,
-        Registration::Tools,
+        HookRegistration::Tools,
         "the error of a call; the model has it already",
     ),
     judged(
         "PostToolBatch",
         Kind::Batch,
-        Registration::Plain,
+        HookRegistration::Plain,
         "the end of a turn; a call whose result no hook has judged stops it",
     ),
     judged(
         "PreSkillShellCommand",
         Kind::SkillCommand,
-        Registration::Plain,
+        HookRegistration::Plain,
         "`before` of a call of the shell tool; the output is part of the skill's text and has no event",
     ),
-    judged("PermissionDenied", Kind::Denied, Registration::Tools, "withdraws the call"),
-    judged("Stop", Kind::Stop, Registration::Plain, "a response"),
+    judged("PermissionDenied", Kind::Denied, HookRegistration::Tools, "withdraws the call"),
+    judged("Stop", Kind::Stop, HookRegistration::Plain, "a response"),
     judged(
         "SubagentStop",
         Kind::SubagentStop,
-        Registration::Plain,
+        HookRegistration::Plain,
         "withdraws the open calls of the subagent",
     ),
-    judged("SessionEnd", Kind::End, Registration::Plain, "withdraws the open calls"),
-    judged("Elicitation", Kind::Elicitation, Registration::Plain, "`before` of a call of `Elicitation`"),
-    judged("ElicitationResult", Kind::ElicitationResult, Registration::Plain, "the result of that call"),
+    judged("SessionEnd", Kind::End, HookRegistration::Plain, "withdraws the open calls"),
+    judged("Elicitation", Kind::Elicitation, HookRegistration::Plain, "`before` of a call of `Elicitation`"),
+    judged("ElicitationResult", Kind::ElicitationResult, HookRegistration::Plain, "the result of that call"),
     event(
         "ConfigChange",
         Kind::Passed,
-        Registration::Plain,
+        HookRegistration::Plain,
         Treatment::Judged,
         "`celador hook claude-code` compares the settings with those at the start; a server has no files to compare",
     ),
     event(
         "PermissionRequest",
         Kind::Passed,
-        Registration::Tools,
+        HookRegistration::Tools,
         Treatment::Passed,
         "`PreToolUse` has judged the call; the user answers",
     ),
@@ -161,7 +177,7 @@ pub const EVENTS: &[HookEvent] = &[
     event(
         "WorktreeCreate",
         Kind::Unsupported,
-        Registration::None,
+        HookRegistration::None,
         Treatment::Refused,
         "a hook for it has to create the worktree",
     ),
@@ -170,7 +186,7 @@ pub const EVENTS: &[HookEvent] = &[
 /// The table of the documentation.
 pub const FORMS: &[Form] = &forms();
 
-#[expect(clippy::indexing_slicing, reason = "evaluated by the compiler")]
+#[expect(clippy::indexing_slicing, clippy::arithmetic_side_effects, reason = "evaluated by the compiler")]
 const fn forms() -> [Form; EVENTS.len()] {
     let mut forms = [EVENTS[0].form; EVENTS.len()];
     let mut at = 0;

@@ -10,6 +10,7 @@
 //! | `session` | the task of a session: it begins with the first event, and takes steps |
 //! | `claude_code` | which operation each event is, and what its decision means to Claude Code |
 //! | `batch` | the end of a turn: each call of it has a result that was judged |
+//! | `subagent` | calls whose subagent works in the background |
 //! | `notification` | what a call in the background reports later |
 //! | `result_shape` | the shape of a result, without which Claude Code takes no other result over |
 //! | `elicitation` | a server of MCP that asks the user: a call of a tool, and what the user has filled in as its result |
@@ -28,6 +29,7 @@ mod notification;
 mod query;
 mod result_shape;
 mod session;
+mod subagent;
 
 #[cfg(feature = "schema")]
 pub(crate) use answer::HookAnswer;
@@ -36,6 +38,6 @@ pub use decode::stranger;
 pub use desk::HookDesk;
 #[cfg(feature = "schema")]
 pub(crate) use event::Event;
-pub use events::{EVENTS, FORMS, HookEvent, Registration};
+pub use events::{EVENTS, FORMS, HookEvent, HookRegistration};
 #[cfg(feature = "schema")]
 pub(crate) use query::HookQuery;

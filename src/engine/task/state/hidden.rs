@@ -1,6 +1,5 @@
 //! What views of a decision do not show, as plain data.
 
-use crate::task::messages;
 use serde::{Deserialize, Serialize};
 
 /// The places and texts of a decision that views mask. It holds no secret itself.
@@ -31,12 +30,6 @@ pub(in crate::task) struct Said {
 }
 
 impl Said {
-    /// The same with what a reviewer has added.
-    pub(in crate::task) fn with_note(self, note: &str) -> Self {
-        let add = |text: String| messages::with_note(&text, note);
-        Self { text: add(self.text), shown: self.shown.map(add) }
-    }
-
     /// As views show it.
     pub(in crate::task) fn shown(&self) -> &str {
         self.shown.as_deref().unwrap_or(&self.text)

@@ -2,7 +2,7 @@
 //! position with their arguments in pieces.
 
 use super::answer::{Fault, hold, join_parts};
-use super::assembler::{Assembly, Sent};
+use super::assembly::{Assembly, Sent};
 use super::forms::chat_answer::CHUNK;
 use super::{Api, array, array_mut, sse, text_of};
 use serde_json::{Map, Value, json};

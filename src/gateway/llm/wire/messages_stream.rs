@@ -2,9 +2,9 @@
 //! besides comes first and last.
 
 use super::answer::{Fault, hold};
-use super::assembler::{Assembly, Sent};
+use super::assembly::{Assembly, Sent};
 use super::forms::messages_answer::{BLOCKS, EVENTS};
-use super::shape::{Kinds, Shape, short};
+use super::shape::{Shape, short};
 use super::{Api, array, array_mut, json as texts, sse, text_of};
 use serde_json::{Map, Value, json};
 
@@ -13,7 +13,7 @@ const PIECES: &str = "input pieces";
 
 /// Takes in an event. One of a kind that no table has is not looked at.
 pub(super) fn take(assembly: &mut Assembly, mut event: Value) -> Result<(), Fault> {
-    if !known(&EVENTS, &event, assembly) {
+    if !assembly.knows(&EVENTS, &event) {
         return Ok(());
     }
     assembly.gone.extend(hold(&Shape::Kinds(&EVENTS), &mut event, assembly.lax)?);
@@ -83,15 +83,6 @@ pub(super) fn take(assembly: &mut Assembly, mut event: Value) -> Result<(), Faul
         _ => {}
     }
     Ok(())
-}
-
-/// Whether a table has the kind of an event; if not, it is named.
-pub(super) fn known(kinds: &Kinds, event: &Value, assembly: &mut Assembly) -> bool {
-    let is_known = event.as_object().is_some_and(|event| kinds.row(event).is_some());
-    if !is_known {
-        assembly.gone.push(format!("an event of type `{}`", short(text_of(event, "type"))));
-    }
-    is_known
 }
 
 fn take_end(whole: &mut Value, event: &Value) {

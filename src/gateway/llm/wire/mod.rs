@@ -11,12 +11,13 @@
 //! | `chat`, `responses`, `messages` | a request of each interface as a conversation, and what is put into it |
 //! | `chat_answer`, `responses_answer`, `messages_answer` | an answer, whole |
 //! | `chat_stream`, `responses_stream`, `messages_stream` | an answer in events: read, and written from what was read |
-//! | `assembler` | an answer that comes in events, whichever the interface |
+//! | `assembler`, `assembly` | an answer that comes in events, whichever the interface, and what has come and gone on of it |
 //! | `sse` | events on the wire |
 //! | `probe` | what holds of every input |
 
 mod answer;
 mod assembler;
+mod assembly;
 mod call;
 mod chat;
 mod chat_answer;
@@ -37,7 +38,8 @@ mod text;
 mod tools;
 
 pub(crate) use answer::{Answer, Fault, Told};
-pub(crate) use assembler::{Assembler, Sent};
+pub(crate) use assembler::Assembler;
+pub(crate) use assembly::Sent;
 pub(crate) use call::ModelCall;
 use celador_server::traffic::Form;
 pub(crate) use conversation::{Conversation, Item, Kind, put_alone};

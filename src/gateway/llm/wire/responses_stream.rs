@@ -2,9 +2,8 @@
 //! has the whole answer.
 
 use super::answer::{Fault, hold};
-use super::assembler::{Assembly, Sent};
+use super::assembly::{Assembly, Sent};
 use super::forms::responses_answer::{EVENTS, ITEMS};
-use super::messages_stream::known;
 use super::responses_answer::is_call;
 use super::shape::Shape;
 use super::{Api, array, array_mut, is_type, sse, text_of};
@@ -12,7 +11,7 @@ use serde_json::{Value, json};
 
 /// Takes in an event. One of a kind that no table has is not looked at.
 pub(super) fn take(assembly: &mut Assembly, mut event: Value) -> Result<(), Fault> {
-    if !known(&EVENTS, &event, assembly) {
+    if !assembly.knows(&EVENTS, &event) {
         return Ok(());
     }
     assembly.gone.extend(hold(&Shape::Kinds(&EVENTS), &mut event, assembly.lax)?);

@@ -3,10 +3,10 @@
 //! Beyond this machine the address has TLS. The client's `Authorization` goes to this origin alone.
 
 use super::super::error::McpError;
-use super::super::link::{Link, MAX_MESSAGE_BYTES};
+use super::super::link::MAX_MESSAGE_BYTES;
 use super::admission::{self, JSON, single};
 use super::authorization::{self, Credentials, METADATA_PATH};
-use super::{server_link, wire};
+use super::wire;
 use axum::body::Bytes;
 use celador_server::strict_json;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, WWW_AUTHENTICATE};
@@ -78,11 +78,6 @@ impl Endpoint {
             .pool_idle_timeout(Duration::from_secs(4))
             .build(connector);
         Ok(Arc::new(Self { http, url: uri, headers: own, metadata: Mutex::default() }))
-    }
-
-    /// Begins a session with the server.
-    pub(in super::super) fn link(self: &Arc<Self>, credentials: Arc<Credentials>) -> Link {
-        server_link::link(self.clone(), credentials)
     }
 
     /// Sends a request, and returns the beginning of the response. A challenge is recorded.

@@ -49,6 +49,7 @@ pub(in super::super) async fn listen(
     address: SocketAddr,
     open: Arc<Open>,
     endpoint: Option<Arc<Endpoint>>,
+    limits: ServerLimits,
     listening: impl FnOnce(SocketAddr),
 ) -> Result<(), McpError> {
     let fail = |reason: String| McpError::Listen { address: address.to_string(), reason };
@@ -64,7 +65,7 @@ pub(in super::super) async fn listen(
         let handler = handler.clone();
         async move { handler.answer(request).await }
     };
-    serve_beside(listener, ServerLimits::default(), std::future::pending(), answer).await;
+    serve_beside(listener, limits, std::future::pending(), answer).await;
     Ok(())
 }
 

@@ -56,14 +56,16 @@ struct State {
     headers: ParamHeaders,
 }
 
-/// Begins a session with the server at an address.
-pub(super) fn link(endpoint: Arc<Endpoint>, credentials: Arc<Credentials>) -> Link {
-    let (to, going) = channel(WAITING);
-    let (coming, from) = channel(WAITING);
-    let (state, lost) = (Mutex::default(), CancellationToken::new());
-    let session = Arc::new(ServerSession { endpoint, credentials, coming, state, lost });
-    tokio::spawn(session.run(going));
-    Link { to, from }
+impl Endpoint {
+    /// Begins a session with the server.
+    pub(in super::super) fn link(self: &Arc<Self>, credentials: Arc<Credentials>) -> Link {
+        let (to, going) = channel(WAITING);
+        let (coming, from) = channel(WAITING);
+        let (endpoint, state, lost) = (self.clone(), Mutex::default(), CancellationToken::new());
+        let session = Arc::new(ServerSession { endpoint, credentials, coming, state, lost });
+        tokio::spawn(session.run(going));
+        Link { to, from }
+    }
 }
 
 impl ServerSession {

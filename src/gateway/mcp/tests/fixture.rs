@@ -5,7 +5,6 @@ use crate::mcp::link::{Link, WAITING};
 use crate::mcp::message::Message;
 use crate::mcp::settings::{Elicit, McpServer, McpSettings};
 use crate::mcp::{AGENT, Pins, ToolRules, manifest, session};
-use celador::EngineLimits;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador_server::{InProcess, Parts, Settings, system_clock};
@@ -61,9 +60,14 @@ pub(super) struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let rules = ToolRules::new(&[], true, EngineLimits::default()).unwrap();
-        Self { observe: false, pins: None, rules }
+        Self { observe: false, pins: None, rules: rules(&[]) }
     }
+}
+
+/// Rules about descriptions in the bounds of a server.
+pub(super) fn rules(expressions: &[&str]) -> ToolRules {
+    let expressions: Vec<String> = expressions.iter().map(|&it| it.to_owned()).collect();
+    ToolRules::new(&expressions, true, Settings::new(Vec::new()).limits.store.engine).unwrap()
 }
 
 pub(super) fn tool(name: &str) -> Value {
@@ -92,13 +96,14 @@ impl Both {
     }
 
     pub(super) fn with(options: Options) -> Self {
-        let Options { observe, pins, rules } = options;
+        let Options { observe, pins, rules: tool_rules } = options;
         let mut engine = Settings::new(Vec::new());
         engine.observe = observe;
         for (name, text) in [("guard", manifest(false)), ("rules", POLICY.to_owned())] {
             engine.texts.push(File { source: Source::new(name, text), origin: FileOrigin::Named });
         }
-        let database = Database::open(&Location::Memory, &engine.limits.store).unwrap();
+        let limits = engine.limits;
+        let database = Database::open(&Location::Memory, &limits.store).unwrap();
         let clock = system_clock().unwrap();
         let desk = InProcess::open(engine, Parts { clock, database, log: None }).unwrap();
         let settings = McpSettings {
@@ -110,10 +115,11 @@ impl Both {
             review_wait: Duration::ZERO,
             elicit: Elicit::User,
             reviews_at: None,
-            tool_rules: rules,
+            tool_rules,
             pins,
             forward_meta: vec!["com.example/kept".to_owned()],
             observe,
+            limits,
         };
         let ((client, from), (to, to_client)) = (channel(WAITING), channel(WAITING));
         let client_link = Link { to, from };

@@ -1,8 +1,7 @@
 //! Lists of tools, resources and prompts, and what a server says of itself.
 
-use super::fixture::{Both, Options, modern, text, tool};
-use crate::mcp::{Introduction, Pins, ToolRules};
-use celador::EngineLimits;
+use super::fixture::{Both, Options, modern, rules, text, tool};
+use crate::mcp::{Introduction, Pins};
 use serde_json::{Value, json};
 
 async fn names(both: &mut Both) -> Vec<String> {
@@ -97,8 +96,7 @@ async fn a_tool_that_is_added_is_judged_or_hidden() {
 /// Pages of a server, and what a client gets of them.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn catalogs_are_held_to_the_rules_about_descriptions() {
-    let rules =
-        ToolRules::new(&["!tool.text.contains('obey')".to_owned()], true, EngineLimits::default()).unwrap();
+    let rules = rules(&["!tool.text.contains('obey')"]);
     let mut both = Both::with(Options { rules, ..Options::default() });
     let entry = |name: &str, description: &str| json!({ "name": name, "description": description, "uri": "file:///a", "uriTemplate": "file:///{a}" });
     for (method, member) in [

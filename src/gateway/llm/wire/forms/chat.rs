@@ -1,7 +1,8 @@
 //! Requests of OpenAI's chat completions.
 
 use super::super::shape::{Kinds, Members, Shape, judged, passed, refused};
-use super::{CACHE, NUMBER, RAW, WORD, WORDS};
+use super::chat_answer::{ANNOTATION, CALLS};
+use super::{CACHE, NUMBER, WORD, WORDS};
 
 pub(in super::super) const REQUEST: Members = &[
     ("messages", Shape::List(&Shape::Kinds(&MESSAGES))),
@@ -120,7 +121,7 @@ pub(in super::super) static MESSAGES: Kinds = Kinds {
                         ("expires_at", Shape::Number),
                     ]),
                 ),
-                ("annotations", Shape::List(&Shape::Object(super::chat_answer::ANNOTATION))),
+                ("annotations", Shape::List(&Shape::Object(ANNOTATION))),
                 ("tool_calls", Shape::List(&Shape::Kinds(&CALLS))),
                 // clients that send an answer back as they have it
                 ("reasoning_content", Shape::Word),
@@ -177,36 +178,6 @@ pub(in super::super) static PARTS: Kinds = Kinds {
             &[
                 ("input_audio", Shape::Object(&[("data", Shape::Word), ("format", Shape::Word)])),
                 ("prompt_cache_breakpoint", CACHE),
-            ],
-        ),
-    ],
-};
-
-pub(in super::super) static CALLS: Kinds = Kinds {
-    what: "a call",
-    tag: "type",
-    absent: Some("function"),
-    rows: &[
-        judged(
-            "function",
-            &[
-                ("id", Shape::Word),
-                ("index", Shape::Number),
-                (
-                    "function",
-                    Shape::Object(&[
-                        ("name", Shape::Word),
-                        ("arguments", Shape::Either(&[Shape::Word, Shape::Map(&RAW)])),
-                    ]),
-                ),
-            ],
-        ),
-        judged(
-            "custom",
-            &[
-                ("id", Shape::Word),
-                ("index", Shape::Number),
-                ("custom", Shape::Object(&[("name", Shape::Word), ("input", Shape::Word)])),
             ],
         ),
     ],

@@ -38,7 +38,7 @@ const MESSAGE: Members = &[
             ("transcript", Shape::Text),
         ]),
     ),
-    ("tool_calls", Shape::List(&Shape::Kinds(&super::chat::CALLS))),
+    ("tool_calls", Shape::List(&Shape::Kinds(&CALLS))),
     ("reasoning_content", Shape::Word),
     ("reasoning", Shape::Word),
 ];
@@ -66,6 +66,37 @@ pub(in super::super) static PARTS: Kinds = Kinds {
         judged("output_text", &[("text", Shape::Text)]),
         judged("refusal", &[("refusal", Shape::Text)]),
         passed("thinking", "reasoning", &[("thinking", Shape::Raw)]),
+    ],
+};
+
+/// Calls of an answer, as a request sends them back.
+pub(in super::super) static CALLS: Kinds = Kinds {
+    what: "a call",
+    tag: "type",
+    absent: Some("function"),
+    rows: &[
+        judged(
+            "function",
+            &[
+                ("id", Shape::Word),
+                ("index", Shape::Number),
+                (
+                    "function",
+                    Shape::Object(&[
+                        ("name", Shape::Word),
+                        ("arguments", Shape::Either(&[Shape::Word, Shape::Map(&RAW)])),
+                    ]),
+                ),
+            ],
+        ),
+        judged(
+            "custom",
+            &[
+                ("id", Shape::Word),
+                ("index", Shape::Number),
+                ("custom", Shape::Object(&[("name", Shape::Word), ("input", Shape::Word)])),
+            ],
+        ),
     ],
 };
 

@@ -34,7 +34,7 @@ static TABLES: [(&str, &Kinds); 17] = [
     ("chat completions, request", &chat::MESSAGES),
     ("chat completions, request", &chat::PARTS),
     ("chat completions, request", &chat::TOOLS),
-    ("chat completions, request and answer", &chat::CALLS),
+    ("chat completions, request and answer", &chat_answer::CALLS),
     ("chat completions, answer", &chat_answer::PARTS),
     ("responses, request", &responses::ITEMS),
     ("responses, request", &responses::PARTS),
