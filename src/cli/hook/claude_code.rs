@@ -86,7 +86,7 @@ type Why = String;
 /// What the thread that decides has come to.
 enum Outcome {
     /// An answer by rules, and what was opened for it.
-    Decided(Vec<u8>, Option<(HookDesk, Database)>),
+    Decided(Vec<u8>, Option<Box<(HookDesk, Database)>>),
     /// No answer, for a reason.
     Undecided(Why),
     /// An event that no rule can judge, by its name.
@@ -109,7 +109,7 @@ impl Arguments {
         let (sender, receiver) = channel();
         let deciding = {
             let event = event.clone();
-            move || sender.send(self.decide(&event))
+            move || drop(sender.send(self.decide(&event)))
         };
         thread::Builder::new().stack_size(STACK_BYTES).spawn(deciding)?;
         let outcome = match receiver.recv_timeout(Duration::from_secs(deadline)) {
@@ -144,10 +144,10 @@ impl Arguments {
             return Err(Failure::Told(without_answer));
         }
         // the answer is out before the log is touched, since another process may be in the way there; what is decided is in the store either way
-        if let Outcome::Decided(_, Some((desk, store))) = outcome {
-            let _ = store.shorten_log(LOG_BYTES);
+        if let Outcome::Decided(_, Some(opened)) = outcome {
+            let _ = opened.1.shorten_log(LOG_BYTES);
             // all of it is on disk, and goes with the process: to take it apart would take longer than to decide
-            forget((desk, store));
+            forget(opened);
         }
         Ok(code)
     }
@@ -177,7 +177,7 @@ impl Arguments {
         }
         let mut opened = None;
         match self.answer(event, limits, &mut opened) {
-            Ok(answer) => Outcome::Decided(answer, opened),
+            Ok(answer) => Outcome::Decided(answer, opened.map(Box::new)),
             Err(why) => Outcome::Undecided(why),
         }
     }

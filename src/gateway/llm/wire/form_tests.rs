@@ -301,7 +301,7 @@ fn streamed(pieces: &[Value]) -> Vec<(String, String, Option<Value>)> {
     let mut count = 0;
     Api::Chat
         .decode(&mut whole, false, || {
-            count += 1;
+            count = usize::saturating_add(count, 1);
             format!("made-{count}")
         })
         .unwrap();

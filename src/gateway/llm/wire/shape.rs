@@ -277,8 +277,8 @@ pub(super) mod samples {
             Shape::Count => vec![json!(1)],
             Shape::Number => vec![json!(0.5)],
             Shape::Raw => vec![json!({"raw": 1})],
-            Shape::List(of_) => of(of_, depth - 1).into_iter().map(|it| json!([it])).collect(),
-            Shape::Map(of_) => of(of_, depth - 1).into_iter().map(|it| json!({"key": it})).collect(),
+            Shape::List(of_) => of(of_, depth.saturating_sub(1)).into_iter().map(|it| json!([it])).collect(),
+            Shape::Map(of_) => of(of_, depth.saturating_sub(1)).into_iter().map(|it| json!({"key": it})).collect(),
             Shape::Object(known) => members(known, depth).into_iter().map(Value::Object).collect(),
             Shape::Kinds(kinds) => rows(kinds, depth),
             Shape::Of(shape) => of(shape, depth),
@@ -289,7 +289,7 @@ pub(super) mod samples {
     fn rows(kinds: &Kinds, depth: usize) -> Vec<Value> {
         let rows = kinds.rows.iter().filter(|row| row.treatment != Treatment::Refused);
         rows.flat_map(|row| {
-            members(row.members, depth - 1).into_iter().map(|mut members| {
+            members(row.members, depth.saturating_sub(1)).into_iter().map(|mut members| {
                 members.insert(kinds.tag.to_owned(), json!(row.name));
                 Value::Object(members)
             })

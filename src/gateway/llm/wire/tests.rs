@@ -42,7 +42,7 @@ fn taken(api: Api, events: &str, size: usize) -> Result<Taken, Fault> {
     let Some((mut whole, sent)) = assembler.finish() else { return Ok((None, passed)) };
     let mut ids = 0;
     api.decode(&mut whole, false, || {
-        ids += 1;
+        ids = u32::saturating_add(ids, 1);
         format!("made-{ids}")
     })?;
     Ok((Some((whole, sent)), passed))
