@@ -10,7 +10,8 @@ use super::pattern::{loose_hosts, wide};
 use super::reach::is_root;
 use super::sample::{Sample, constant};
 use crate::cel::{
-    Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Numbers, Storage, Type,
+    Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Numbers, Reference,
+    Storage, Type,
 };
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
@@ -217,8 +218,7 @@ fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagno
         // whether a count is zero is a question that is meant
         (Type::Dyn, Some(Numbers::All | Numbers::Whole)) => ("number", "0", "0"),
         // a call that no overload takes has been told of
-        (Type::Dyn, None)
-            if matches!(expr.kind, ExprKind::Call { .. }) && function(checked, expr).is_none() =>
+        (Type::Dyn, None) if matches!(checked.reference(expr.id), Some(Reference::Function { overloads, .. }) if overloads.is_empty()) =>
         {
             return Vec::new();
         }

@@ -278,7 +278,9 @@ pub(super) mod samples {
             Shape::Number => vec![json!(0.5)],
             Shape::Raw => vec![json!({"raw": 1})],
             Shape::List(of_) => of(of_, depth.saturating_sub(1)).into_iter().map(|it| json!([it])).collect(),
-            Shape::Map(of_) => of(of_, depth.saturating_sub(1)).into_iter().map(|it| json!({"key": it})).collect(),
+            Shape::Map(of_) => {
+                of(of_, depth.saturating_sub(1)).into_iter().map(|it| json!({"key": it})).collect()
+            }
             Shape::Object(known) => members(known, depth).into_iter().map(Value::Object).collect(),
             Shape::Kinds(kinds) => rows(kinds, depth),
             Shape::Of(shape) => of(shape, depth),
