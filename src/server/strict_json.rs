@@ -8,6 +8,7 @@ use crate::messages;
 use serde::de::{Error as _, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::fmt;
 use thiserror::Error;
 
@@ -74,6 +75,57 @@ pub fn from_slice(text: &[u8]) -> Result<Value, NotStrict> {
 /// [`NotStrict`], which names the place.
 pub fn from_str(text: &str) -> Result<Value, NotStrict> {
     from_slice(text.as_bytes())
+}
+
+/// Decodes a JSON text as [`from_slice`] does, with U+FFFD for each lone surrogate: a text that was cut in the middle of a character stays
+/// readable, and every reader of its encoding reads the same.
+///
+/// # Errors
+/// [`NotStrict`], for everything else.
+///
+/// ```
+/// use celador_server::strict_json;
+///
+/// assert_eq!(strict_json::from_slice_lossy(br#"{"text": "cut \ud83d"}"#)?, serde_json::json!({"text": "cut \u{fffd}"}));
+/// assert!(strict_json::from_slice_lossy(br#"{"a": "\ud83d", "a": 1}"#).is_err());
+/// # Ok::<(), strict_json::NotStrict>(())
+/// ```
+pub fn from_slice_lossy(text: &[u8]) -> Result<Value, NotStrict> {
+    from_slice(&replace_lone_surrogates(text))
+}
+
+/// The JSON text with the escape of U+FFFD in the place of each escape of a lone surrogate. Linear; copies only a text that has such an
+/// escape.
+#[must_use]
+pub fn replace_lone_surrogates(text: &[u8]) -> Cow<'_, [u8]> {
+    let mut text = Cow::Borrowed(text);
+    let mut at = 0_usize;
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        at = at.saturating_add(found);
+        let next = at.saturating_add(ESCAPE);
+        at = match (code_unit(&text, at), code_unit(&text, next)) {
+            (Some(0xd800..=0xdbff), Some(0xdc00..=0xdfff)) => next.saturating_add(ESCAPE),
+            (Some(0xd800..=0xdfff), _) => {
+                if let Some(escape) = text.to_mut().get_mut(at..next) {
+                    escape.copy_from_slice(b"\\ufffd");
+                }
+                next
+            }
+            (Some(_), _) => next,
+            // an escape of another form, such as that of the backslash
+            (None, _) => at.saturating_add(2),
+        };
+    }
+    text
+}
+
+/// The length of an escape `\uXXXX`.
+const ESCAPE: usize = 6;
+
+/// The code unit of UTF-16 that an escape at a place stands for.
+fn code_unit(text: &[u8], at: usize) -> Option<u32> {
+    let digits = text.get(at..at.checked_add(ESCAPE)?)?.strip_prefix(b"\\u")?;
+    digits.iter().try_fold(0_u32, |unit, digit| Some((unit << 4) | char::from(*digit).to_digit(16)?))
 }
 
 /// Where the first integer stands that neither `i64` nor `u64` holds. The text is valid JSON.
@@ -176,9 +228,10 @@ impl<'de> Deserialize<'de> for Plain {
 
 #[cfg(test)]
 mod tests {
-    use super::{NotStrict, from_str};
+    use super::{NotStrict, from_slice_lossy, from_str, replace_lone_surrogates};
     use proptest::prelude::*;
     use serde_json::{Value, json};
+    use std::borrow::Cow;
 
     #[test]
     fn a_text_with_one_value_is_read() {
@@ -218,6 +271,43 @@ mod tests {
             let found = from_str(text).unwrap_err();
             // where the parser stops is its own affair; which kind it is, is not
             assert_eq!(std::mem::discriminant(&found), std::mem::discriminant(&expected), "{text}: {found}");
+        }
+    }
+
+    #[test]
+    fn a_lone_surrogate_becomes_a_replacement_character() {
+        for (text, expected) in [
+            (r#""a""#, r#""a""#),
+            (r#""\ud83d""#, r#""\ufffd""#),
+            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
+            (r#""\ude00\ud83d""#, r#""\ufffd\ufffd""#),
+            (r#""\ude00\ud83d\ude00\uD83Dx""#, r#""\ufffd\ud83d\ude00\ufffdx""#),
+            (r#""\ud83d\ud83d\ude00x""#, r#""\ufffd\ud83d\ude00x""#),
+            (r#""\uD83D\\uDE00""#, r#""\ufffd\\uDE00""#),
+            (r#""\\ud83d \n\u0041""#, r#""\\ud83d \n\u0041""#),
+            (r#""\\\ud83d""#, r#""\\\ufffd""#),
+            (r#""\u0041\n\ud8""#, r#""\u0041\n\ud8""#),
+            (r#""\ud83d\n\udE00""#, r#""\ufffd\n\ufffd""#),
+            (r"\", r"\"),
+            ("\"\\", "\"\\"),
+        ] {
+            let replaced = replace_lone_surrogates(text.as_bytes());
+            assert_eq!(String::from_utf8_lossy(&replaced), expected, "{text}");
+            assert_eq!(matches!(replaced, Cow::Borrowed(_)), text == expected, "{text}");
+        }
+        for (text, expected) in [
+            (r#"{"a":"x\uD83D"}"#, "x\u{FFFD}"),
+            (r#"{"a":"\udE00x"}"#, "\u{FFFD}x"),
+            (r#"{"a":"\uD83D\uD83D\uDE00"}"#, "\u{FFFD}\u{1F600}"),
+            (r#"{"a":"\\uD83D"}"#, "\\uD83D"),
+            (r#"{"a":"\uD83D\\uDE00"}"#, "\u{FFFD}\\uDE00"),
+        ] {
+            assert_eq!(from_slice_lossy(text.as_bytes()), Ok(json!({ "a": expected })), "{text}");
+        }
+        for text in
+            [r#"{"a":1,"a":"\uD83D"}"#, r#"{"a":"\uD83"#, "{\"a\":\"\\", r#"{"a":18446744073709551616}"#]
+        {
+            assert!(from_slice_lossy(text.as_bytes()).is_err(), "{text}");
         }
     }
 

@@ -7,7 +7,7 @@
 use super::error::McpError;
 use super::message::{INTERNAL_ERROR, INVALID_REQUEST, Malformed, Message, PARSE_ERROR};
 use super::messages;
-use super::unreadable::{Outline, whole_surrogates};
+use super::unreadable::Outline;
 use celador_server::strict_json;
 use serde_json::Value;
 use std::process::Stdio;
@@ -93,7 +93,7 @@ pub(super) fn decode(line: &[u8]) -> Vec<Result<Message, Malformed>> {
 
 /// A response whose only fault is half a surrogate pair in a text. In a request that is an error.
 fn repaired(line: &[u8]) -> Option<Message> {
-    let value = strict_json::from_slice(&whole_surrogates(line)?).ok()?;
+    let value = strict_json::from_slice_lossy(line).ok()?;
     Message::of(value).filter(|message| message.method().is_none())
 }
 

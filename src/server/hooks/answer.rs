@@ -3,7 +3,7 @@
 //! In: what is to happen. Out: the members that Claude Code reads for the kind of event. An answer without members changes nothing:
 //! its own rules of permission go on.
 
-use super::decode::mended;
+use super::decode::repaired;
 use super::event::Event;
 use super::events::Kind;
 use super::messages;
@@ -139,7 +139,7 @@ impl HookAnswer {
 /// ```
 #[must_use]
 pub fn refusal(event: &[u8], why: &str) -> Vec<u8> {
-    let event = serde_json::from_slice::<Event>(&mended(event)).ok().or_else(|| named(event));
+    let event = serde_json::from_slice::<Event>(&repaired(event)).ok().or_else(|| named(event));
     let answer = match event {
         Some(event) => refused(&event, why),
         None => HookAnswer::stop(&messages::undecided(why)),
@@ -149,7 +149,7 @@ pub fn refusal(event: &[u8], why: &str) -> Vec<u8> {
 
 /// An event that cannot be read, by its name alone, where the answer needs nothing else: a call is not made, and a question of a server is not put.
 fn named(event: &[u8]) -> Option<Event> {
-    let EventName { hook_event_name } = serde_json::from_slice(&mended(event)).ok()?;
+    let EventName { hook_event_name } = serde_json::from_slice(&repaired(event)).ok()?;
     let event = Event { hook_event_name, ..Event::default() };
     let needs_only_its_name = matches!(
         event.kind(),

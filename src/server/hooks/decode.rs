@@ -6,8 +6,9 @@
 use super::event::Event;
 use super::events::{Kind, kind_of};
 use super::messages;
-use crate::problem::Problem;
+use crate::problem::{Kind as ProblemKind, Problem};
 use crate::request::read_json;
+use crate::strict_json::{self, NotStrict, replace_lone_surrogates};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
@@ -43,7 +44,7 @@ const MESSAGE_DISPLAY: &str = "MessageDisplay";
 #[must_use]
 pub fn stranger(event: &[u8]) -> Option<String> {
     let Marks { hook_event_name, turn_id, timestamp, transcript_path, session_id, tool_name } =
-        serde_json::from_slice(&mended(event)).ok()?;
+        serde_json::from_slice(&repaired(event)).ok()?;
     let name = hook_event_name.as_deref().unwrap_or_default();
     let foreign = if session_id.is_some() || tool_name.is_some() {
         Some(("GitHub Copilot CLI", "`sessionId`, `toolName`"))
@@ -64,81 +65,41 @@ pub fn stranger(event: &[u8]) -> Option<String> {
     }
 }
 
-/// An event.
+/// Decodes an event. An object with a duplicate key is refused: the agent could run another value than the one that rules read.
 pub(super) fn event(body: &[u8], max_depth: usize) -> Result<Event, Problem> {
-    read_json(&mended(body), max_depth)
-}
-
-/// The same JSON text with the escape of U+FFFD in the place of each escape of half a character, and without a byte order mark. Linear.
-pub(super) fn mended(body: &[u8]) -> Cow<'_, [u8]> {
-    let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
-    if memchr::memmem::find(body, b"\\u").is_none() {
-        return Cow::Borrowed(body);
+    let body = repaired(body);
+    match strict_json::from_slice(&body) {
+        Err(NotStrict::DuplicateKey { .. }) => Err(ProblemKind::NotJson.into()),
+        _ => read_json(&body, max_depth),
     }
-    let mut out = Vec::with_capacity(body.len());
-    let mut rest = body;
-    while let Some(at) = memchr::memchr(b'\\', rest) {
-        let (before, escape) = rest.split_at(at);
-        out.extend_from_slice(before);
-        let taken = match code_unit(escape) {
-            Some(0xd800..=0xdbff) => match escape.get(6..).and_then(code_unit) {
-                Some(0xdc00..=0xdfff) => Taken::Whole(12),
-                _ => Taken::Half,
-            },
-            Some(0xdc00..=0xdfff) => Taken::Half,
-            Some(_) => Taken::Whole(6),
-            None => Taken::Whole(2),
-        };
-        let length = match taken {
-            Taken::Whole(length) => {
-                out.extend_from_slice(escape.get(..length).unwrap_or(escape));
-                length
-            }
-            Taken::Half => {
-                out.extend_from_slice(b"\\ufffd");
-                6
-            }
-        };
-        rest = escape.get(length..).unwrap_or_default();
-    }
-    out.extend_from_slice(rest);
-    Cow::Owned(out)
 }
 
-/// What an escape comes to.
-enum Taken {
-    /// So many bytes as they are.
-    Whole(usize),
-    /// Half a character.
-    Half,
-}
-
-/// The code unit of an escape `\uXXXX` at the start of a text.
-fn code_unit(text: &[u8]) -> Option<u32> {
-    let digits = text.strip_prefix(b"\\u")?.get(..4)?;
-    digits.iter().try_fold(0_u32, |unit, digit| Some((unit << 4) | char::from(*digit).to_digit(16)?))
+/// The event without a byte order mark, and with U+FFFD for lone surrogates. Linear.
+pub(super) fn repaired(body: &[u8]) -> Cow<'_, [u8]> {
+    replace_lone_surrogates(body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{mended, stranger};
+    use super::{event, repaired, stranger};
 
     #[test]
-    fn half_a_character_becomes_a_replacement() {
-        for (text, expected) in [
-            (r#""a""#, r#""a""#),
-            (r#""\ud83d""#, r#""\ufffd""#),
-            (r#""\ud83d\ude00""#, r#""\ud83d\ude00""#),
-            (r#""\ude00\ud83d""#, r#""\ufffd\ufffd""#),
-            (r#""\ud83d\ud83d\ude00x""#, r#""\ufffd\ud83d\ude00x""#),
-            (r#""\\ud83d""#, r#""\\ud83d""#),
-            (r#""\\\ud83d""#, r#""\\\ufffd""#),
-            (r#""\u0041\n\ud8""#, r#""\u0041\n\ud8""#),
-            (r#""\ud83d\n\udE00""#, r#""\ufffd\n\ufffd""#),
-            ("\u{feff}{}", "{}"),
-            (r"\", r"\"),
-        ] {
-            assert_eq!(String::from_utf8_lossy(&mended(text.as_bytes())), expected, "{text}");
+    fn an_event_is_read_without_its_byte_order_mark() {
+        assert_eq!(repaired("\u{feff}{}".as_bytes()), &b"{}"[..]);
+        assert_eq!(repaired(br#""\ud83d""#), &br#""\ufffd""#[..]);
+    }
+
+    #[test]
+    fn an_event_with_a_duplicate_key_is_refused() {
+        let event_of = |input: &str| {
+            let text = format!(
+                r#"{{"hook_event_name":"PreToolUse","session_id":"s","tool_name":"Bash","tool_use_id":"t","tool_input":{input}}}"#
+            );
+            event(text.as_bytes(), 64)
+        };
+        assert!(event_of(r#"{"command":"ls","env":{"a":1}}"#).is_ok());
+        for input in [r#"{"command":"ls","command":"rm"}"#, r#"{"env":{"a":1,"\u0061":2}}"#] {
+            assert!(event_of(input).is_err(), "{input}");
         }
     }
 
