@@ -96,7 +96,11 @@ impl Kind {
     pub(super) fn set(self, params: &mut Members, decided: Value) {
         match (self, decided) {
             (Self::Tool, arguments) => drop(params.insert("arguments".to_owned(), arguments)),
-            (_, Value::Object(members)) => params.extend(members),
+            (_, Value::Object(members)) => {
+                // what a decision has left out goes out, too
+                ["uri", "name", "arguments"].iter().for_each(|name| drop(params.remove(*name)));
+                params.extend(members);
+            }
             // another value fits no parameter
             _ => params.clear(),
         }
@@ -466,6 +470,11 @@ mod tests {
         assert_eq!(Kind::Resource.call(&read), ("resources/read".to_owned(), json!({ "uri": "file:///a" })));
         Kind::Resource.set(&mut read, json!({ "uri": "file:///b" }));
         assert_eq!(Value::Object(read), json!({ "uri": "file:///b", "_meta": { "x": 1 } }));
+
+        let asked = json!({ "name": "p", "arguments": { "secret": "s" }, "_meta": { "x": 1 } });
+        let mut asked = asked.as_object().cloned().unwrap();
+        Kind::Prompt.set(&mut asked, json!({ "name": "p" }));
+        assert_eq!(Value::Object(asked), json!({ "name": "p", "_meta": { "x": 1 } }));
     }
 
     #[test]
