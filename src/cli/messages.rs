@@ -128,9 +128,6 @@ pub(crate) fn no_tools(path: &Path) -> String {
     )
 }
 
-#[cfg(feature = "server")]
-pub(crate) const NO_PROGRAM: &str = "nobody says how this program is started, so no hook can start it";
-
 pub(crate) const NO_TOOL_LEFT: &str = "no tool is left, so nothing was written";
 
 pub(crate) const NO_COMMAND: &str = "there is no command; it stands behind `--`";
@@ -286,75 +283,6 @@ pub(crate) fn no_rule(error: &celador_store::RetentionError) -> String {
 pub(crate) fn no_settings(path: &Path, error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
     format!("`{}` is not an object of objects as JSON, at line {line}, column {column}", path.display())
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn no_agent_settings(
-    path: &Path,
-    text: &str,
-    error: &celador_server::strict_json::NotStrict,
-) -> String {
-    let start = text.trim_start();
-    let why = if text.starts_with('\u{feff}') {
-        ": it begins with a byte order mark".to_owned()
-    } else if start.starts_with("//") || start.starts_with("/*") {
-        ": settings have no comments".to_owned()
-    } else {
-        format!(" ({error})")
-    };
-    format!("`{}` is left as it is, as Claude Code would not read it as JSON{why}", path.display())
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn no_hooks_are_called(path: &Path, member: &str) -> String {
-    format!("`{member}` in `{}` keeps Claude Code from calling these hooks", path.display())
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn unknown_claude(program: &str, first: &dyn std::fmt::Display) -> String {
-    format!(
-        "`{program} --version` names no version, so it was not checked; a hook that fails refuses since Claude Code {first}"
-    )
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn old_claude(
-    program: &str,
-    found: &dyn std::fmt::Display,
-    first: &dyn std::fmt::Display,
-) -> String {
-    format!(
-        "`{program}` is Claude Code {found}, which lets an event go on where its hook fails; {first} is the first version that refuses it"
-    )
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn new_claude(
-    program: &str,
-    found: &dyn std::fmt::Display,
-    tried: &dyn std::fmt::Display,
-) -> String {
-    format!(
-        "`{program}` is Claude Code {found}; the hooks were tried with {tried}, and events that it does not have are refused by name"
-    )
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn event_too_large(most: usize) -> String {
-    format!("the event is larger than {most} bytes")
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn no_decision_within(seconds: u64) -> String {
-    format!("no decision within {seconds} seconds")
-}
-
-#[cfg(feature = "server")]
-pub(crate) const NO_DECISION: &str = "the decision broke off";
-
-#[cfg(feature = "server")]
-pub(crate) fn unjudged(why: &str) -> String {
-    format!("unjudged: {why}")
 }
 
 #[cfg(feature = "store")]
@@ -517,26 +445,6 @@ pub(crate) fn not_json_text(error: &serde_json::Error) -> String {
 #[cfg(feature = "server")]
 pub(crate) fn no_json_in(path: &Path, error: &serde_json::Error) -> String {
     format!("`{}` is not JSON at line {}, column {}", path.display(), error.line(), error.column())
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn no_answer_of_a_server(status: u16) -> String {
-    format!("the server has answered with status {status} and no problem")
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn not_as_settings_are(path: &Path, member: &str) -> String {
-    format!("`{}` is left as it is: {member} is not what settings of Claude Code have there", path.display())
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn settings_written(path: &Path) -> String {
-    format!("wrote `{}`", path.display())
-}
-
-#[cfg(feature = "server")]
-pub(crate) fn settings_as_they_are(path: &Path) -> String {
-    format!("`{}` is so already", path.display())
 }
 
 #[cfg(feature = "store")]

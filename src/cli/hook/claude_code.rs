@@ -5,9 +5,10 @@
 //! decided the answer refuses; where not even that can be said the code is 2, which Claude Code takes for a refusal, too.
 
 use super::super::service::from_environment;
-use super::super::{ExitCode, Failure, Screen, messages};
+use super::super::{ExitCode, Failure, Screen};
 use super::config_change::{self, Settled};
 use super::how::How;
+use super::messages;
 use super::nested;
 use super::settings::timeout;
 use celador_server::{

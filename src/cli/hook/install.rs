@@ -4,8 +4,9 @@
 //! a whole, so that nobody ever reads half of it; a file that is no JSON object is left alone.
 
 use super::super::files::replace;
-use super::super::{ExitCode, Failure, Screen, Started, messages};
+use super::super::{ExitCode, Failure, Screen, Started};
 use super::how::How;
+use super::messages;
 use super::settings;
 use super::version::{FIRST_FAIL_CLOSED, TRIED, Version};
 use celador_server::strict_json;

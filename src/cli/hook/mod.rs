@@ -15,6 +15,7 @@ mod claude_code;
 mod config_change;
 mod how;
 mod install;
+mod messages;
 mod nested;
 mod permissions;
 mod settings;
