@@ -61,6 +61,11 @@ impl Node {
         }
     }
 
+    /// An empty mapping in its place.
+    pub(super) fn emptied(&self) -> Self {
+        Self { place: self.place.clone(), data: Data::Mapping([].into()) }
+    }
+
     /// Whether it is null or was left out.
     #[must_use]
     pub fn is_null(&self) -> bool {

@@ -14,7 +14,7 @@ use super::json_schema::plain::is_plain;
 use super::json_schema::secret;
 use super::json_schema::words::{SECRET, Takes, Treatment, WORDS, Word, word};
 use super::messages;
-use super::node::{Entry, Node};
+use super::node::{Data, Entry, Node};
 use super::reader::{Path, Reader};
 use super::schema_check::{
     NO_MEANING, Position, check, check_definitions, check_names, check_references, check_word,
@@ -252,7 +252,12 @@ fn read_properties(node: &Node, path: &Path, role: Role, reader: &mut Reader) ->
     let must = must.map(|names| names.iter().map(|name| name.text.clone()).collect::<HashSet<_>>());
     let read = |entry: &Entry| {
         let path = path.key("properties").key(&entry.key.text);
-        let mut schema = Schema::read(&entry.value, node, &path, role, reader)?;
+        let value = match entry.value.data {
+            // of a listed tool; what `false` says, the validator of the whole enforces
+            Data::Bool(_) if role == Role::Listed => &entry.value.emptied(),
+            _ => &entry.value,
+        };
+        let mut schema = Schema::read(value, node, &path, role, reader)?;
         schema.required = must.as_ref().map(|must| must.contains(&entry.key.text));
         Some(Property { name: entry.key.clone(), path: path.into(), schema: Arc::new(schema) })
     };
