@@ -1,26 +1,26 @@
-//! What the schema of a listed tool says of its arguments together.
+//! Rules for all arguments of a listed tool together.
 //!
-//! In: the `inputSchema` of a tool as MCP lists it. Out: what becomes of arguments that no property declares, and the whole schema made
-//! ready where it says more than its properties do (`patternProperties`, `oneOf`, a `required` name without a property, …). So JSON Schema holds
-//! for tools that others wrote; the specification's manifests have rules of their own (PAR-06, PAR-07).
+//! In: the `inputSchema` of a tool as MCP lists it. Out: the treatment of arguments that no property declares, and a validator of the whole
+//! object where the schema has keywords beside its properties (`patternProperties`, `oneOf`, a `required` name without a property, …). Tools of
+//! other authors follow JSON Schema; manifests of the specification follow PAR-06 and PAR-07.
 
 use super::json_schema::Validator;
 use super::json_schema::words::{Treatment, word};
 use super::node::{Data, Entry, Node};
 use std::sync::Arc;
 
-/// What holds for the arguments of a function beside the schema of each.
+/// Rules for the arguments of a function, beside the schema of each argument.
 #[derive(Clone, Debug, Default)]
 pub struct ArgumentRules {
-    /// What becomes of arguments that no property declares.
+    /// The treatment of arguments that no property declares.
     pub undeclared: Undeclared,
-    /// The whole schema made ready, if it says more than its properties do.
+    /// The validator of the whole object, where the schema has keywords beside its properties.
     pub validator: Option<Arc<Validator>>,
-    /// The schema as written, for the model; nothing where the function is no listed tool.
+    /// The schema as written, for the model; nothing where the function is not a listed tool.
     pub node: Option<Node>,
 }
 
-/// What becomes of an argument that no property declares.
+/// The treatment of an argument that no property declares.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Undeclared {
     /// It is left out (PAR-07).
@@ -28,14 +28,14 @@ pub enum Undeclared {
     Dropped,
     /// The call is refused: `additionalProperties: false`.
     Refused,
-    /// It goes on: `additionalProperties` is absent.
+    /// It is kept: `additionalProperties` is absent.
     KeptUnsaid,
-    /// It goes on: `additionalProperties` is `true`, or a schema, which the validator of the whole enforces.
+    /// It is kept: `additionalProperties` is `true`, or a schema, which the validator of the whole object enforces.
     Kept,
 }
 
 impl Undeclared {
-    /// Whether it goes on.
+    /// Whether it is kept.
     #[must_use]
     pub fn is_kept(self) -> bool {
         matches!(self, Self::KeptUnsaid | Self::Kept)
@@ -58,11 +58,15 @@ impl ArgumentRules {
     }
 }
 
-/// Whether a block of arguments says something that neither its properties nor [`Undeclared`] say. `known` tells whether a property of a name
-/// is declared.
+/// Whether a schema of arguments has a constraint that neither its properties nor [`Undeclared`] express. `known` tells whether a property is
+/// declared.
 pub(super) fn says_more(node: &Node, known: impl Fn(&str) -> bool) -> bool {
     let says = |Entry { key, value }: &Entry| match &*key.text {
-        "type" | "properties" | "$defs" | "definitions" => false,
+        "type" | "$defs" | "definitions" => false,
+        // a property that no value fits
+        "properties" => {
+            value.as_mapping().unwrap_or_default().iter().any(|it| matches!(it.value.data, Data::Bool(false)))
+        }
         "required" => value
             .as_sequence()
             .unwrap_or_default()

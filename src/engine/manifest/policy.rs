@@ -188,7 +188,7 @@ mapping! {
         limits: PolicyLimitKeys,
         /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
         counters: ByName<CounterKeys>,
-        /// What holds for reviews: whether other calls go on meanwhile, and who reads the notes of reviewers.
+        /// Settings for reviews: whether other calls proceed while one is open, and whether the model reads the reviewers' notes.
         reviews: ReviewKeys,
         /// How many letters in a row make a copy of a text, for `labels` and `sources`.
         copy_letters: CopyLetters,

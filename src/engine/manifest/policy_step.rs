@@ -148,7 +148,7 @@ pub(super) struct OfPolicy {
     pub(super) name: PolicyStep,
     /// Whether its steps decide.
     pub(super) mode: Mode,
-    /// Who reads the notes of reviewers whom its steps ask.
+    /// The default reader of the notes on its reviews.
     pub(super) note: NoteReader,
 }
 

@@ -1,20 +1,19 @@
-//! What a policy says of its reviews: whether other calls of the task go on beside them, and who reads the notes of reviewers.
+//! Settings of a policy for reviews: whether other calls of the task proceed while one is open, and whether the model reads the reviewers' notes.
 //!
-//! In: the key `reviews` of a policy, and `note` of one of its steps. Out: [`Siblings`] and [`NoteReader`]s; what is not said has its default in the row
-//! of the key. Nothing here decides a review.
+//! In: the key `reviews` of a policy, and `note` of one of its steps. Out: [`Siblings`] and [`NoteReader`]s. The row of each key has its default.
 
 use super::fields::{Field, Key};
 use super::messages;
 use super::reader::Reader;
 use super::shape::{OneOf, Vocabulary, mapping, words};
 
-/// Whether calls of a task are let through while a review of another call is open.
+/// Whether a call proceeds while a review of another call is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Siblings {
-    /// They are not (RV-13): they are held until the review is closed.
+    /// It is held until the review is closed (RV-13).
     #[default]
     Wait,
-    /// They are, unless the rules of one of the two calls read the other one.
+    /// It proceeds, unless the rules of one of the two calls read the other call.
     Run,
 }
 
@@ -23,13 +22,13 @@ impl Vocabulary for Siblings {
     const WORDS: &'static [(&'static str, Self)] = &[("wait", Self::Wait), ("run", Self::Run)];
 }
 
-/// Who reads what a reviewer adds to an answer.
+/// The reader of a reviewer's note.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NoteReader {
-    /// The model, with the decision that the answer leads to.
+    /// The model reads it with the decision.
     #[default]
     Model,
-    /// Those who see the review, and rules (`context.reviews`), but not the model.
+    /// Only people who see the review read it, and rules (`context.reviews`).
     Private,
 }
 
@@ -38,27 +37,27 @@ impl Vocabulary for NoteReader {
     const WORDS: &'static [(&'static str, Self)] = &[("model", Self::Model), ("private", Self::Private)];
 }
 
-/// What a policy says of reviews.
+/// Settings of a policy for reviews.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DeclaredReviews {
-    /// Whether other calls go on meanwhile, if it says so.
+    /// Whether other calls proceed meanwhile; nothing where the policy has no such key.
     pub siblings: Option<Siblings>,
-    /// Who reads the notes of reviewers, but for steps that say so themselves.
+    /// The default reader of notes. A step may name another.
     pub note: NoteReader,
 }
 
 mapping! {
-    /// What holds for reviews.
+    /// Settings for reviews.
     pub(super) ReviewKeys = "`reviews`" {
-        /// Whether calls of the task are let through while a review of another call is open. `wait` of one policy counts more than `run` of another.
+        /// Whether other calls of the task proceed while a review is open. `wait` in one policy overrides `run` in another.
         siblings: OneOf<Siblings> => "wait",
-        /// Who reads the notes of reviewers: the model, or nobody but those who see the review.
+        /// Whether the model reads the reviewers' notes. `private` shows a note only to people who see the review, and to rules.
         note: OneOf<NoteReader> => "model",
     }
 }
 
 impl Key<'_, '_, ReviewKeys> {
-    /// What the policy says of reviews.
+    /// The settings of the policy.
     pub(super) fn reviews(&self, reader: &mut Reader) -> DeclaredReviews {
         let Some(fields) = self.fields(reader) else { return DeclaredReviews::default() };
         let siblings = fields.siblings().siblings(reader);
@@ -69,7 +68,7 @@ impl Key<'_, '_, ReviewKeys> {
 }
 
 impl Key<'_, '_, OneOf<Siblings>> {
-    /// A word that is none is reported, and calls wait.
+    /// An unknown word is an error, and calls wait.
     fn siblings(&self, reader: &mut Reader) -> Option<Siblings> {
         let field = self.get()?;
         Some(word::<Siblings>(&field, reader).unwrap_or(Siblings::Wait))
@@ -77,7 +76,7 @@ impl Key<'_, '_, OneOf<Siblings>> {
 }
 
 impl Key<'_, '_, OneOf<NoteReader>> {
-    /// Who reads the notes, or without the key the default. A word that is none is reported, and the model does not.
+    /// The reader of notes; the default where the key is absent. An unknown word is an error, and the note stays private.
     pub(super) fn note(&self, default: NoteReader, reader: &mut Reader) -> NoteReader {
         let Some(field) = self.get() else { return default };
         word::<NoteReader>(&field, reader).unwrap_or(NoteReader::Private)

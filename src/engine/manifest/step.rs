@@ -46,7 +46,7 @@ pub struct DeclaredStep {
     pub user_message: Option<Embedded>,
     /// The template of what a reviewer is asked, of a step of a policy document.
     pub question: Option<Embedded>,
-    /// Who reads what a reviewer adds to their answer.
+    /// The reader of the reviewer's note.
     pub note: NoteReader,
 }
 
@@ -262,7 +262,7 @@ mapping! {
         user_message: Text,
         /// What a reviewer is asked, where the step asks for a review; expressions in braces are filled in. Without it a question that names the function.
         question: Text,
-        /// Who reads the note of the reviewer: the model, or nobody but those who see the review. Without it the `note` under `reviews` of the policy counts.
+        /// Whether the model reads the reviewer's note. The default is `note` under `reviews` of the policy.
         note: OneOf<NoteReader>,
         effect: Part<EffectKeys>,
         /// Whether the step decides, or is only tried out: what it would have done is told, and nothing else happens. Without it the `mode` of the
