@@ -31,15 +31,11 @@ class Form:
     note: str = ""
 
 
-def treatment(forms: Sequence[Form], sender: str, name: str, *, observes: bool = False) -> Treatment:
-    """What happens to a form. One that is refused, or that the table does not have, raises an error that names it; where policies only observe, it
-    is passed on and logged as unjudged."""
+def treatment(forms: Sequence[Form], sender: str, name: str) -> Treatment:
+    """The treatment of a form. A form that is refused, or that the table does not have, raises an error that names it."""
     row = next((form for form in forms if form.name == name and form.sender == sender), None)
     if row is not None and row.treatment != "refused":
         return row.treatment
-    if observes:
-        log.warning("passed on unjudged: %s of the %s", name, sender)
-        return "passed"
     raise CeladorError(f"refused: no rule can read {name!r} of the {sender}{f' ({row.note})' if row and row.note else ''}", "unknown_form")
 
 
