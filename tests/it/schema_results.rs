@@ -87,6 +87,35 @@ fn results_are_held_to_their_schemas() {
     none(found);
 }
 
+/// A transform, or the answer of a reviewer in the place of a result, is held to no schema. Whoever passes the result on is told by a finding
+/// that it does not fit any more.
+#[test]
+fn what_steps_make_of_a_result_is_told_where_it_does_not_fit() {
+    let codes = |decision: &Decision| -> Vec<String> {
+        decision.findings.iter().map(|finding| finding.code.to_string()).collect()
+    };
+    let fitting = || CallResult::successful(json!({ "total": 5, "status": "open" }).into());
+    for (transforms, expected) in [
+        (vec!["dyn({'total': 6.0, 'status': 'open'})"], vec![]),
+        (vec!["dyn({'total': 6.0})"], vec!["result_misfit"]),
+        (vec!["dyn({'total': 6.0})", "dyn({'total': 7.0, 'status': 'closed'})"], vec![]),
+        (vec!["dyn({'total': 6.0, 'status': 'open'})", "dyn('a secret')"], vec!["result_misfit"]),
+    ] {
+        let steps: Vec<Value> = transforms.iter().map(|text| json!({ "transform": text })).collect();
+        let mut task = start(&shop(json!({ "after": steps })), "t-1");
+        let decision = after(&mut task, "shop", fitting());
+        assert_eq!(
+            (decision.verdict, codes(&decision)),
+            (Verdict::Allow, expected.iter().map(ToString::to_string).collect()),
+            "{transforms:?}"
+        );
+        assert!(decision.findings.iter().all(|finding| !finding.message.contains("secret")));
+        // a failure is held to nothing
+        let failed = after(&mut task, "shop", CallResult::errored(json!("no").into()));
+        assert_eq!(codes(&failed), [""; 0], "{transforms:?}");
+    }
+}
+
 /// What a guard sees of a result that breaks its schema is that the call has failed: it stands on record as such, and a
 /// rule about what came back never reads a value that its schema excludes.
 #[test]

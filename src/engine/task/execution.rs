@@ -40,6 +40,18 @@ pub(super) fn held_to_schema(
     CallResult { output, task_id: result.task_id, ..CallResult::errored(Json::null()) }
 }
 
+/// The code of the finding about a result that was replaced by one that the function does not declare.
+pub(super) const RESULT_MISFIT: &str = "result_misfit";
+
+/// Whether a result that a step or a reviewer gives is not what the function declares. It goes to the model all the same, as nobody but the host knows
+/// what holds its readers to the schema.
+pub(super) fn result_misfit(function: &AgentFunction, result: &Json) -> Option<Finding> {
+    let declared = function.output.as_ref()?;
+    let why = declared.check(result).err()?;
+    let text = messages::result_misfit(&function.called, &why);
+    Some(Finding::new(RESULT_MISFIT, text, Some(declared.origin())))
+}
+
 impl AgentFunction {
     /// What a host is asked to carry out.
     pub(super) fn invocation(&self, caller: Caller, arguments: Json, terms: Option<Box<Terms>>) -> Request {

@@ -75,6 +75,11 @@ pub(super) fn output_misfit(function: &str, why: &str) -> String {
     format!("`{function}` has run, and its result is withheld, for it is not what the tool declares: {why}")
 }
 
+/// What is told of a result that a step or a reviewer has replaced by one that the tool does not declare.
+pub(super) fn result_misfit(function: &str, why: &str) -> String {
+    format!("the result of `{function}` was replaced by one that is not what the tool declares: {why}")
+}
+
 /// Why a step cannot answer in the place of a tool.
 pub(super) fn respond_misfit(function: &str, why: &str) -> String {
     format!("the answer in the place of `{function}` is not what the tool declares: {why}")

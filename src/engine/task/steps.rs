@@ -4,6 +4,7 @@
 //! error is a failure: of the condition (MW-26), of the expression, of the call. A finished step never runs again (RV-04).
 
 use super::evaluation::replay::Halt;
+use super::execution::{RESULT_MISFIT, result_misfit};
 use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
@@ -12,7 +13,7 @@ use super::state::{
     StepEnding, StepOutcome, Subject, Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
-use crate::context::{Activations, Moment, TaskIo};
+use crate::context::{Activations, InvocationStatus, Moment, TaskIo};
 use crate::manifest::review::NoteReader;
 use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{Effect, Expression, Policy, Step, StepAction};
@@ -272,6 +273,12 @@ impl Task {
     fn transform(&mut self, operation: &mut UnderWay, value: Json, step: &Step) -> StepEnd {
         let entry = match &mut operation.subject {
             Subject::Call(call) => {
+                let record = call.record.and_then(|record| self.context.invocation(record));
+                let has_failed = record.is_some_and(|record| record.status == InvocationStatus::Errored);
+                let function = self.policy.function(call.function).filter(|_| !has_failed);
+                // of several transforms the last one decides
+                operation.course.findings.retain(|finding| finding.code != RESULT_MISFIT);
+                operation.course.findings.extend(function.and_then(|it| result_misfit(it, &value)));
                 call.output = Some(value);
                 return StepEnd::Passed;
             }

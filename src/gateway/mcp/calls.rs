@@ -7,7 +7,7 @@
 use super::begun::Begun;
 use super::course::{Course, Request};
 use super::guard::{Asked, Standing};
-use super::kinds::{Kind, Layout, is_exact, uncached, unknown_result, whole};
+use super::kinds::{Kind, Layout, Output, is_exact, uncached, unknown_result, whole};
 use super::message::{Failure, Members};
 use super::messages;
 use super::methods::Side;
@@ -38,6 +38,14 @@ struct Resumed {
     review: Option<(Asked, bool)>,
     /// The answers of the client to the server's questions.
     answers: Members,
+}
+
+/// The outcome of a call as the task is told of it, and what stands beside it in the message.
+#[derive(Clone)]
+pub(super) struct Reported {
+    pub(super) output: Output,
+    data: Option<Value>,
+    meta: Option<Value>,
 }
 
 impl Session {
@@ -346,12 +354,33 @@ impl Session {
     ///
     /// # Errors
     /// What stands in the way, and how the outcome is written if it goes away.
-    pub(super) async fn judge_result(
+    async fn judge_result(
         self: &Arc<Self>,
         name: &str,
         course: &Course,
         outcome: Result<Value, Failure>,
     ) -> Result<Result<Value, Failure>, (Settled, Layout)> {
+        let reported = match self.reported(name, course, outcome).await {
+            Ok(reported) => reported,
+            Err(why) => return Err((Settled::Refused(why), Layout::Plain)),
+        };
+        let stands =
+            course.begun.guard.after(&course.call, reported.output.failed, &reported.output.value).await;
+        let layout = reported.output.layout;
+        let settled = self.settle(course, stands, true).await;
+        self.written(course, reported, settled).map_err(|settled| (settled, layout))
+    }
+
+    /// Decodes the outcome of a call for the task.
+    ///
+    /// # Errors
+    /// The reason why rules cannot read it, for the model. Then the call is taken back.
+    pub(super) async fn reported(
+        &self,
+        name: &str,
+        course: &Course,
+        outcome: Result<Value, Failure>,
+    ) -> Result<Reported, String> {
         let shape = match course.kind {
             Kind::Tool => schema::CALL_TOOL_RESULT,
             Kind::Resource => schema::READ_RESOURCE_RESULT,
@@ -369,14 +398,27 @@ impl Session {
             Ok(output) => output,
             Err(why) => {
                 self.withdraw(&course.begun, &course.call, true).await;
-                return Err((Settled::Refused(why.to_owned()), Layout::Plain));
+                return Err(why.to_owned());
             }
         };
-        let stands = course.begun.guard.after(&course.call, output.failed, &output.value).await;
-        let mut told = match self.settle(course, stands, true).await {
+        Ok(Reported { output, data, meta })
+    }
+
+    /// An outcome as a decision leaves it.
+    ///
+    /// # Errors
+    /// What stands in the way.
+    pub(super) fn written(
+        &self,
+        course: &Course,
+        reported: Reported,
+        settled: Settled,
+    ) -> Result<Result<Value, Failure>, Settled> {
+        let Reported { output, data, meta } = reported;
+        let mut told = match settled {
             Settled::Goes { value, .. } => course.kind.outcome(output.layout, value),
             Settled::Answered(value) => Ok(course.kind.answered(value)),
-            other => return Err((other, output.layout)),
+            other => return Err(other),
         };
         match &mut told {
             Ok(result) => {

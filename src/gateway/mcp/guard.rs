@@ -4,6 +4,7 @@
 //! a text for the model, a person is asked, it waits for others. Each is a request of the API, so what a session may do is said by
 //! the same rules wherever they run. What cannot be decided is refused.
 
+use super::kinds::as_text;
 use super::messages;
 use crate::desk::{Desk, Reply};
 use serde_json::{Value, json};
@@ -182,6 +183,9 @@ fn standing(progress: &Value) -> Standing {
         return Standing::Refused(messages::UNREADABLE.to_owned());
     };
     let value = || decided.get("value").cloned().unwrap_or_default();
+    if let Some(why) = replaced_by_misfit(decided) {
+        return Standing::Refused(why);
+    }
     match decided.get("verdict").and_then(Value::as_str) {
         Some("allow") if is_misfit(decided) => Standing::Refused(text(&value(), "error")),
         Some("allow") => match terms(decided.get("terms")) {
@@ -206,6 +210,19 @@ fn is_misfit(decided: &Value) -> bool {
     let is_replaced =
         decided.get("value").is_some_and(|value| value.get("error").is_some_and(Value::is_string));
     is_replaced && list(decided, "findings").iter().any(is_found)
+}
+
+/// The text in the place of a result that a rule or a reviewer has replaced by one that does not fit the schema of its tool. Clients hold results to
+/// that schema, and fail on one that breaks it; a text with `isError` is held to nothing.
+fn replaced_by_misfit(decided: &Value) -> Option<String> {
+    let finding =
+        list(decided, "findings").iter().find(|finding| text(finding, "code") == "result_misfit")?;
+    match decided.get("verdict").and_then(Value::as_str)? {
+        "allow" => Some(messages::misfit(&text(finding, "message"))),
+        // what somebody has said in the tool's place is for the model
+        "respond" => decided.get("value").map(as_text),
+        _ => None,
+    }
 }
 
 /// How long a call is held back, if that is all that is asked for.

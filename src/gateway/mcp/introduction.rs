@@ -5,6 +5,7 @@
 use super::error::McpError;
 use super::link::Link;
 use super::message::{Body, Members, Message};
+use super::said::SERVER_INFO;
 use super::shape::{Decoder, Shape};
 use super::{messages, schema};
 use serde_json::{Value, json};
@@ -12,8 +13,10 @@ use std::collections::HashSet;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// The protocol that is asked for; a server answers with the one that it speaks.
+/// The revision with sessions that is asked for; a server answers with the one that it speaks.
 const PROTOCOL: &str = "2025-06-18";
+/// The revision without sessions.
+const STATELESS_PROTOCOL: &str = "2026-07-28";
 /// How long one answer may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The most pages of one list.
@@ -30,18 +33,21 @@ pub struct Introduction {
     pub server: Value,
 }
 
-pub(super) async fn of(mut server: Link) -> Result<Introduction, McpError> {
-    let client = json!({ "name": "celador", "version": env!("CARGO_PKG_VERSION") });
-    let hello = json!({ "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client });
-    let welcome = ask(&mut server, 0, "initialize", hello, &schema::INITIALIZE_RESULT).await?;
-    let initialized = Message::notification("notifications/initialized", None);
-    server.to.send(initialized).await.map_err(|_| gone())?;
+/// Asks a server in the form of its revision: with a session, or without.
+pub(super) async fn of(server: Link) -> Result<Introduction, McpError> {
+    let mut meeting = Meeting { server, asked: 0, meta: None };
+    let welcome = match meeting.initialize().await {
+        Ok(welcome) => welcome,
+        // a server of the revision without sessions knows no `initialize`
+        Err(error) => meeting.discover().await.map_err(|_| error)?,
+    };
     let instructions = welcome.get("instructions").and_then(Value::as_str).map(str::to_owned);
-    let introduced = welcome.get("serverInfo").cloned().unwrap_or_default();
-    let (mut tools, mut params, mut cursors) = (Vec::new(), json!({}), HashSet::new());
-    for number in 0..MAX_PAGES {
-        let id = i64::try_from(number).unwrap_or_default().saturating_add(1);
-        let mut page = ask(&mut server, id, "tools/list", params, &schema::TOOLS).await?;
+    let said =
+        welcome.get("_meta").and_then(|meta| meta.get(SERVER_INFO)).or_else(|| welcome.get("serverInfo"));
+    let introduced = said.cloned().unwrap_or_default();
+    let (mut tools, mut params, mut cursors) = (Vec::new(), Members::new(), HashSet::new());
+    for _ in 0..MAX_PAGES {
+        let mut page = meeting.ask("tools/list", params.clone(), &schema::TOOLS).await?;
         let Some(Value::Array(listed)) = page.remove("tools") else { break };
         // a tool that is none is hidden in every session
         tools.extend(
@@ -51,7 +57,7 @@ pub(super) async fn of(mut server: Link) -> Result<Introduction, McpError> {
         );
         match page.remove("nextCursor") {
             Some(Value::String(cursor)) if cursors.insert(cursor.clone()) => {
-                params = json!({ "cursor": cursor })
+                params.insert("cursor".to_owned(), cursor.into());
             }
             _ => break,
         }
@@ -59,35 +65,67 @@ pub(super) async fn of(mut server: Link) -> Result<Introduction, McpError> {
     Ok(Introduction { tools, instructions, server: introduced })
 }
 
-/// The result of a request, decoded.
-async fn ask(
-    server: &mut Link,
-    id: i64,
-    method: &str,
-    params: Value,
-    shape: &Shape,
-) -> Result<Members, McpError> {
-    let params = params.as_object().cloned();
-    server.to.send(Message::request(id.into(), method, params)).await.map_err(|_| gone())?;
-    let answer = async {
-        while let Some(message) = server.from.recv().await {
-            match message.body {
-                Body::Request { id, method, .. } if method == "ping" => {
-                    server.to.send(Message::result(id, json!({}))).await.map_err(|_| gone())?;
+/// Requests to a server whose descriptions are asked for.
+struct Meeting {
+    server: Link,
+    /// The number of requests so far, of which the ids are made.
+    asked: i64,
+    /// `_meta` of each request, in the revision without sessions.
+    meta: Option<Value>,
+}
+
+impl Meeting {
+    /// Begins a session.
+    async fn initialize(&mut self) -> Result<Members, McpError> {
+        let params = json!({ "protocolVersion": PROTOCOL, "capabilities": {}, "clientInfo": client() });
+        let params = params.as_object().cloned().unwrap_or_default();
+        let welcome = self.ask("initialize", params, &schema::INITIALIZE_RESULT).await?;
+        let initialized = Message::notification("notifications/initialized", None);
+        self.server.to.send(initialized).await.map_err(|_| gone())?;
+        Ok(welcome)
+    }
+
+    /// Meets a server of the revision without sessions. Each request says the revision from here on.
+    async fn discover(&mut self) -> Result<Members, McpError> {
+        self.meta = Some(json!({
+            "io.modelcontextprotocol/protocolVersion": STATELESS_PROTOCOL,
+            "io.modelcontextprotocol/clientInfo": client(),
+            "io.modelcontextprotocol/clientCapabilities": {},
+        }));
+        self.ask("server/discover", Members::new(), &schema::DISCOVER_RESULT).await
+    }
+
+    /// The result of a request, decoded.
+    async fn ask(&mut self, method: &str, mut params: Members, shape: &Shape) -> Result<Members, McpError> {
+        self.asked = self.asked.saturating_add(1);
+        let (id, server) = (self.asked, &mut self.server);
+        params.extend(self.meta.clone().map(|meta| ("_meta".to_owned(), meta)));
+        server.to.send(Message::request(id.into(), method, Some(params))).await.map_err(|_| gone())?;
+        let answer = async {
+            while let Some(message) = server.from.recv().await {
+                match message.body {
+                    Body::Request { id, method, .. } if method == "ping" => {
+                        server.to.send(Message::result(id, json!({}))).await.map_err(|_| gone())?;
+                    }
+                    Body::Response { id: answered, outcome } if answered == id => {
+                        let result =
+                            outcome.map_err(|_| McpError::Server(messages::answers_error(method)))?;
+                        return match Decoder::new(&[], true).decode(shape, result, "") {
+                            Ok(Value::Object(result)) => Ok(result),
+                            _ => Err(McpError::Server(messages::no_result(method))),
+                        };
+                    }
+                    _ => {}
                 }
-                Body::Response { id: answered, outcome } if answered == id => {
-                    let result = outcome.map_err(|_| McpError::Server(messages::answers_error(method)))?;
-                    return match Decoder::new(&[], true).decode(shape, result, "") {
-                        Ok(Value::Object(result)) => Ok(result),
-                        _ => Err(McpError::Server(messages::no_result(method))),
-                    };
-                }
-                _ => {}
             }
-        }
-        Err(gone())
-    };
-    timeout(PATIENCE, answer).await.unwrap_or_else(|_| Err(McpError::Server(messages::slow(method))))
+            Err(gone())
+        };
+        timeout(PATIENCE, answer).await.unwrap_or_else(|_| Err(McpError::Server(messages::slow(method))))
+    }
+}
+
+fn client() -> Value {
+    json!({ "name": "celador", "version": env!("CARGO_PKG_VERSION") })
 }
 
 fn gone() -> McpError {

@@ -33,7 +33,7 @@ pub(super) const PROMPT: &str = "prompts/get";
 pub(super) const BESIDE: &str = "_content";
 
 /// The outcome of a request, as rules read it.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Output {
     /// Whether the call failed.
     pub(super) failed: bool,
@@ -334,7 +334,8 @@ fn text_block(value: &Value) -> Value {
     json!({ "type": "text", "text": as_text(value) })
 }
 
-fn as_text(value: &Value) -> String {
+/// A value as a text.
+pub(super) fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 

@@ -116,6 +116,11 @@ pub(super) fn malformed(path: &str) -> String {
     format!("`{path}` is not as the protocol defines it")
 }
 
+/// A result that is withheld, as its client would fail on it.
+pub(super) fn misfit(why: &str) -> String {
+    format!("The result is withheld: {why}.")
+}
+
 pub(super) fn no_result(method: &str) -> String {
     format!("its answer to `{method}` is no result of it")
 }

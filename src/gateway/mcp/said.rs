@@ -10,7 +10,8 @@ use super::session::Session;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+/// The member of `_meta` in which a server says its name and description, in the revision without sessions.
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 

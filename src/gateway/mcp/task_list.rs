@@ -1,5 +1,6 @@
 //! The tasks of a server that calls of a session have created, and what is known of each.
 
+use super::calls::Reported;
 use super::course::Course;
 use super::message::Failure;
 use super::peer::ProgressReports;
@@ -19,6 +20,8 @@ pub(super) struct Tasks {
 /// A task, and the call that created it.
 pub(super) struct CallTask {
     pub(super) course: Course,
+    /// The outcome as it was reported first, while it is judged.
+    pub(super) reported: Option<Reported>,
     /// The judged outcome, once there is one.
     pub(super) outcome: Option<Result<Value, Failure>>,
     /// Questions of the server that the client has not answered.

@@ -4,7 +4,8 @@
 //! and notifications through for these ids alone. The result is judged as that of the call, once, wherever it is first seen.
 
 use super::course::{Course, Request};
-use super::kinds::{Kind, unknown_result, whole};
+use super::guard::Standing;
+use super::kinds::{Kind, Output, unknown_result, whole};
 use super::message::{Body, Failure, INTERNAL_ERROR, INVALID_PARAMS, Members, Message};
 use super::messages;
 use super::methods::{Handling, Side};
@@ -17,6 +18,7 @@ use super::task_list::{CallTask, MAX_TASKS};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 impl Session {
     /// A call has created a task; nothing if it may not.
@@ -51,7 +53,13 @@ impl Session {
         state.open.remove(&course.call);
         let mut course = course.clone();
         (course.repeats, course.elicits) = (false, course.elicits && !course.modern);
-        let task = CallTask { course, outcome: None, questions: BTreeMap::new(), _progress: progress };
+        let task = CallTask {
+            course,
+            reported: None,
+            outcome: None,
+            questions: BTreeMap::new(),
+            _progress: progress,
+        };
         state.tasks.tasks.insert(id, task);
         Some(Ok(handle))
     }
@@ -83,7 +91,10 @@ impl Session {
             return self.client.answer(&request.id, outcome).await;
         }
         let told = match (request.method.handling, outcome) {
-            (Handling::TaskResult, outcome) => self.task_outcome(&id, &course, outcome).await,
+            (Handling::TaskResult, outcome) => {
+                let judged = self.task_outcome(&id, &course, outcome, true).await;
+                judged.unwrap_or_else(|| Err(Failure::new(INVALID_PARAMS, messages::NO_SUCH_TASK)))
+            }
             (_, Err(failure)) => Err(self.error(failure)),
             (Handling::GetTask, Ok(result)) => self.task_details(&id, &course, result).await,
             (Handling::CancelTask, Ok(result)) => {
@@ -154,11 +165,13 @@ impl Session {
         let details = match (&*status, is_it) {
             (_, false) => return Err(unknown_result()),
             ("completed", _) if details.get("result").is_some() => {
-                let outcome = self.task_outcome(id, course, Ok(member("result").unwrap_or_default())).await;
+                let result = Ok(member("result").unwrap_or_default());
+                let outcome = self.task_outcome(id, course, result, !course.modern).await;
                 let mut handle = handle_of(details);
                 let (name, value) = match outcome {
-                    Ok(result) => ("result", result),
-                    Err(failure) => {
+                    None => return Ok(under_review(handle)),
+                    Some(Ok(result)) => ("result", result),
+                    Some(Err(failure)) => {
                         set(&mut handle, "status", "failed".into());
                         ("error", error_value(failure))
                     }
@@ -172,12 +185,13 @@ impl Session {
                     Some(Body::Response { outcome: Err(failure), .. }) => failure,
                     _ => unknown_result(),
                 };
-                let outcome = self.task_outcome(id, course, Err(failure)).await;
+                let outcome = self.task_outcome(id, course, Err(failure), !course.modern).await;
                 let mut handle = handle_of(details);
                 match outcome {
-                    Err(failure) => set(&mut handle, "error", error_value(failure)),
+                    None => return Ok(under_review(handle)),
+                    Some(Err(failure)) => set(&mut handle, "error", error_value(failure)),
                     // what is withheld from the model is a result that says so
-                    Ok(result) => {
+                    Some(Ok(result)) => {
                         set(&mut handle, "status", "completed".into());
                         set(&mut handle, "result", result);
                     }
@@ -205,28 +219,60 @@ impl Session {
         Ok(details)
     }
 
-    /// The outcome of a task, judged as that of its call. It is judged once.
+    /// The outcome of a task, judged as that of its call, once: what is told first is what the server has said first. Nothing while it is
+    /// under review, unless `waits`: then it is waited for as for a result.
     async fn task_outcome(
         self: &Arc<Self>,
         id: &str,
         course: &Course,
         outcome: Result<Value, Failure>,
-    ) -> Result<Value, Failure> {
-        if let Some(judged) = self.state().tasks.tasks.get(id).and_then(|task| task.outcome.clone()) {
-            return judged;
-        }
-        let name = "tasks/result";
-        let judged = match self.judge_result(name, course, outcome).await {
-            Ok(judged) => judged,
-            Err((Settled::Waits(why), _)) => {
-                return whole(course.kind.refused(&messages::ran_and_waits(&why)), course.modern);
+        waits: bool,
+    ) -> Option<Result<Value, Failure>> {
+        let known = {
+            let state = self.state();
+            let task = state.tasks.tasks.get(id)?;
+            if let Some(judged) = &task.outcome {
+                return Some(judged.clone());
             }
-            Err((settled, _)) => whole(course.kind.refused(settled.reason()), course.modern),
+            task.reported.clone()
+        };
+        let is_again = known.is_some();
+        let reported = match known {
+            Some(reported) => Ok(reported),
+            None => self.reported("tasks/result", course, outcome).await,
+        };
+        // a request that is taken back takes no task back
+        let course = &Course { cancellation: Cancellation::default(), ..course.clone() };
+        let told = match reported {
+            Ok(reported) => {
+                if let Some(task) = self.state().tasks.tasks.get_mut(id) {
+                    task.reported = Some(reported.clone());
+                }
+                let Output { failed, value, .. } = &reported.output;
+                let stands = match is_again {
+                    true => course.begun.guard.standing(&course.call, Duration::ZERO).await,
+                    false => course.begun.guard.after(&course.call, *failed, value).await,
+                };
+                if !waits && matches!(stands, Ok(Standing::Review(_) | Standing::Waits(_))) {
+                    return None;
+                }
+                let settled = self.settle(course, stands, true).await;
+                self.written(course, reported, settled)
+            }
+            Err(why) => Err(Settled::Refused(why)),
+        };
+        let judged = match told {
+            Ok(judged) => judged,
+            // the review goes on, and the result can be asked for again
+            Err(Settled::Waits(why)) => {
+                return Some(whole(course.kind.refused(&messages::ran_and_waits(&why)), course.modern));
+            }
+            Err(settled) => whole(course.kind.refused(settled.reason()), course.modern),
         };
         if let Some(task) = self.state().tasks.tasks.get_mut(id) {
-            (task.outcome, task._progress) = (Some(judged.clone()), None);
+            (task.outcome, task.reported, task._progress) = (Some(judged.clone()), None, None);
         }
-        judged
+        Some(judged)
     }
 
     /// The server reports the state of a task.
@@ -265,6 +311,12 @@ fn handle_of(mut details: Value) -> Value {
         }
     }
     details
+}
+
+/// A task whose result is under review: its client asks for it again, as for one that works.
+fn under_review(mut handle: Value) -> Value {
+    set(&mut handle, "status", "working".into());
+    handle
 }
 
 fn set(details: &mut Value, name: &str, value: Value) {

@@ -8,6 +8,7 @@ use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{InvocationStatus, Moment, TaskIo};
 use crate::manifest::review::NoteReader;
 use crate::policy::{Resolution, ReviewPanel};
+use crate::task::execution::result_misfit;
 use crate::task::messages;
 use crate::task::state::{
     Answer, Asked, CallCounters, CallUnderWay, Exchange, Named, Pending, Progress, Request, Review,
@@ -210,8 +211,11 @@ impl Task {
             if let ReviewChoice::Respond { result } = &answer.choice {
                 let record = self.record_call(call, None, InvocationStatus::Restricted, &now.into());
                 call.record = Some(record);
+                let function = self.policy.function(call.function);
+                let misfit = function.and_then(|function| result_misfit(function, result));
                 call.output = Some(result.clone());
                 call.responded = true;
+                course.findings.extend(misfit);
                 return course.enter(Stage::After);
             }
             if answer.approves() && course.stage.is_ahead_of_call() {

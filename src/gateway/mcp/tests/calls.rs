@@ -1,6 +1,6 @@
 //! Calls of tools, resources and prompts, questions of the server, and reviews.
 
-use super::fixture::{Both, KEY, Options, modern, text};
+use super::fixture::{Both, KEY, Options, modern, text, tool};
 use serde_json::{Value, json};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -234,4 +234,37 @@ async fn a_server_that_ends_ends_the_session() {
     both.call(1, "pay", json!({ "amount": 20 })).await;
     both.at_server().await;
     assert_eq!(both.lose_server().await["result"]["isError"], true);
+}
+
+/// Clients hold structured content to the `outputSchema` of its tool, and fail on what breaks it. What fits or is an error goes on.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_that_a_rule_makes_unfitting_is_an_error() {
+    let mut both = Both::begin();
+    let mut quote = tool("quote");
+    quote["outputSchema"] = json!({
+        "type": "object",
+        "properties": { "total": { "type": "number" }, "status": { "type": "string" } },
+        "required": ["total"],
+    });
+    both.tools = vec![quote];
+    let of = |structured: Value| json!({ "content": [], "structuredContent": structured });
+    for open in [json!({ "total": 5 }), json!({ "total": 5, "status": "open" })] {
+        let told = both.result_of("quote", of(open.clone())).await["result"].clone();
+        assert_eq!((&told["structuredContent"], told.get("isError")), (&open, None), "{told}");
+    }
+    let closed = json!({ "total": 5, "status": "closed" });
+    let told = both.result_of("quote", of(closed.clone())).await["result"].clone();
+    assert_eq!((&told["isError"], told.get("structuredContent")), (&json!(true), None), "{told}");
+    let said = told["content"][0]["text"].as_str().unwrap();
+    assert!(said.contains("`output.total`") && !said.contains("hidden"), "{said}");
+    // a failure is held to nothing
+    let mut failed = of(closed);
+    failed["isError"] = json!(true);
+    let told = both.result_of("quote", failed).await["result"].clone();
+    assert_eq!(
+        (&told["isError"], &told["structuredContent"]),
+        (&json!(true), &json!({ "total": "hidden" })),
+        "{told}"
+    );
+    both.end().await;
 }

@@ -16,6 +16,7 @@ use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+/// A result of `sign` is reviewed by somebody else than the user; one of `quote` that is closed is replaced by one that its schema excludes.
 /// `pay` is bounded, changed and reviewed; `find` and what is read are redacted; `danger` is refused; questions about cookies are refused.
 pub(super) const POLICY: &str = r#"
 kind: celador/v1/policy
@@ -31,6 +32,12 @@ capabilities:
   danger:
     before:
       - {assert: "false", error_message: Never.}
+  quote:
+    after:
+      - {id: hidden, condition: "has(output.status) && output.status == 'closed'", transform: "{'total': 'hidden'}"}
+  sign:
+    after:
+      - {id: boss, assert: "review('boss')", error_message: The boss says no.}
   elicitation/create:
     before:
       - {assert: "!input.message.contains('cookies')", error_message: No cookies.}
@@ -48,6 +55,7 @@ pub(super) struct Both {
     server: Sender<Message>,
     to_server: Receiver<Message>,
     running: JoinHandle<()>,
+    desk: Arc<Desk>,
     /// The tools that the server lists, each time.
     pub(super) tools: Vec<Value>,
 }
@@ -126,9 +134,10 @@ impl Both {
         let ((server, from), (to, to_server)) = (channel(WAITING), channel(WAITING));
         let server_link = Link { to, from };
         let desk = Arc::new(Desk::Here(desk));
-        let running = tokio::spawn(session::run(Arc::new(settings), desk, client_link, server_link));
+        let session = session::run(Arc::new(settings), desk.clone(), client_link, server_link);
+        let running = tokio::spawn(session);
         let tools = ["pay", "find", "danger"].map(tool).to_vec();
-        Self { client, to_client, server, to_server, running, tools }
+        Self { client, to_client, server, to_server, running, desk, tools }
     }
 
     /// The client sends a message.
@@ -185,6 +194,15 @@ impl Both {
                 () = tokio::time::sleep(Duration::from_secs(20)) => panic!("the client gets nothing"),
             }
         }
+    }
+
+    /// Somebody answers the only open review, elsewhere than in the client.
+    pub(super) async fn review(&self, approves: bool) {
+        let listed = self.desk.ask("GET", "/v1/reviews", None).await.unwrap().body;
+        let id = listed["reviews"][0]["id"].as_str().unwrap_or_else(|| panic!("{listed}"));
+        let body = json!({ "answer": if approves { "approve" } else { "deny" } });
+        let reply = self.desk.ask("POST", &format!("/v1/reviews/{id}"), Some(&body)).await.unwrap();
+        assert!(reply.is_done(), "{}", reply.body);
     }
 
     /// Calls a tool whose server gives a result, and returns the client's response.

@@ -1,6 +1,6 @@
 //! Tasks: calls whose results come later, in both forms.
 
-use super::fixture::{Both, KEY, modern, text};
+use super::fixture::{Both, KEY, modern, text, tool};
 use serde_json::{Value, json};
 
 fn task(id: &str, status: &str) -> Value {
@@ -148,6 +148,75 @@ async fn a_handle_is_withheld_where_no_task_was_asked_for() {
         assert!(told["isError"] == true && !told.to_string().contains(KEY), "{params}: {told}");
         both.request(2, "tasks/get", json!({ "taskId": "t" })).await;
         assert!(both.at_client().await["error"].is_object());
+    }
+    both.end().await;
+}
+
+/// A task whose result is under review works on for its client, which then gets the result, or the denial.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_under_review_comes_with_its_answer() {
+    let completed =
+        json!({ "resultType": "complete", "taskId": "t", "status": "completed", "result": text(KEY) });
+    let failed = json!({ "resultType": "complete", "taskId": "t", "status": "failed", "error": { "code": -5, "message": KEY } });
+    for (answer, approves) in [(&completed, true), (&completed, false), (&failed, true), (&failed, false)] {
+        let mut both = Both::begin();
+        both.tools = vec![tool("sign")];
+        both.request(1, "tools/call", json!({ "name": "sign", "_meta": modern() })).await;
+        let request = both.at_server().await;
+        both.answer(&request, json!({ "resultType": "task", "taskId": "t", "status": "working" })).await;
+        assert_eq!(both.at_client().await["result"]["status"], "working");
+        let mut other = answer.clone();
+        for round in 0..4 {
+            both.request(2, "tasks/get", json!({ "taskId": "t", "_meta": modern() })).await;
+            let request = both.at_server().await;
+            both.answer(&request, other.clone()).await;
+            let told = both.at_client().await["result"].clone();
+            assert!(!told.to_string().contains(KEY), "{told}");
+            if round < 2 {
+                assert_eq!(told, json!({ "resultType": "complete", "taskId": "t", "status": "working" }));
+            } else if approves {
+                let said = told.pointer("/result/content/0/text").or_else(|| told.pointer("/error/message"));
+                assert_eq!(said, Some(&json!("[aws_access_key]")), "{told}");
+                assert_eq!(told["status"], answer["status"]);
+            } else {
+                assert_eq!(told["result"]["content"][0]["text"], "The boss says no.", "{told}");
+                assert_eq!(
+                    (&told["status"], &told["result"]["isError"]),
+                    (&json!("completed"), &json!(true))
+                );
+            }
+            if round == 1 {
+                both.review(approves).await;
+                // what the server says later is not what was reviewed
+                other = json!({ "resultType": "complete", "taskId": "t", "status": "completed", "result": text("other") });
+                if answer["status"] == "failed" {
+                    other = failed.clone();
+                }
+            }
+        }
+        both.end().await;
+    }
+}
+
+/// `tasks/result` of 2025-11-25 is answered with what to do, and with the result once it is reviewed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_result_of_2025_under_review_is_asked_for_again() {
+    let mut both = Both::begin();
+    both.tools = vec![tool("sign")];
+    both.request(1, "tools/call", json!({ "name": "sign", "arguments": {}, "task": {} })).await;
+    let request = both.at_server().await;
+    both.answer(&request, json!({ "task": task("t", "working") })).await;
+    both.at_client().await;
+    for (round, reviewed) in [false, false, true, true].into_iter().enumerate() {
+        if round == 2 {
+            both.review(true).await;
+        }
+        both.request(2, "tasks/result", json!({ "taskId": "t" })).await;
+        let request = both.at_server().await;
+        both.answer(&request, text("signed")).await;
+        let told = both.at_client().await["result"].clone();
+        assert_eq!(told["isError"] == true, !reviewed, "{told}");
+        assert_eq!(told["content"][0]["text"] == "signed", reviewed, "{told}");
     }
     both.end().await;
 }

@@ -1,8 +1,11 @@
 //! Lists of tools, resources and prompts, and what a server says of itself.
 
 use super::fixture::{Both, Options, modern, rules, text, tool};
-use crate::mcp::{Introduction, Pins};
+use crate::mcp::link::Link;
+use crate::mcp::message::Message;
+use crate::mcp::{Introduction, Pins, introduction};
 use serde_json::{Value, json};
+use tokio::sync::mpsc::channel;
 
 async fn names(both: &mut Both) -> Vec<String> {
     both.request("list", "tools/list", json!({})).await;
@@ -189,4 +192,50 @@ async fn an_endless_list_is_that_of_the_pages_that_differ() {
     assert_eq!(page["tools"].as_array().unwrap().len(), 2, "{page}");
     assert!(page.get("nextCursor").is_none());
     both.end().await;
+}
+
+/// `--accept` asks servers of both revisions, and says the revision in each request to one without sessions.
+#[tokio::test]
+async fn a_server_of_either_revision_introduces_itself() {
+    let server_info = json!({ "name": "s", "version": "1", "description": "Sells." });
+    for has_sessions in [true, false] {
+        let ((to, mut asked), (answers, from)) = (channel::<Message>(8), channel(8));
+        let info = server_info.clone();
+        tokio::spawn(async move {
+            while let Some(request) = asked.recv().await {
+                let request = request.into_value();
+                let meta = &request["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"];
+                let told = match (request["method"].as_str().unwrap(), has_sessions) {
+                    ("initialize", true) => {
+                        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "instructions": "Sell.", "serverInfo": info })
+                    }
+                    ("notifications/initialized", _) => continue,
+                    ("server/discover", false) if meta == "2026-07-28" => {
+                        json!({ "resultType": "complete", "supportedVersions": ["2026-07-28"], "capabilities": {}, "instructions": "Sell.",
+                            "ttlMs": 0, "cacheScope": "public", "_meta": { "io.modelcontextprotocol/serverInfo": info } })
+                    }
+                    ("tools/list", true) if meta.is_null() => json!({ "tools": [tool("find")] }),
+                    ("tools/list", false) if meta == "2026-07-28" => {
+                        let next = request["params"].get("cursor").is_none().then_some("2");
+                        let name = if next.is_some() { "find" } else { "pay" };
+                        let mut page = json!({ "tools": [tool(name)], "ttlMs": 0, "cacheScope": "public" });
+                        page.as_object_mut()
+                            .unwrap()
+                            .extend(next.map(|it| ("nextCursor".to_owned(), it.into())));
+                        page
+                    }
+                    _ => {
+                        let refused = json!({ "jsonrpc": "2.0", "id": request["id"], "error": { "code": -32_601, "message": "no" } });
+                        answers.send(Message::of(refused).unwrap()).await.unwrap();
+                        continue;
+                    }
+                };
+                answers.send(Message::result(request["id"].clone(), told)).await.unwrap();
+            }
+        });
+        let introduced = introduction::of(Link { to, from }).await.unwrap();
+        let names: Vec<&Value> = introduced.tools.iter().map(|tool| &tool["name"]).collect();
+        assert_eq!(names, if has_sessions { vec!["find"] } else { vec!["find", "pay"] });
+        assert_eq!((introduced.instructions.as_deref(), &introduced.server), (Some("Sell."), &server_info));
+    }
 }
