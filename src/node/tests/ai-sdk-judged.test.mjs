@@ -207,6 +207,30 @@ for (const [name, prompt] of UNKNOWN) {
   });
 }
 
+/** What a guard that observes says of unknown forms. */
+async function noted(run) {
+  const { warn } = console;
+  const lines = [];
+  console.warn = (line) => lines.push(line);
+  try {
+    return { came: await run(), lines };
+  } finally {
+    console.warn = warn;
+  }
+}
+
+const observing = (content) => modelOf(content, { observe: true }, agentOf({}, undefined, true).task("thread-1", { user: "u-1" }));
+
+for (const [name, prompt] of UNKNOWN) {
+  test(`under observe ${name} that is not known goes on, and is named once`, async () => {
+    const { model, seen } = observing();
+    const { lines } = await noted(async () => [await model.doGenerate({ prompt }), await model.doGenerate({ prompt })]);
+    assert.deepEqual(seen, [prompt, prompt]);
+    assert.equal(lines.length, 1, lines);
+    assert.match(lines[0], /^celador: passed on unjudged: /);
+  });
+}
+
 const FOREIGN = [
   { type: "hologram" },
   { type: "tool-result", toolCallId: "c1", toolName: "get_order", result: { a: CARD } },
@@ -262,6 +286,25 @@ test("a result of a call that was let through and never reported is an error", a
   const prompt = [user("Hello."), said(call({ order: "o1" }, "c1")), result({ type: "text", value: "closed" }, "c1")];
   await assert.rejects(async () => await model.doGenerate({ prompt }), { code: "unreported_result" });
   assert.equal(seen.length, 1);
+});
+
+for (const part of FOREIGN) {
+  test(`under observe an answer with a part that is not known goes on: ${JSON.stringify(part)}`, async () => {
+    const { model } = observing([text("Well."), part]);
+    const { came, lines } = await noted(async () => await model.doGenerate({ prompt: [user("Hello.")] }));
+    assert.deepEqual(came.content, [text("Well."), part]);
+    assert.equal(lines.length, 1, lines);
+    const { came: streamed } = await noted(async () => await collected((await model.doStream({ prompt: [user("Hello.")] })).stream));
+    assert.ok(JSON.stringify(streamed).includes(JSON.stringify(part)), JSON.stringify(streamed));
+  });
+}
+
+test("under observe tools that nobody guards are offered", async () => {
+  const { model, seen } = observing();
+  const hosted = { type: "provider", id: "vendor.search", name: "search", args: {} };
+  const { lines } = await noted(async () => await model.doGenerate({ prompt: [user("Hello.")], tools: [hosted] }));
+  assert.equal(seen.length, 1);
+  assert.equal(lines.length, 1);
 });
 
 test("tools that were not given to the guard, and those of a provider, are refused", async () => {

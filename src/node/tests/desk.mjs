@@ -17,11 +17,11 @@ export function scenarios(framework) {
 }
 
 /** The desk under its policies, with the limits of the scenario. */
-export function agentOf({ limits }, where) {
+export function agentOf({ limits }, where, observe = false) {
   let text = read("desk.yaml");
   if (limits !== undefined) text += `limits: ${JSON.stringify(limits)}\n`;
   const sources = { name: "desk.yaml", text };
-  return where === undefined ? load(sources).agent("shop/desk") : load(sources, where).then((policies) => policies.agent("shop/desk"));
+  return where === undefined ? load(sources, { observe }).agent("shop/desk") : load(sources, where).then((policies) => policies.agent("shop/desk"));
 }
 
 /** The tools, as they would be without any framework. `ran` is what they were called with, in order. */

@@ -38,7 +38,7 @@ class Told extends BaseChatModel {
 }
 
 /** A thread of the desk, with a tool that gives back what the test wants. */
-function threadOf({ answers = [new AIMessage("Fine.")], result = () => "open", policies = agentOf({}), saver = new MemorySaver() } = {}) {
+function threadOf({ answers = [new AIMessage("Fine.")], result = () => "open", observe = false, policies = agentOf({}, undefined, observe), saver = new MemorySaver() } = {}) {
   const ran = [];
   const run = (name) => async (args, config) => {
     ran.push([name, args]);
@@ -50,7 +50,7 @@ function threadOf({ answers = [new AIMessage("Fine.")], result = () => "open", p
     tool(run("refund"), { name: "refund", description: "refund", schema: order.extend({ amount: z.number() }) }),
   ];
   const model = new Told(answers);
-  const agent = createAgent({ model, tools, middleware: [celadorMiddleware((thread) => policies.task(thread, { user: "u-1" }))], checkpointer: saver });
+  const agent = createAgent({ model, tools, middleware: [celadorMiddleware((thread) => policies.task(thread, { user: "u-1" }), { observe })], checkpointer: saver });
   const config = { configurable: { thread_id: "thread-1" } };
   return { agent, model, ran, config, policies, say: (...messages) => agent.invoke({ messages }, config), task: () => policies.task("thread-1", { user: "u-1" }) };
 }
@@ -158,6 +158,25 @@ for (const [name, placed] of Object.entries(UNKNOWN)) {
     assert.equal(model.seen.length, 0);
   });
 }
+
+for (const [name, placed] of Object.entries(UNKNOWN)) {
+  test(`under observe ${name} that is not known goes on, and is named once`, async (t) => {
+    const { mock } = t.mock.method(console, "warn", () => {});
+    const { model, say } = threadOf({ observe: true });
+    const messages = placed();
+    await say(...messages);
+    assert.deepEqual(model.seen[0].map(({ content }) => content), messages.map(({ content }) => content));
+    assert.equal(mock.callCount(), 1);
+    assert.match(mock.calls[0].arguments[0], /^celador: passed on unjudged: /);
+  });
+}
+
+test("under observe an answer with a block that is not known goes on", async (t) => {
+  t.mock.method(console, "warn", () => {});
+  const content = [{ type: "hologram", text: "?" }];
+  const { messages } = await threadOf({ observe: true, answers: [new AIMessage({ content })] }).say(new HumanMessage("Hello."));
+  assert.deepEqual(messages.at(-1).content, content);
+});
 
 test("an answer with a block that is not known is an error", async () => {
   const { say } = threadOf({ answers: [new AIMessage({ content: [{ type: "hologram", text: CARD }] })] });

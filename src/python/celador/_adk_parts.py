@@ -8,8 +8,7 @@ from typing import Any
 
 from google.genai import types
 
-from celador import CeladorError
-from celador._messages import Form, Piece, as_json, as_text, drop, readable, strict_json, text_piece, treatment
+from celador._messages import Form, Piece, as_json, as_text, drop, readable, refuse, strict_json, text_piece, treatment
 
 CONFIRMATION = "adk_request_confirmation"
 CREDENTIAL = "adk_request_credential"
@@ -44,7 +43,8 @@ def kind_of(part: types.Part, sender: str) -> str:
     if not held:
         return ""
     if len(held) > 1:
-        raise CeladorError(f"refused: a part of the {sender} that is {' and '.join(held)} at the same time", "unknown_form")
+        refuse(f"no rule can read a part of the {sender} that is {' and '.join(held)} at the same time")
+        return " and ".join(held)
     kind = "thought" if held == ["text"] and part.thought else held[0]
     name = part.function_response.name if part.function_response else None
     treatment(FORMS, sender, name if name in (CONFIRMATION, CREDENTIAL) and sender == "user" else kind)
@@ -66,7 +66,7 @@ def piece_of(part: types.Part, sender: str) -> Piece | None:
         return Piece(kind, readable(data.decode("utf-8", "replace")) if is_text else None, media, part)
     if kind == "file_data" and part.file_data is not None:
         return Piece(kind, None, part.file_data.mime_type or "application/octet-stream", part)
-    return None
+    return None if kind in ("", "function_call", "function_response") else Piece(kind, None, original=part)
 
 
 def part_of(piece: Piece) -> types.Part:
@@ -80,7 +80,10 @@ def part_of(piece: Piece) -> types.Part:
         return types.Part(text=piece.text, thought=True, thought_signature=signature)
     if piece.text is not None and part.inline_data is not None:
         return types.Part(inline_data=types.Blob(mime_type=part.inline_data.mime_type, data=piece.text.encode()))
-    return types.Part(inline_data=part.inline_data, file_data=part.file_data, video_metadata=part.video_metadata)
+    if piece.kind in ("inline_data", "file_data"):
+        return types.Part(inline_data=part.inline_data, file_data=part.file_data, video_metadata=part.video_metadata)
+    assert isinstance(part, types.Part)
+    return part  # unjudged
 
 
 def call_of(part: types.Part) -> types.FunctionCall:

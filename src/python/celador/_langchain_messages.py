@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
 from celador._messages import Form, Piece, drop, joined, readable, text_piece, treatment
+
+UNKNOWN = "other"
+"""Who has written a message of a kind that is not known."""
 
 _CALL = "a copy of a call in `tool_calls`; written anew from it"
 _HOSTED = "a tool that the vendor runs"
@@ -22,7 +25,7 @@ FORMS: Sequence[Form] = (
     Form("AIMessage", "model", "judged", "as a response; one that the caller brings, as an input"),
     Form("ToolMessage", "tool", "judged", "as the result of its call; one of no known call, as an input"),
     Form("FunctionMessage", "tool", "refused", "replaced by ToolMessage"),
-    Form("ChatMessage", "other", "refused", "a role of the caller's own"),
+    Form("ChatMessage", UNKNOWN, "refused", "a role of the caller's own"),
     *(Form("text", sender, "judged") for sender in ("user", "system", "model", "tool")),
     *(Form("text-plain", sender, "judged") for sender in ("user", "system", "model", "tool")),
     *(
@@ -57,19 +60,21 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def sender(message: BaseMessage) -> str:
-    """Who has written a message. Raises for a kind of message that is not known."""
+    """Who has written a message. Raises for a kind of message that is not known; it is `UNKNOWN` where an adapter observes."""
     for kind, name in _SENDERS.items():
         if isinstance(message, kind):
             treatment(FORMS, name, kind.__name__)
             return name
     kind_name = type(message).__name__
-    treatment(FORMS, next((form.sender for form in FORMS if form.name == kind_name), "other"), kind_name)
-    raise AssertionError("every kind that passes has a sender")
+    treatment(FORMS, next((form.sender for form in FORMS if form.name == kind_name), UNKNOWN), kind_name)
+    return UNKNOWN
 
 
 def pieces_of(message: BaseMessage) -> list[Piece]:
     """All parts of a message, those of a model's reasoning and refusal as well. Raises for a part that is not known."""
     who = sender(message)
+    if who == UNKNOWN:
+        return []
     content = message.content
     pieces = [_piece(block, who) for block in ([content] if isinstance(content, str) else content)]
     for name in _KWARGS:
@@ -101,6 +106,8 @@ def _piece(block: Any, who: str) -> Piece | None:
 def written(message: BaseMessage, pieces: Iterable[Piece]) -> AnyMessage:
     """The message anew, with these parts."""
     who, given = sender(message), list(pieces)
+    if who == UNKNOWN:
+        return cast("AnyMessage", message)
     kwargs = {piece.original: piece.text for piece in given if isinstance(piece.original, str)}
     blocks = [piece for piece in given if not isinstance(piece.original, str)]
     name = message.name if message.name and _NAME.fullmatch(message.name) else None
@@ -160,4 +167,4 @@ def rewritten(message: BaseMessage, decided: Sequence[Piece]) -> AnyMessage:
     return written(message, [*decided, *copies])
 
 
-__all__ = ["FORMS", "pieces_of", "rewritten", "said", "sender", "written"]
+__all__ = ["FORMS", "UNKNOWN", "pieces_of", "rewritten", "said", "sender", "written"]

@@ -6,11 +6,13 @@ decided. What goes on is always made from the decided value. A form that no tabl
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import dataclasses
 import json
 import logging
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal as Exact
 from typing import Any, Literal, TypeAlias
 
@@ -31,12 +33,50 @@ class Form:
     note: str = ""
 
 
+class Unjudged:
+    """The forms that an adapter which observes has passed on, each logged once."""
+
+    MOST = 1024
+
+    def __init__(self) -> None:
+        self._logged: set[str] = set()
+
+    def pass_on(self, what: str) -> None:
+        if what in self._logged:
+            return
+        if len(self._logged) < self.MOST:
+            self._logged.add(what)
+        log.warning("passed on unjudged: %s", what)
+
+
+_unjudged: contextvars.ContextVar[Unjudged | None] = contextvars.ContextVar("celador.unjudged", default=None)
+
+
+@contextlib.contextmanager
+def reading(unjudged: Unjudged | None) -> Iterator[None]:
+    """Reads messages for an adapter that observes, or for one that does not (`None`). For one step of an adapter, never over an `await`."""
+    before = _unjudged.set(unjudged)
+    try:
+        yield
+    finally:
+        _unjudged.reset(before)
+
+
+def refuse(what: str) -> None:
+    """Raises an error that names what no rule can read. Where an adapter observes it is passed on instead, and logged."""
+    unjudged = _unjudged.get()
+    if unjudged is None:
+        raise CeladorError(f"refused: {what}", "unknown_form")
+    unjudged.pass_on(what)
+
+
 def treatment(forms: Sequence[Form], sender: str, name: str) -> Treatment:
-    """The treatment of a form. A form that is refused, or that the table does not have, raises an error that names it."""
+    """The treatment of a form. One that is refused, or that the table does not have, is refused by name."""
     row = next((form for form in forms if form.name == name and form.sender == sender), None)
     if row is not None and row.treatment != "refused":
         return row.treatment
-    raise CeladorError(f"refused: no rule can read {name!r} of the {sender}{f' ({row.note})' if row and row.note else ''}", "unknown_form")
+    refuse(f"no rule can read {name!r} of the {sender}{f' ({row.note})' if row and row.note else ''}")
+    return "passed"
 
 
 def drop(name: str, sender: str) -> None:
@@ -222,6 +262,7 @@ __all__ = [
     "Form",
     "Piece",
     "Treatment",
+    "Unjudged",
     "as_json",
     "as_text",
     "decided",
@@ -230,6 +271,8 @@ __all__ = [
     "log",
     "plain",
     "readable",
+    "reading",
+    "refuse",
     "strict_json",
     "text_piece",
     "treatment",

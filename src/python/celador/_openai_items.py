@@ -19,6 +19,9 @@ from openai.types.responses import (
 
 from celador._messages import Form, Piece, drop, joined, readable, strict_json, text_piece, treatment
 
+UNJUDGED = "unjudged"
+"""The kind of an item that is passed on as it came."""
+
 _HOSTED = "the vendor runs it"
 _ROLES = ("user", "system", "developer")
 
@@ -61,15 +64,15 @@ def get(item: Any, name: str) -> Any:
 
 
 def kind_of(item: Any) -> tuple[str, str]:
-    """The kind of an item and who has sent it. Raises for one that is not known."""
+    """The kind of an item and who has sent it. Raises for one that is not known; it is `UNJUDGED` where an adapter observes."""
     kind = get(item, "type") or ("message" if get(item, "role") else "")
     role = get(item, "role")
     if kind == "message":
         sender = str(role)
     else:
         sender = next((form.sender for form in FORMS if form.name == kind), "assistant")
-    treatment(FORMS, sender, str(kind))
-    return str(kind), sender
+    judged = treatment(FORMS, sender, str(kind)) == "judged"
+    return str(kind) if judged else UNJUDGED, sender
 
 
 def pieces_of(item: Any, sender: str) -> list[Piece]:
@@ -98,7 +101,10 @@ def written(item: Any, sender: str, pieces: Sequence[Piece]) -> list[Any]:
     if get(item, "type") == "reasoning":
         return [item] if list(pieces) == pieces_of(item, sender) else []
     if sender == "assistant":
-        return [{"role": "assistant", "content": "".join(piece.text or "" for piece in pieces)}]
+        if all(piece.text is not None for piece in pieces):
+            return [{"role": "assistant", "content": "".join(piece.text or "" for piece in pieces)}]
+        parts = [{"type": "output_text", "text": piece.text} if piece.kind == "text" else piece.original for piece in pieces]
+        return [{"role": "assistant", "content": parts}]
     if len(pieces) <= 1 and all(piece.kind == "text" for piece in pieces):
         return [{"role": sender, "content": pieces[0].text if pieces else ""}]
     parts = [{"type": "input_text", "text": piece.text} if piece.kind == "text" else piece.original for piece in pieces]
@@ -120,7 +126,7 @@ def response_pieces(output: Iterable[Any]) -> list[Piece]:
     pieces: list[Piece] = []
     for item in output:
         kind, sender = kind_of(item)
-        if kind != "function_call":
+        if kind not in ("function_call", UNJUDGED):
             pieces += pieces_of(item, sender)
         if any(get(part, "annotations") for part in (get(item, "content") or () if kind == "message" else ())):
             drop("annotations", "assistant")
@@ -144,12 +150,16 @@ def response_items(output: Iterable[Any], pieces: Iterable[Piece]) -> list[Any]:
             content.append(ResponseOutputRefusal(type="refusal", refusal=piece.text or ""))
         elif piece.kind == "text":
             content.append(ResponseOutputText(type="output_text", text=piece.text or "", annotations=[]))
+        elif piece.kind != "reasoning":
+            content.append(piece.original)
     first = next((item for item in items if isinstance(item, ResponseOutputMessage)), None)
     if content:
         id_ = first.id if first is not None else "celador"
         result.append(ResponseOutputMessage(id=id_, type="message", role="assistant", status="completed", content=content))
     for item in items:
-        if isinstance(item, ResponseFunctionToolCall):
+        if kind_of(item)[0] == UNJUDGED:
+            result.append(item)
+        elif isinstance(item, ResponseFunctionToolCall):
             arguments = arguments_of(item)
             result.append(item if "" in arguments else item.model_copy(update={"arguments": json.dumps(arguments, ensure_ascii=False, separators=(",", ":"))}))
     return result
@@ -178,4 +188,4 @@ def events(output: Sequence[Any]) -> Iterable[Any]:
         yield ResponseOutputItemDoneEvent(type="response.output_item.done", item=item, output_index=at, sequence_number=0)
 
 
-__all__ = ["FORMS", "arguments_of", "events", "get", "kind_of", "message", "pieces_of", "response_items", "response_pieces", "written"]
+__all__ = ["FORMS", "UNJUDGED", "arguments_of", "events", "get", "kind_of", "message", "pieces_of", "response_items", "response_pieces", "written"]

@@ -85,6 +85,8 @@ def spoken(parts: Iterable[Any]) -> list[Piece]:
             pieces.append(Piece("thinking", readable(part.content or ""), original=part))
         elif kind == "file":
             pieces.append(Piece("file", None, str(part.content.media_type), part))
+        elif kind != "tool-call":
+            pieces.append(Piece(kind, None, original=part))  # unjudged
     return pieces
 
 
@@ -97,7 +99,7 @@ def parts_of(response: ModelResponse, pieces: Iterable[Piece]) -> list[Any]:
         elif isinstance(piece.original, ThinkingPart):
             # a signature is one of the text as it was
             parts.append(piece.original if readable(piece.original.content or "") == piece.text else ThinkingPart(piece.text or ""))
-        elif piece.kind == "file":
+        elif piece.kind != "structured":
             parts.append(piece.original)
     parts += [part for part in response.parts if isinstance(part, ThinkingPart) and not part.content]
     for part in response.parts:

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from celador import MisuseError
-from celador._messages import Piece, as_json, as_text, decided, joined, log
+from celador._messages import Piece, Unjudged, as_json, as_text, decided, joined, log, reading
 
 if TYPE_CHECKING:
     from celador import Agent, Decision, Review, Task, User
@@ -141,8 +141,9 @@ class Conversation:
     MOST_TOLD = 4096
     """Of so many calls it is at hand what the model was told. The task is asked about others."""
 
-    def __init__(self, task: Task, obligations: Obligations) -> None:
+    def __init__(self, task: Task, obligations: Obligations, unjudged: Unjudged | None = None) -> None:
         self.task = task
+        self._unjudged = unjudged
         self._obligations = obligations
         self._let_through: set[str] = set()
         self._asked: set[str] = set()
@@ -310,8 +311,13 @@ class Conversation:
         """Calls a function that asks the task. In memory that takes microseconds; a store or a server is asked on another thread, so that the
         event loop goes on."""
         if self.task.place == "memory":
+            return self.step(function, *arguments, **named)
+        return await asyncio.to_thread(self.step, function, *arguments, **named)
+
+    def step(self, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
+        """Calls a function that reads messages. Forms that are not known are refused, or where the adapter observes passed on."""
+        with reading(self._unjudged):
             return function(*arguments, **named)
-        return await asyncio.to_thread(function, *arguments, **named)
 
     def turn(self, calls: Sequence[tuple[str, str, Mapping[str, Any]]], prompt_tokens: int, completion_tokens: int) -> Decision | None:
         """Reports a turn with all of its calls. What comes back is the decision that ends the run, where a limit does."""
@@ -522,8 +528,10 @@ class Tasks:
     MOST_OPEN = 1024
     """So many conversations are at hand; another one is looked up again in its store."""
 
-    def __init__(self, agent: Agent, user: Whom, obligations: Obligations | None) -> None:
+    def __init__(self, agent: Agent, user: Whom, obligations: Obligations | None, *, observe: bool = False) -> None:
         self._agent = agent
+        self.unjudged = Unjudged() if observe else None
+        """What was passed on, where the adapter observes."""
         self._user = user
         self._obligations: Obligations = obligations or {}
         self._open: dict[str, Conversation] = {}
@@ -543,7 +551,7 @@ class Tasks:
         with self._lock:
             known = self._open.pop(conversation, None)
         if known is None:
-            known = Conversation(self._agent.task(conversation, self.whom(run)), self._obligations)
+            known = Conversation(self._agent.task(conversation, self.whom(run)), self._obligations, self.unjudged)
         with self._lock:
             known = self._open.setdefault(conversation, known)
             while len(self._open) > self.MOST_OPEN:

@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 People: TypeAlias = "Callable[[Sequence[Review]], Sequence[bool | None] | Awaitable[Sequence[bool | None]]]"
 """Asks people for reviews: true for each that is approved, `None` for each that nobody has answered yet."""
 
+_SILENT = ("agent_startup", "agent_shutdown")
 _ROLES = ("user", "system", "developer", "assistant", "tool")
 
 FORMS: Sequence[Form] = (
-    *(Form(point, "host", "passed", "nobody says anything there") for point in ("agent_startup", "agent_shutdown")),
+    *(Form(point, "host", "passed", "nobody says anything there") for point in _SILENT),
     *(Form(point, "host", "judged") for point in ("input", "pre_model_call", "post_model_call", "pre_tool_call", "post_tool_call", "output")),
     *(Form(role, "message", "judged", "as an input, if the task has not judged it yet") for role in _ROLES),
     Form("text", "part", "judged"),
@@ -45,10 +46,11 @@ FORMS: Sequence[Form] = (
 class Interceptor:
     """Judges the interception points of a session."""
 
-    def __init__(self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None) -> None:
+    def __init__(self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None, observe: bool = False) -> None:
         """`user` says for whom the task runs: a user, or a function of the context. `obligations` are functions for the obligations of policies, by
-        their ids; a call with another one does not run."""
-        self._tasks = Tasks(agent, user, obligations)
+        their ids; a call with another one does not run. `observe` passes points and messages that no rule can read on, and logs them as unjudged, for
+        agents that observe."""
+        self._tasks = Tasks(agent, user, obligations, observe=observe)
         self._lifted = False
 
     def intercept(self, context: dict[str, Any], /) -> Any:
@@ -57,9 +59,11 @@ class Interceptor:
 
     async def _intercept(self, context: dict[str, Any]) -> Verdict:
         point = str(context.get("interception_point"))
-        if treatment(FORMS, "host", point) == "passed":
+        if point in _SILENT:
             return Verdict.allow()
         conversation = await self._tasks.find(str(context["session"]["id"]), context)
+        if conversation.step(treatment, FORMS, "host", point) == "passed":
+            return Verdict.allow()
         match point:
             case "pre_tool_call":
                 call = context["tool_call"]

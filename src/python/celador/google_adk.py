@@ -24,10 +24,9 @@ from google.adk.tools.tool_context import ToolContext
 from google.adk.tools.transfer_to_agent_tool import TransferToAgentTool
 from google.genai import types
 
-from celador import CeladorError
 from celador import _adk_parts as adk
 from celador._adk_parts import FORMS
-from celador._messages import Piece, as_json, as_text, drop, joined, text_piece
+from celador._messages import Piece, as_json, as_text, drop, joined, refuse, text_piece
 from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
@@ -42,13 +41,14 @@ _FLOW = {"transfer_to_agent", "set_model_response"}
 class Plugin(BasePlugin):
     """Holds the agents of a runner to the policies of an agent of Celador."""
 
-    def __init__(self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None) -> None:
+    def __init__(self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None, observe: bool = False) -> None:
         """`user` says for whom the task runs: a user, or a function of the session; without it the user of the session.
 
         `obligations` are functions for the obligations of policies, by their ids; a call with another one does not run. What the model says is
-        streamed once it was judged as a whole, as a stream cannot be called back."""
+        streamed once it was judged as a whole, as a stream cannot be called back. `observe` passes parts that no rule can read on, and logs them as
+        unjudged, for agents that observe."""
         super().__init__(name="celador")
-        self._tasks = Tasks(agent, user or (lambda session: session.user_id), obligations)
+        self._tasks = Tasks(agent, user or (lambda session: session.user_id), obligations, observe=observe)
         self._refused: dict[str, str] = {}
         """What the user reads in the place of a run, by the invocation."""
         self._running: set[str] = set()
@@ -144,9 +144,9 @@ class Plugin(BasePlugin):
         agent = getattr(getattr(callback_context, "_invocation_context", None), "agent", None)
         if getattr(agent, "code_executor", None) is not None:
             vendors.append("code_executor")
-        if vendors:
-            raise CeladorError(f"refused: nobody can hold these tools to a policy, as they are no functions of this process: {', '.join(vendors)}", "unknown_form")
         conversation = await self._of(callback_context.session)
+        if vendors:
+            conversation.step(refuse, f"nobody can hold these tools to a policy, as they are no functions of this process: {', '.join(vendors)}")
         return await conversation.off_loop(self._admitted, conversation, callback_context.session.events, llm_request)
 
     def _admitted(self, conversation: Conversation, events: Iterable[Any], request: LlmRequest) -> LlmResponse | None:

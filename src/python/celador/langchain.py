@@ -27,9 +27,9 @@ from langgraph.types import Command, interrupt
 from pydantic import AfterValidator
 from typing_extensions import NotRequired
 
-from celador import CeladorError
+from celador import MisuseError
 from celador._langchain_messages import FORMS, rewritten, said, sender
-from celador._messages import Piece, as_json, as_text, drop, treatment
+from celador._messages import Piece, as_json, as_text, drop, refuse, treatment
 from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
@@ -56,7 +56,14 @@ class Middleware(AgentMiddleware[State, Any, Any]):
     state_schema = State
 
     def __init__(
-        self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None, stream: bool = False, artifacts: bool = False
+        self,
+        agent: Agent,
+        *,
+        user: Whom = None,
+        obligations: Obligations | None = None,
+        stream: bool = False,
+        artifacts: bool = False,
+        observe: bool = False,
     ) -> None:
         """`user` says for whom the task runs: a user, or a function of the `Runtime`.
 
@@ -64,10 +71,11 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
         The tokens of the model are kept out of the stream, as the response is judged as a whole and a stream cannot be called back. `stream`
         lets them out as they come, for agents without a rule about responses. No rule reads the artifact of a result, so it is dropped; `artifacts`
-        passes it on."""
+        passes it on. `observe` passes forms of messages 
+        that no rule can read on, and logs them as unjudged, for agents that observe."""
         super().__init__()
         self.tools: list[BaseTool] = []
-        self._tasks = Tasks(agent, user, obligations)
+        self._tasks = Tasks(agent, user, obligations, observe=observe)
         self._stream = stream
         self._artifacts = artifacts
 
@@ -80,7 +88,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         conversation = self._tasks.of(task, runtime)
         messages = state["messages"]
         waiting = _waiting(messages)
-        looked = _admitted(conversation, messages, _end_of_turn(messages) if waiting else len(messages))
+        looked = conversation.step(_admitted, conversation, messages, _end_of_turn(messages) if waiting else len(messages))
         kept = [*(state.get("celador_kept") or ()), *looked.kept]
         update |= {"celador_kept": kept, "messages": looked.update}
         if waiting:
@@ -95,8 +103,8 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
     def wrap_model_call(self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]) -> ModelResponse[Any]:
         conversation = self._of(request.state, request.runtime)
-        asked = self._asked(conversation, request)
-        return asked if isinstance(asked, ModelResponse) else self._judged(conversation, handler(asked))
+        asked = conversation.step(self._asked, conversation, request)
+        return asked if isinstance(asked, ModelResponse) else conversation.step(self._judged, conversation, handler(asked))
 
     async def awrap_model_call(
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
@@ -112,7 +120,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         """The request as it may be sent. Messages that another middleware, or a node of the graph, has put into it are judged here."""
         hosted = [str(tool.get("type")) for tool in request.tools if isinstance(tool, dict) and tool.get("type") != "function"]
         if hosted:
-            raise CeladorError(f"refused: nobody can hold these tools to a policy, as the vendor runs them: {', '.join(hosted)}", "unknown_form")
+            refuse(f"nobody can hold these tools to a policy, as the vendor runs them: {', '.join(hosted)}")
         looked = _admitted(conversation, request.messages, len(request.messages))
         if looked.stopped or looked.kept:
             return _says(conversation, looked.stopped.text if looked.stopped else KEPT)
@@ -132,7 +140,8 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         spoken = [message for message in response.result if isinstance(message, AIMessage)]
         answers = {message.tool_call_id: message for message in response.result if isinstance(message, ToolMessage)}
         if len(spoken) != 1 or len(answers) + 1 != len(response.result):
-            raise CeladorError("refused: a turn of the model is one message, with what LangChain has answered itself", "unknown_form")
+            refuse("a turn of the model is one message, with what LangChain has answered itself")
+            return response
         message = spoken[0]
         calls = [(_id(call), call["name"], call["args"]) for call in message.tool_calls if call["id"] not in answers]
         usage = message.usage_metadata
@@ -178,7 +187,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         except BaseException:
             conversation.cancelled(_id(call))
             raise
-        return self._reported(conversation, call, result)
+        return conversation.step(self._reported, conversation, call, result)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolMessage | Command[Any]]]
@@ -217,7 +226,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         waiting = _waiting(state["messages"])
         conversation = self._of(state, runtime)
         if not waiting:
-            return self._joined(conversation, state)
+            return conversation.step(self._joined, conversation, state)
         done = set(state.get("celador_answered") or ())
         asked = _latest(conversation.task.reviews(state="all"), waiting, done)
         if not any(review.state == "open" for review in asked):
@@ -311,6 +320,8 @@ class _Result:
     messages: list[AnyMessage]
     rest: dict[str, Any]
     command: Command[Any] | None
+    unread: dict[str, Any] = dataclasses.field(default_factory=dict)
+    """What a command writes that no rule can read."""
 
     @classmethod
     def of(cls, result: ToolMessage | Command[Any], call: ToolCall) -> _Result:
@@ -320,7 +331,8 @@ class _Result:
         treatment(FORMS, "tool", type(result).__name__)
         update = {} if result.update is None else result.update
         if not isinstance(update, dict):
-            raise CeladorError("refused: a Command whose update is no dict", "unknown_form")
+            refuse("no rule can read a Command whose update is no dict")
+            return cls(None, [], {}, result)
         messages = update.get("messages") or []
         messages = messages if isinstance(messages, list) else [messages]
         for message in messages:
@@ -328,13 +340,14 @@ class _Result:
                 continue
             said(message)
         if "celador_task" in update or "celador_kept" in update:
-            raise CeladorError("refused: a Command that writes what the middleware keeps", "unknown_form")
+            raise MisuseError("a Command that writes what the middleware keeps", "reserved")
         rest = {name: value for name, value in update.items() if name != "messages"}
-        for name, value in rest.items():
-            if not _is_json(value):
-                raise CeladorError(f"refused: no rule can read what a Command writes as {name!r}, as it is no JSON", "unknown_form")
+        unread = {name: value for name, value in rest.items() if not _is_json(value)}
+        for name in unread:
+            refuse(f"no rule can read what a Command writes as {name!r}, as it is no JSON")
+            del rest[name]
         own = next((m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call["id"]), None)
-        return cls(own, messages, rest, result)
+        return cls(own, messages, rest, result, unread)
 
     @property
     def failed(self) -> bool:
@@ -359,7 +372,9 @@ class _Result:
         if self.command is None:
             return cast("ToolMessage", messages[0])
         rest = {name: value[name] for name in self.rest if isinstance(value, dict) and name in value}
-        return dataclasses.replace(self.command, update={**rest, **({"messages": messages} if messages else {})})
+        if not isinstance(self.command.update, (dict, type(None))):
+            return self.command
+        return dataclasses.replace(self.command, update={**self.unread, **rest, **({"messages": messages} if messages else {})})
 
 
 def _is_json(value: Any) -> bool:

@@ -48,7 +48,7 @@ except ImportError as error:
     ) from error
 
 from celador import CeladorError
-from celador._messages import Form, as_json, as_text, drop, log, treatment
+from celador._messages import Form, as_json, as_text, drop, log, reading, treatment
 from celador._turns import Ask, Conversation, Given, Hold, Next, Obligations, Run, Tasks, Tell, Whom
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def guard(
     obligations: Obligations | None = None,
     elicit: Literal["user", "anyone", "never"] | bool = "user",
     passes: Collection[str] = (),
+    observe: bool = False,
 ) -> None:
     """Holds all tools of the server to the policies of the agent.
 
@@ -116,14 +117,15 @@ def guard(
     connection. `user` says for whom the task runs: a user, or a function of the request. `obligations` are functions for the obligations of policies, by
     their ids; a call with another one does not run. `elicit` says who may answer a review in the client: its user, who is the user of the task, what is
     addressed to them by id or e-mail address; `"anyone"` is for clients that reviewers use, and `"never"` for none. All other reviews are for those
-    to whom the policy addresses them. `passes` names methods that are passed on unjudged.
+    to whom the policy addresses them. `passes` names methods that are passed on unjudged. `observe` passes
+    all methods on that are not known, and logs them as unjudged, for agents that observe.
 
     A server of `fastmcp` has middleware of its own, which runs behind the guard: the guard sees neither what that does to a call, nor calls that the
     program makes itself, by `server.call_tool`."""
     # `fastmcp` keeps the SDK's server in an attribute; what it calls middleware itself is given no request.
     on_wire: Any = getattr(server, "_mcp_server", server)
     who: Literal["user", "anyone", "never"] = elicit if isinstance(elicit, str) else "user" if elicit else "never"
-    on_wire.middleware.append(_Guard(Tasks(agent, user, obligations), task, who, frozenset(passes)))
+    on_wire.middleware.append(_Guard(Tasks(agent, user, obligations, observe=observe), task, who, frozenset(passes)))
 
 
 class _Guard:
@@ -148,7 +150,8 @@ class _Guard:
             log.warning("passed on unjudged: %s", method)
             return await call_next(ctx)
         try:
-            how = treatment(FORMS, "client", method)
+            with reading(self._tasks.unjudged):
+                how = treatment(FORMS, "client", method)
         except CeladorError as error:
             log.warning("%s", error)
             raise MCPError(METHOD_NOT_FOUND, str(error)) from None

@@ -38,9 +38,9 @@ from agents.tool import resolve_function_tool_failure_error_function, set_functi
 from agents.tool_context import ToolContext
 from openai.types.responses import Response, ResponseCompletedEvent, ResponseFunctionToolCall
 
-from celador import MisuseError
-from celador._messages import Piece, as_text, joined, text_piece
-from celador._openai_items import FORMS, arguments_of, events, get, kind_of, message, pieces_of, response_items, response_pieces, written
+from celador import CeladorError, MisuseError
+from celador._messages import Piece, Unjudged, as_text, joined, refuse, text_piece
+from celador._openai_items import FORMS, UNJUDGED, arguments_of, events, get, kind_of, message, pieces_of, response_items, response_pieces, written
 from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Obligations, Run, Stopped, Tell, for_user
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ _HELD = "celador-held:"
 """Ahead of the id of an approved call that cannot run yet, in the SDK's record of approvals."""
 
 
-def guard(agent: Agent[C], task: Task, *, obligations: Obligations | None = None, stream: bool = False, tripwires: bool = False) -> Agent[C]:
+def guard(
+    agent: Agent[C], task: Task, *, obligations: Obligations | None = None, stream: bool = False, tripwires: bool = False, observe: bool = False
+) -> Agent[C]:
     """A copy of the agent, and of those that it hands over to, whose models and tools are held to the task.
 
     `obligations` are functions for the obligations of policies, by their ids; a call with another one does not run. The events of the model are
@@ -60,8 +62,10 @@ def guard(agent: Agent[C], task: Task, *, obligations: Obligations | None = None
     refused ends the run with the message of the rule as its output; with `tripwires`, and for agents with an output type, it ends with the
     exceptions of the SDK's guardrails.
 
-    Raises `ValueError` for tools that do not run here, or are no functions: nobody could hold them to anything."""
-    return _Guard(Conversation(task, obligations or {}), stream, tripwires).agent(agent)
+    Raises `ValueError` for tools that do not run here, or are no functions: nobody could hold them to anything. `observe` passes these on, and forms of items that
+    no rule can read, and logs them as unjudged, for tasks of agents that observe."""
+    conversation = Conversation(task, obligations or {}, Unjudged() if observe else None)
+    return conversation.step(_Guard(conversation, stream, tripwires).agent, agent)
 
 
 def tools(tools: Iterable[FunctionTool]) -> list[Tool]:
@@ -87,22 +91,23 @@ class _Guard:
             return known
         unguarded = [tool.name for tool in agent.tools if not isinstance(tool, FunctionTool)]
         if unguarded:
-            raise ValueError(
-                f"nobody can hold these tools of {agent.name} to a policy, as they are no functions of this process: {', '.join(unguarded)}"
-            )
+            try:
+                refuse(f"nobody can hold these tools of {agent.name} to a policy, as they are no functions of this process: {', '.join(unguarded)}")
+            except CeladorError as error:
+                raise ValueError(str(error)) from None
         values = {field.name: getattr(agent, field.name) for field in dataclasses.fields(agent) if field.init}
         # A class of its own, as a runner copies agents: an attribute that replaces a method would be lost on the way.
         guarded: Agent[C] = type(type(agent).__name__, (_GuardedTools, type(agent)), {"guard": self})(**values)
         self._agents[id(agent)] = guarded
         guarded.model = _Model(self, guarded, agent.model)
-        guarded.tools = [self.tool(tool) for tool in agent.tools if isinstance(tool, FunctionTool)]
+        guarded.tools = [self.tool(tool) if isinstance(tool, FunctionTool) else tool for tool in agent.tools]
         guarded.hooks = _Hooks(self, agent.hooks)
         guarded.handoffs = [self.agent(to) if isinstance(to, Agent) else self._handoff(to) for to in agent.handoffs]
         return guarded
 
     def _handoff(self, handoff: Handoff[Any, Any]) -> Handoff[Any, Any]:
         async def on_invoke_handoff(context: RunContextWrapper[Any], arguments: str) -> Any:
-            return self.agent(await handoff.on_invoke_handoff(context, arguments))
+            return self.conversation.step(self.agent, await handoff.on_invoke_handoff(context, arguments))
 
         return dataclasses.replace(handoff, on_invoke_handoff=on_invoke_handoff)
 
@@ -202,6 +207,9 @@ class _Guard:
         refused: _Refusal | None = None
         for at, item in enumerate(items):
             kind, sender = kind_of(item)
+            if kind == UNJUDGED:
+                result.append(item)
+                continue
             if kind == "function_call":
                 calls[str(get(item, "call_id"))] = item
                 result += self._call(item, known)

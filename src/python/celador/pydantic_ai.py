@@ -37,13 +37,14 @@ if TYPE_CHECKING:
 class Guard(AbstractCapability[Any]):
     """Holds an agent of Pydantic AI to the policies of an agent of Celador."""
 
-    def __init__(self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None) -> None:
+    def __init__(self, agent: Agent, *, user: Whom = None, obligations: Obligations | None = None, observe: bool = False) -> None:
         """`user` says for whom the task runs: a user, or a function of the `RunContext`.
 
         `obligations` are functions for the obligations of policies, by their ids; a call with another one does not run.
 
-        What the model says is streamed once it was judged as a whole, as a stream cannot be called back."""
-        self._tasks = Tasks(agent, user, obligations)
+        What the model says is streamed once it was judged as a whole, as a stream cannot be called back. `observe` passes parts that no rule can read on, and logs
+        them as unjudged, for agents that observe."""
+        self._tasks = Tasks(agent, user, obligations, observe=observe)
 
     async def for_run(self, ctx: RunContext[Any]) -> AbstractCapability[Any]:
         if ctx.conversation_id is None:

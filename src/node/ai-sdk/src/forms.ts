@@ -5,7 +5,7 @@
  * without a row goes nowhere.
  */
 
-import { type Form, type Part, textPart, unknownForm } from "@celador/api/adapter";
+import { type Form, type Part, type UnknownForms, textPart, unknownForm } from "@celador/api/adapter";
 
 /** A part as a provider or a caller has it. */
 export interface AnyPart {
@@ -187,27 +187,43 @@ export const inAnswer = (name: unknown) => rowOf(ANSWER, name);
 /** The row of an event of a stream: its own, or that of the part that it is. */
 export const inStream = (name: unknown) => ROWS.get(`${STREAM} ${String(name)}`) ?? rowOf(ANSWER, name);
 
+/** The row of a part that goes on as it came. */
+const UNJUDGED: Kind = { name: "", from: "", treatment: "passed", note: "", read: () => [], write: (part) => part };
+
+/** How parts are read and written: by their rows, or where an adapter observes and no rule can read one, as they came. */
+export function readable(row: (name: unknown) => Kind, unknown: UnknownForms): (part: AnyPart) => Kind {
+  return (part) =>
+    unknown.or(() => {
+      const its = row(part.type);
+      its.read?.(part);
+      return its;
+    }, UNJUDGED);
+}
+
+/** Whether a part goes on as it came. */
+export const isUnjudged = (row: Kind) => row === UNJUDGED;
+
 /** What rules read of parts. */
-export function readParts(parts: readonly AnyPart[], row: (name: unknown) => Kind): Part[] {
-  return parts.flatMap((part) => row(part.type).read?.(part) ?? []);
+export function readParts(parts: readonly AnyPart[], row: (part: AnyPart) => Kind): Part[] {
+  return parts.flatMap((part) => row(part).read?.(part) ?? []);
 }
 
 /** The parts as they were judged. Parts that rules do not read are `others`; a message of another shape than it had is one text. */
 export function writeParts(
   parts: readonly AnyPart[],
   judged: readonly Part[],
-  row: (name: unknown) => Kind,
+  row: (part: AnyPart) => Kind,
   others: (part: AnyPart) => AnyPart | undefined = () => undefined,
 ): AnyPart[] {
-  const sizes = parts.map((part) => row(part.type).read?.(part).length ?? 0);
+  const sizes = parts.map((part) => row(part).read?.(part).length ?? 0);
   if (sizes.reduce((sum, size) => sum + size, 0) !== judged.length) {
     const text = judged.map((part) => part.text ?? "").join("");
-    const rest = parts.filter((part) => row(part.type).read === undefined).map(others);
+    const rest = parts.filter((part) => row(part).read === undefined).map(others);
     return [{ type: "text", text }, ...rest.filter((part) => part !== undefined)];
   }
   let from = 0;
   return parts.flatMap((part, at) => {
-    const { write } = row(part.type);
+    const { write } = row(part);
     const its = judged.slice(from, (from += sizes[at]!));
     const made = write === undefined ? others(part) : write(part, its);
     return made === undefined ? [] : [made];

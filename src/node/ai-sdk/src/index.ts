@@ -5,6 +5,7 @@
  */
 
 import type { AnyTask } from "@celador/api";
+import { UnknownForms } from "@celador/api/adapter";
 import { type LanguageModel, type ToolSet, wrapLanguageModel } from "ai";
 import { Calls } from "./calls.js";
 import { guardedModel } from "./model.js";
@@ -24,7 +25,7 @@ export interface Model<TOOLS extends ToolSet> {
 
 /** The model and the tools under the policies of a task. Make it once for a task in a process. */
 export function guard<TOOLS extends ToolSet>(task: AnyTask, { model, tools }: Model<TOOLS>, options: GuardOptions = {}): Model<TOOLS> {
-  const guarded = { task, options };
+  const guarded = { task, options, unknown: new UnknownForms(options.observe) };
   const calls = new Calls(guarded, tools);
   return {
     model: wrapLanguageModel({ model: model as Parameters<typeof wrapLanguageModel>[0]["model"], middleware: guardedModel(guarded, calls) }),

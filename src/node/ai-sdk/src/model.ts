@@ -10,8 +10,8 @@ import { type JsonObject, MisuseError } from "@celador/api";
 import { REFUSED, notice, whoIsAsked, why } from "@celador/api/adapter";
 import type { LanguageModelMiddleware } from "ai";
 import type { Calls } from "./calls.js";
-import { type AnyPart, inAnswer, inStream, readParts, writeParts } from "./forms.js";
-import type { GuardOptions, Guarded } from "./options.js";
+import { type AnyPart, type Kind, inAnswer, inStream, isUnjudged, readParts, readable, writeParts } from "./forms.js";
+import type { Guarded } from "./options.js";
 import { type Message, Prompt } from "./prompt.js";
 
 /** What a call to the model brings, as far as it matters here. */
@@ -70,7 +70,7 @@ export function guardedModel(guarded: Guarded, calls: Calls): LanguageModelMiddl
       const entrance = await door.enter(params);
       if ("says" in entrance) return { stream: streamOf(said(entrance.says)) };
       const { stream, ...rest } = await model.doStream(entrance.params);
-      return { ...rest, stream: stream.pipeThrough(held(door, guarded.options.streamed ?? "held")) };
+      return { ...rest, stream: stream.pipeThrough(held(door, guarded)) };
     },
   };
   return middleware as unknown as LanguageModelMiddleware;
@@ -90,17 +90,21 @@ class Door {
   readonly #guarded: Guarded;
   readonly #calls: Calls;
   readonly #prompt: Prompt;
+  readonly #row: (part: AnyPart) => Kind;
 
   constructor(guarded: Guarded, calls: Calls) {
     this.#guarded = guarded;
     this.#calls = calls;
+    this.#row = readable(inAnswer, guarded.unknown);
     this.#prompt = new Prompt(guarded, calls);
   }
 
   async enter(params: Params): Promise<Entrance> {
     for (const { type, name } of params.tools ?? []) {
-      if (type !== "function") throw new MisuseError("provider_tool", "tools that a provider runs cannot be held here");
-      if (!this.#calls.has(name)) throw new MisuseError("unguarded_tool", `the tool \`${name}\` is none of those that \`guard\` was given`);
+      this.#guarded.unknown.or(() => {
+        if (type !== "function") throw new MisuseError("provider_tool", "tools that a provider runs cannot be held here");
+        if (!this.#calls.has(name)) throw new MisuseError("unguarded_tool", `the tool \`${name}\` is none of those that \`guard\` was given`);
+      }, undefined);
     }
     const judged = await this.#prompt.judged(params.prompt);
     if ("says" in judged) return await this.#instead(judged.says);
@@ -122,9 +126,8 @@ class Door {
     const content = await this.#whole(came);
     const calls = content.flatMap(({ call }) => (call === undefined ? [] : [call]));
     const parts = content.map(({ part }) => part);
-    const readable = readParts(parts, inAnswer);
-    const saysNothing = readable.every(({ text, mimeType }) => text === "" && mimeType === "text/plain");
-    const whole: Left = { content: parts.filter(isCall), isChanged: false, isRefused: false, instead: {} };
+    const saysNothing = readParts(parts, this.#row).every(({ text, mimeType }) => text === "" && mimeType === "text/plain");
+    const whole: Left = { content: parts.filter((part) => isCall(part) || isUnjudged(this.#row(part))), isChanged: false, isRefused: false, instead: {} };
     // while a review is open nothing is said, so what stands beside calls comes ahead of them
     const beside = calls.length > 0 && !saysNothing ? await this.#said(parts) : undefined;
     // where that is refused the turn ends, and none of its calls is made
@@ -146,12 +149,15 @@ class Door {
     const whole = [];
     for (const part of came) {
       const { type, toolCallId, toolName, input, providerExecuted } = part as AnyPart & { [name in "toolCallId" | "toolName" | "input"]: string };
-      inAnswer(type);
-      if (type !== "tool-call") {
+      if (isUnjudged(this.#row(part)) || type !== "tool-call") {
         whole.push({ part });
         continue;
       }
-      if (providerExecuted === true) throw new MisuseError("provider_tool", `the provider has run \`${toolName}\` itself, which cannot be held here`);
+      if (providerExecuted === true) {
+        this.#guarded.unknown.passOn(new MisuseError("provider_tool", `the provider has run \`${toolName}\` itself, which cannot be held here`));
+        whole.push({ part });
+        continue;
+      }
       const { dynamic, providerMetadata } = part;
       const known = { type, toolCallId, toolName, ...(dynamic === undefined ? {} : { dynamic }), ...(providerMetadata === undefined ? {} : { providerMetadata }) };
       const args = await this.#calls.argumentsOf(toolName, input);
@@ -163,11 +169,11 @@ class Door {
   }
 
   async #said(parts: readonly AnyPart[]): Promise<Left> {
-    const readable = readParts(parts, inAnswer);
-    const judged = await this.#prompt.judge.output(readable);
+    const came = readParts(parts, this.#row);
+    const judged = await this.#prompt.judge.output(came);
     if (judged.kind !== "goes") return refused(judged.text);
-    const isChanged = JSON.stringify(judged.parts) !== JSON.stringify(readable);
-    const content = writeParts(parts, judged.parts, inAnswer, (part) => (isCall(part) ? part : undefined));
+    const isChanged = JSON.stringify(judged.parts) !== JSON.stringify(came);
+    const content = writeParts(parts, judged.parts, this.#row, (part) => (isCall(part) ? part : undefined));
     // what a provider says of its own words, such as their probabilities, is none of other words
     return { content, isChanged, isRefused: false, instead: isChanged ? { providerMetadata: undefined } : {} };
   }
@@ -208,15 +214,16 @@ function streamOf(parts: readonly AnyPart[]): ReadableStream<AnyPart> {
 }
 
 /** A stream whose parts, but for texts that may pass, are held until the turn has ended and was decided on; they are written anew then. */
-function held(door: Door, streamed: NonNullable<GuardOptions["streamed"]>): TransformStream<AnyPart, AnyPart> {
+function held(door: Door, guarded: Guarded): TransformStream<AnyPart, AnyPart> {
+  const { streamed = "held" } = guarded.options;
   const content: AnyPart[] = [];
   /** The places of texts and reasoning that have begun, by the ids of the stream. */
   const open = new Map<string, number>();
   return new TransformStream({
     async transform(event, controller) {
       const { type } = event;
-      const row = inStream(type);
-      if (row.treatment === "dropped") return;
+      const treatment = guarded.unknown.or(() => inStream(type).treatment, "judged");
+      if (treatment === "dropped") return;
       if (type === "finish") {
         const left = await door.leave(content, event.usage as Usage);
         // what has passed is not said once more
@@ -228,7 +235,7 @@ function held(door: Door, streamed: NonNullable<GuardOptions["streamed"]>): Tran
         controller.enqueue({ ...event, ...left.instead });
         return;
       }
-      if (row.treatment === "passed") return controller.enqueue(event);
+      if (treatment === "passed") return controller.enqueue(event);
       const [, kind, what] = /^(text|reasoning)-(start|delta|end)$/.exec(type) ?? [];
       if (kind === undefined) {
         content.push(event);

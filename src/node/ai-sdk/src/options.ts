@@ -1,6 +1,7 @@
-/** What whoever guards an agent may choose. */
+/** Options of `guard`. */
 
 import type { Allowed, AnyTask, Awaitable, Person } from "@celador/api";
+import type { UnknownForms } from "@celador/api/adapter";
 
 export interface GuardOptions {
   /**
@@ -15,10 +16,13 @@ export interface GuardOptions {
   readonly streamed?: "held" | "passed";
   /** Sees to the obligations and credentials of a call; without it calls that have some are refused. */
   readonly fulfil?: (allowed: Allowed) => Awaitable<void>;
+  /** Passes forms that no rule can read on as they came and logs them as unjudged, for agents that observe. Without it they are errors. */
+  readonly observe?: boolean;
 }
 
 /** A task and the choices about it. */
 export interface Guarded {
   readonly task: AnyTask;
   readonly options: GuardOptions;
+  readonly unknown: UnknownForms;
 }

@@ -9,7 +9,7 @@ import type { Json } from "@celador/api";
 import { Judge, type Judged, type Place, REFUSED, readExactly, textPart, unknownForm } from "@celador/api/adapter";
 import { denied } from "./approvals.js";
 import type { Calls, Output } from "./calls.js";
-import { type AnyPart, inPrompt, readParts, writeParts } from "./forms.js";
+import { type AnyPart, type Kind, inPrompt, isUnjudged, readParts, readable, writeParts } from "./forms.js";
 import type { Guarded } from "./options.js";
 import { object } from "./values.js";
 
@@ -39,8 +39,10 @@ export class Prompt {
   readonly judge: Judge;
   readonly #guarded: Guarded;
   readonly #calls: Calls;
+  readonly #row: (part: AnyPart) => Kind;
 
   constructor(guarded: Guarded, calls: Calls) {
+    this.#row = readable(inPrompt, guarded.unknown);
     this.judge = new Judge(guarded.task);
     this.#guarded = guarded;
     this.#calls = calls;
@@ -62,25 +64,26 @@ export class Prompt {
 
   async #message(message: Message, place: Place, calls: ReadonlyMap<string, CallPart>): Promise<Written> {
     const { role } = message;
-    inPrompt(role);
+    this.#guarded.unknown.or(() => inPrompt(role), undefined);
     if (typeof message.content === "string") {
       const isOwn = role === "system" && this.#isOwn(message.content);
       const judged = isOwn ? { kind: "goes" as const, parts: [textPart(message.content)] } : await this.judge.input([textPart(message.content)], place);
       return written(judged, place, (parts) => parts.map(({ text = "" }) => text).join(""), REFUSED);
     }
     const parts = message.content;
-    const readable = readParts(parts, inPrompt);
-    const isSaid = role === "assistant" && (await this.judge.wasSaid(readable));
-    const judged: Judged = isSaid ? { kind: "goes", parts: readable } : await this.judge.input(readable, place);
+    const words = readParts(parts, this.#row);
+    const isSaid = role === "assistant" && (await this.judge.wasSaid(words));
+    const judged: Judged = isSaid ? { kind: "goes", parts: words } : await this.judge.input(words, place);
     // calls and results are judged by what the task knows of them
     const others = new Map<AnyPart, AnyPart>();
     for (const part of parts) {
+      if (isUnjudged(this.#row(part))) continue;
       const done = isCall(part) ? await this.#call(part, place) : isResult(part) ? await this.#result(part, place, calls.get(part.toolCallId)) : undefined;
       if (done?.stopped !== undefined) return { content: "", stopped: done.stopped };
       if (done?.part !== undefined) others.set(part, done.part);
     }
     const refused = [{ type: "text", text: REFUSED }, ...others.values()];
-    return written(judged, place, (judged) => writeParts(parts, judged, inPrompt, (part) => others.get(part)), refused);
+    return written(judged, place, (judged) => writeParts(parts, judged, this.#row, (part) => others.get(part)), refused);
   }
 
   #isOwn(text: string): boolean {
@@ -113,7 +116,8 @@ export class Prompt {
         if (await this.judge.wasReported(value)) return { part: { ...known, output: { type: output.type, value } } };
       }
     }
-    const word = isDenied ? (output.reason ?? "") : textOf(output);
+    const word = isDenied ? (output.reason ?? "") : this.#guarded.unknown.or(() => textOf(output), undefined);
+    if (word === undefined) return { part: { ...known, output } };
     const judged = word === "" ? undefined : await this.#told(word, { ...place, at: `result ${toolCallId}` });
     if (judged !== undefined && judged.kind !== "goes") return stoppedBy(judged, place, { ...known, output: { type: "error-text", value: REFUSED } });
     const text = judged === undefined ? undefined : joined(judged);

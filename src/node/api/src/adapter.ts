@@ -174,5 +174,5 @@ export async function answer(task: AnyTask, pending: Suspended, answer: Answer):
 
 export { asJson, readExactly } from "./exact.js";
 export { Judge, type Judged, type Part, type Place, REFUSED, canonical, notice, textPart, whoIsAsked } from "./judge.js";
-export { type Form, type Treatment, unknownForm } from "./forms.js";
+export { type Form, type Treatment, UnknownForms, unknownForm } from "./forms.js";
 export { messageOf, why };

@@ -6,7 +6,7 @@
  */
 
 import { type AnyTask, type JsonObject, MisuseError } from "@celador/api";
-import { type Judged, Judge, type Part, REFUSED, asJson, canonical, isMisuse, textPart, withNotes } from "@celador/api/adapter";
+import { type Judged, Judge, type Part, REFUSED, type UnknownForms, asJson, canonical, isMisuse, textPart, withNotes } from "@celador/api/adapter";
 import { AIMessage, type BaseMessage, HumanMessage, RemoveMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { kindOf, readContent, words, writeContent } from "./forms.js";
 import { messageOf } from "./results.js";
@@ -25,6 +25,7 @@ export interface Admitted {
 export class History {
   readonly judge: Judge;
   readonly #task: AnyTask;
+  readonly #unknown: UnknownForms;
   /** The calls that were reported here, with their arguments. */
   readonly #calls = new Map<string, string>();
   /** The calls of the thread, as they stand in its messages. */
@@ -32,8 +33,9 @@ export class History {
   /** The messages that tell of results, as they were told. */
   readonly #results = new Map<string, string>();
 
-  constructor(task: AnyTask) {
+  constructor(task: AnyTask, unknown: UnknownForms) {
     this.#task = task;
+    this.#unknown = unknown;
     this.judge = new Judge(task);
   }
 
@@ -73,8 +75,12 @@ export class History {
 
   /** The message itself where nothing of it is to change, another one in its place, or what the user is told. */
   async #one(message: BaseMessage, isEarlier: boolean): Promise<BaseMessage | { readonly stopped: string; readonly isKept: boolean }> {
-    const kind = kindOf(message);
-    if (kind === "remove") return message;
+    const kind = this.#unknown.or(() => {
+      const kind = kindOf(message);
+      if (kind !== "remove") readMessage(message);
+      return kind;
+    }, "unjudged");
+    if (kind === "remove" || kind === "unjudged") return message;
     if (kind === "tool") return await this.#result(message as ToolMessage, isEarlier);
     const readable = readMessage(message);
     const calls = kind === "ai" ? await this.#callsOf(message as AIMessage) : [];

@@ -8,7 +8,7 @@
  */
 
 import { type Allowed, type AnyTask, type Awaitable, type Decision, type Json, type JsonObject, MisuseError } from "@celador/api";
-import { type ToolCall as Call, carryOut, next, notice, unknownForm, whoIsAsked, why, withNotes } from "@celador/api/adapter";
+import { type ToolCall as Call, UnknownForms, carryOut, next, notice, unknownForm, whoIsAsked, why, withNotes } from "@celador/api/adapter";
 import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { type AgentMiddleware, createMiddleware } from "langchain";
@@ -25,6 +25,8 @@ export interface MiddlewareOptions {
   readonly streamed?: "held" | "passed";
   /** Sees to the obligations and credentials of a call; without it calls that have some are refused. */
   readonly fulfil?: (allowed: Allowed) => Awaitable<void>;
+  /** Passes forms that no rule can read on as they came and logs them as unjudged, for agents that observe. Without it they are errors. */
+  readonly observe?: boolean;
 }
 
 /** The task of a thread. */
@@ -45,10 +47,11 @@ export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: Middle
     typeof tasks === "function" ? await tasks(threadOf(runtime), runtime) : tasks;
   const fulfil = options.fulfil === undefined ? {} : { fulfil: options.fulfil };
   const histories = new Map<string, History>();
+  const unknown = new UnknownForms(options.observe);
 
   /** What is known of a thread, the most recent ones last. */
   const historyOf = (task: AnyTask): History => {
-    const history = histories.get(task.id) ?? new History(task);
+    const history = histories.get(task.id) ?? new History(task, unknown);
     histories.delete(task.id);
     histories.set(task.id, history);
     const [oldest] = histories.keys();
@@ -107,9 +110,10 @@ export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: Middle
       if (!limits.allowed) return await instead(await forUser(task, limits));
       const message: unknown = await handler(options.streamed === "passed" ? request : { ...request, model: held(request.model) });
       if (!AIMessage.isInstance(message)) throw unknownForm("the answer of a model", Object(message).constructor?.name);
-      const readable = readMessage(message);
+      const readable = unknown.or(() => readMessage(message), undefined);
       const calls = (message.tool_calls ?? []).map(({ id, name, args }) => ({ id: idOf(id, name), function: name, arguments: args as JsonObject }));
-      const saysNothing = readable.every(({ text }) => text === "");
+      // under `observe` a message with a form that no rule can read goes on whole
+      const saysNothing = readable === undefined || readable.every(({ text }) => text === "");
       // while a review is open nothing is said, so what stands beside calls comes ahead of them
       const said = calls.length > 0 && !saysNothing ? await history.judge.output(readable) : undefined;
       const usage = message.usage_metadata;
@@ -118,6 +122,7 @@ export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: Middle
       const turn = await task.turn({ calls: made, promptTokens: usage?.input_tokens ?? 0, completionTokens: usage?.output_tokens ?? 0 });
       for (const call of made) history.reported(call.id, call.arguments);
       if (!turn.limits.allowed) return await instead(await forUser(task, turn.limits));
+      if (readable === undefined) return message;
       const judged = said ?? (saysNothing ? { kind: "goes" as const, parts: readable } : await history.judge.output(readable));
       if (judged.kind === "goes") return again(message, judged.parts, readable) as AIMessage;
       if (judged.kind === "waits") await task.withdraw(judged.id);
@@ -131,13 +136,17 @@ export function celadorMiddleware(tasks: AnyTask | TaskOfThread, options: Middle
       if (!waiting(request.state.messages).includes(call.id)) return new Command({});
       const step = await next(task, call);
       let ran: Ran | undefined;
+      let unread: Awaited<ReturnType<typeof handler>> | undefined;
       const run = async (args: JsonObject): Promise<Json> => {
-        ran = new Ran(call, await handler({ ...request, toolCall: { ...toolCall, args: args as Record<string, unknown> } }));
-        return ran.output;
+        const result = await handler({ ...request, toolCall: { ...toolCall, args: args as Record<string, unknown> } });
+        ran = unknown.or(() => new Ran(call, result), undefined);
+        if (ran === undefined) unread = result;
+        return ran?.output ?? null;
       };
       const told = step.kind === "run" ? await carryOut(task, call, step.allowed, { run, ...fulfil }) : step;
       // a call that waits has no answer yet: `beforeModel` finds it by that
       if (told.kind !== "tell") return new Command({});
+      if (unread !== undefined && !told.isError) return unread;
       const { value, isError, notes } = told;
       const result = ran === undefined || isError ? messageOf(call, withNotes(told), isError) : ran.written(value, notes);
       historyOf(task).told(ran?.own(result) ?? (result as ReturnType<typeof messageOf>));

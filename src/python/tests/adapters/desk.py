@@ -35,7 +35,7 @@ def manifest(scenario: dict[str, Any]) -> str:
     text = (HERE / "desk.yaml").read_text()
     limits = scenario.get("limits")
     if "reviews" in scenario:
-        text = f"kind: celador/v1/policy\nnamespace: shop\nname: reviews\nreviews: {json.dumps(scenario['reviews'])}\n---\n{text}"
+        text = text.replace("name: house\n", f"name: house\nreviews: {json.dumps(scenario['reviews'])}\n")
     return text if limits is None else f"{text}limits: {json.dumps(limits)}\n"
 
 

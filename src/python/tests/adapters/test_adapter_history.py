@@ -39,8 +39,12 @@ DONE: list[dict[str, Any]] = [{"text": "Done."}]
 THREAD: Any = {"configurable": {"thread_id": "thread-1"}}
 
 
-def desk_of() -> Any:
-    return desk.agent({})
+def desk_of(observe: bool = False) -> Any:
+    return desk.agent({}, observe=observe)
+
+
+def passed_on(log: pytest.LogCaptureFixture) -> list[str]:
+    return [message for message in log.messages if message.startswith("passed on unjudged: ")]
 
 
 # LangChain
@@ -48,7 +52,7 @@ def desk_of() -> Any:
 
 def asked_of_langchain(messages: list[Any], tools: list[Any] | None = None, script: list[dict[str, Any]] | None = None, **options: Any) -> Any:
     model = Scripted(script=[{"text": "…"}] * sum(isinstance(m, AIMessage) for m in messages) + (script or DONE))
-    guard = celador.langchain.Middleware(desk_of(), user="u-1", **options)
+    guard = celador.langchain.Middleware(desk_of(observe=options.get("observe", False)), user="u-1", **options)
     graph: Any = create_agent(model, tools or [], middleware=[guard], checkpointer=InMemorySaver())
     result = graph.invoke({"messages": messages}, THREAD)
     return result, "".join(model.calls)
@@ -80,7 +84,7 @@ def test_langchain_every_message_is_judged(messages: list[Any]) -> None:
 
 @pytest.mark.parametrize(
     ("messages", "named"),
-    [
+    UNKNOWN_OF_LANGCHAIN := [
         ([HumanMessage([{"type": "holo", "text": CARD}])], "'holo'"),
         ([ChatMessage("Hello.", role="root")], "'ChatMessage'"),
         ([HumanMessage("Hello."), AIMessage([{"type": "server_tool_call", "name": "web"}])], "'server_tool_call'"),
@@ -90,6 +94,14 @@ def test_langchain_every_message_is_judged(messages: list[Any]) -> None:
 def test_langchain_an_unknown_form_is_refused_by_name(messages: list[Any], named: str) -> None:
     with pytest.raises(celador.CeladorError, match=named):
         asked_of_langchain(messages)
+
+
+@pytest.mark.parametrize(("messages", "named"), UNKNOWN_OF_LANGCHAIN)
+def test_langchain_an_unknown_form_goes_on_where_it_is_observed(messages: list[Any], named: str, caplog: pytest.LogCaptureFixture) -> None:
+    _, sent = asked_of_langchain(messages, observe=True)
+    assert len(passed_on(caplog)) == 1 and named in passed_on(caplog)[0], caplog.messages
+    unknown = next(m for m in messages if not isinstance(m.content, str) or isinstance(m, ChatMessage))
+    assert str(unknown.content[0]["text"] if "text" in unknown.content[0] else "web") in sent if isinstance(unknown.content, list) else "root" in sent
 
 
 def test_langchain_all_of_a_command_is_judged() -> None:
@@ -142,9 +154,9 @@ def test_langchain_the_same_words_again_are_a_new_message() -> None:
 # OpenAI Agents
 
 
-def asked_of_openai(items: Any) -> str:
+def asked_of_openai(items: Any, observe: bool = False) -> str:
     model = ScriptedModel([ModelStep(output=[assistant_message("Done.")])])
-    guarded = celador.openai_agents.guard(Agent("desk", model=model), desk_of().task("thread-1", "u-1"))
+    guarded = celador.openai_agents.guard(Agent("desk", model=model), desk_of(observe).task("thread-1", "u-1"), observe=observe)
     assert asyncio.run(Runner.run(guarded, items)).final_output == "Done."
     return repr([call.input for call in model.calls])
 
@@ -176,7 +188,7 @@ def test_openai_every_item_is_judged(items: list[Any]) -> None:
 
 @pytest.mark.parametrize(
     ("item", "named"),
-    [
+    UNKNOWN_OF_OPENAI := [
         ({"type": "item_reference", "id": "msg_1"}, "'item_reference'"),
         ({"type": "web_search_call", "id": "w", "status": "completed"}, "'web_search_call'"),
         ({"type": "tomorrow", "text": CARD}, "'tomorrow'"),
@@ -189,13 +201,20 @@ def test_openai_an_unknown_form_is_refused_by_name(item: Any, named: str) -> Non
         asked_of_openai([{"role": "user", "content": "Hello."}, item])
 
 
+@pytest.mark.parametrize(("item", "named"), UNKNOWN_OF_OPENAI)
+def test_openai_an_unknown_form_goes_on_where_it_is_observed(item: Any, named: str, caplog: pytest.LogCaptureFixture) -> None:
+    sent = asked_of_openai([{"role": "user", "content": "Hello."}, item], observe=True)
+    assert repr(item) in sent or repr(item["content"][0]) in sent
+    assert len(passed_on(caplog)) == 1 and named in passed_on(caplog)[0], caplog.messages
+
+
 # Pydantic AI
 
 
-def asked_of_pydantic(history: list[Any], prompt: Any = "Hello.") -> str:
+def asked_of_pydantic(history: list[Any], prompt: Any = "Hello.", observe: bool = False) -> str:
     responses = sum(isinstance(message, ModelResponse) for message in history)
     scripted = PydanticScripted([{"text": "…"}] * responses + DONE)
-    agent: Any = PydanticAgent(scripted.model, capabilities=[celador.pydantic_ai.Guard(desk_of(), user="u-1")])
+    agent: Any = PydanticAgent(scripted.model, capabilities=[celador.pydantic_ai.Guard(desk_of(observe), user="u-1", observe=observe)])
     assert agent.run_sync(prompt, message_history=history, conversation_id="thread-1").output == "Done."
     return "".join(scripted.calls)
 
@@ -231,10 +250,16 @@ def test_pydantic_an_unknown_form_is_refused_by_name() -> None:
         asked_of_pydantic(history)
 
 
+def test_pydantic_an_unknown_form_goes_on_where_it_is_observed(caplog: pytest.LogCaptureFixture) -> None:
+    history = [ModelRequest([UserPromptPart("Hello.")]), ModelResponse([NativeToolReturnPart("web_search", CARD), TextPart("Yes?")])]
+    assert CARD in asked_of_pydantic(history, observe=True)
+    assert len(passed_on(caplog)) == 1 and "'builtin-tool-return'" in passed_on(caplog)[0], caplog.messages
+
+
 # Google's ADK
 
 
-def asked_of_adk(message: types.Content, tools: list[Any] | None = None, answer: types.Part | None = None) -> str:
+def asked_of_adk(message: types.Content, tools: list[Any] | None = None, answer: types.Part | None = None, observe: bool = False) -> str:
     model = AdkScripted(model="gemini-2.5-flash", script=DONE, calls=[])
 
     class Answers(AdkScripted):
@@ -246,7 +271,7 @@ def asked_of_adk(message: types.Content, tools: list[Any] | None = None, answer:
     if answer is not None:
         model = Answers(model="gemini-2.5-flash", script=DONE, calls=[])
     root = LlmAgent(name="desk", model=model, tools=tools or [])
-    app = App(name="desk", root_agent=root, plugins=[celador.google_adk.Plugin(desk_of())])
+    app = App(name="desk", root_agent=root, plugins=[celador.google_adk.Plugin(desk_of(observe), observe=observe)])
     runner = AdkRunner(app=app, session_service=InMemorySessionService(), auto_create_session=True)
     list(runner.run(user_id="u-1", session_id="thread-1", new_message=message))
     return "".join(model.calls)
@@ -271,7 +296,7 @@ def test_adk_tools_that_gemini_runs_are_refused() -> None:
 
 @pytest.mark.parametrize(
     ("part", "named"),
-    [
+    UNKNOWN_OF_ADK := [
         (types.Part(executable_code=types.ExecutableCode(code="1", language=types.Language.PYTHON)), "'executable_code'"),
         (types.Part(text="a", file_data=types.FileData(file_uri="x")), "text and file_data|file_data and text"),
     ],
@@ -283,11 +308,18 @@ def test_adk_an_unknown_form_is_refused_by_name(part: types.Part, named: str) ->
         asked_of_adk(types.UserContent("Hello."), answer=part)
 
 
+@pytest.mark.parametrize(("part", "named"), UNKNOWN_OF_ADK[:1])
+def test_adk_an_unknown_form_goes_on_where_it_is_observed(part: types.Part, named: str, caplog: pytest.LogCaptureFixture) -> None:
+    assert "executable_code" in asked_of_adk(types.Content(role="user", parts=[part]), observe=True)
+    asked_of_adk(types.UserContent("Hello."), answer=part, observe=True)
+    assert len(passed_on(caplog)) == 2 and all(named in line for line in passed_on(caplog)), caplog.messages
+
+
 # agent-hooks
 
 
-def verdict(context: dict[str, Any]) -> Any:
-    interceptor = celador.agent_hooks.Interceptor(desk_of(), user="u-1")
+def verdict(context: dict[str, Any], observe: bool = False) -> Any:
+    interceptor = celador.agent_hooks.Interceptor(desk_of(observe), user="u-1", observe=observe)
     return asyncio.run(interceptor.intercept({"session": {"id": "thread-1"}, **context}))
 
 
@@ -301,3 +333,10 @@ def test_hooks_every_message_is_judged(role: str) -> None:
     messages = [{"role": role, "content": f"card {CARD}", "note": CARD}, {"role": "user", "content": "Hello."}]
     assert CARD not in repr(verdict({"interception_point": "pre_model_call", "messages": messages}))
     assert CARD not in repr(verdict({"interception_point": "input", "input": messages[0]}))
+
+
+def test_hooks_unknown_forms_go_on_where_they_are_observed(caplog: pytest.LogCaptureFixture) -> None:
+    assert verdict({"interception_point": "pre_thought"}, observe=True).decision.value == "allow"
+    messages = [{"role": "root", "content": [{"type": "hologram", "text": CARD}]}, {"role": "user", "content": "Hello."}]
+    assert CARD in repr(verdict({"interception_point": "pre_model_call", "messages": messages}, observe=True))
+    assert [name for line in passed_on(caplog) for name in ("pre_thought", "root", "hologram") if name in line] == ["pre_thought", "root", "hologram"]
