@@ -12,8 +12,10 @@ use serde_json::{Map, Value};
 pub(crate) enum Shape {
     /// A text that rules read.
     Text,
-    /// A text that is no prose: an id, a name, a word for an option, something encrypted.
+    /// An id, a name or an option: visible ASCII characters without blanks, so that no sentence fits.
     Word,
+    /// A text that no rule reads here: the application's own words, bytes of the vendor, or arguments that are judged as those of a call.
+    Own,
     Bool,
     /// A whole number that is not negative, written as one.
     Count,
@@ -112,7 +114,8 @@ impl Shape {
         match (self, value) {
             (Self::Text, Value::String(text)) => found.texts.push(Text::plain(at, text)),
             (Self::Data, Value::String(data)) => found.texts.extend(Text::of_data(at, data)),
-            (Self::Word, Value::String(_)) | (Self::Bool, Value::Bool(_)) | (Self::Raw, _) => {}
+            (Self::Word, Value::String(word)) if word.bytes().all(|it| it.is_ascii_graphic()) => {}
+            (Self::Own, Value::String(_)) | (Self::Bool, Value::Bool(_)) | (Self::Raw, _) => {}
             (Self::Count, Value::Number(number)) if number.is_u64() => {}
             (Self::Number, Value::Number(_)) => {}
             (Self::List(of), Value::Array(values)) => {
@@ -145,7 +148,7 @@ impl Shape {
     /// Whether a value has the type of JSON that this shape has.
     fn fits(&self, value: &Value) -> bool {
         match self {
-            Self::Text | Self::Word | Self::Data => value.is_string(),
+            Self::Text | Self::Word | Self::Own | Self::Data => value.is_string(),
             Self::Bool => value.is_boolean(),
             Self::Count => value.is_u64(),
             Self::Number => value.is_number(),
@@ -272,6 +275,7 @@ pub(super) mod samples {
         match shape {
             Shape::Text => vec![json!("a text")],
             Shape::Word => vec![json!("word")],
+            Shape::Own => vec![json!("own words")],
             Shape::Data => vec![json!("YSB0ZXh0")],
             Shape::Bool => vec![json!(false)],
             Shape::Count => vec![json!(1)],

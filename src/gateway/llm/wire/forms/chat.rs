@@ -2,7 +2,7 @@
 
 use super::super::shape::{Kinds, Members, Shape, judged, passed, refused};
 use super::chat_answer::{ANNOTATION, CALLS};
-use super::{CACHE, NUMBER, WORD, WORDS};
+use super::{CACHE, NUMBER, OWN, WORDS};
 
 pub(in super::super) const REQUEST: Members = &[
     ("messages", Shape::List(&Shape::Kinds(&MESSAGES))),
@@ -19,21 +19,20 @@ pub(in super::super) const REQUEST: Members = &[
     ("logprobs", Shape::Bool),
     ("max_completion_tokens", Shape::Count),
     ("max_tokens", Shape::Count),
-    ("metadata", Shape::Map(&WORD)),
+    ("metadata", Shape::Map(&OWN)),
     ("modalities", WORDS),
     ("n", Shape::Count),
     ("parallel_tool_calls", Shape::Bool),
-    ("prediction", Shape::Object(&[("type", Shape::Word), ("content", PROSE)])),
     ("presence_penalty", Shape::Number),
-    ("prompt_cache_key", Shape::Word),
+    ("prompt_cache_key", Shape::Own),
     ("prompt_cache_options", CACHE),
     ("prompt_cache_retention", Shape::Word),
     ("reasoning_effort", Shape::Word),
     ("response_format", RESPONSE_FORMAT),
-    ("safety_identifier", Shape::Word),
+    ("safety_identifier", Shape::Own),
     ("seed", Shape::Number),
     ("service_tier", Shape::Word),
-    ("stop", Shape::Either(&[Shape::Word, WORDS])),
+    ("stop", Shape::Either(&[Shape::Own, Shape::List(&OWN)])),
     ("store", Shape::Bool),
     ("stream", Shape::Bool),
     (
@@ -45,7 +44,7 @@ pub(in super::super) const REQUEST: Members = &[
     ("tools", Shape::List(&Shape::Kinds(&TOOLS))),
     ("top_logprobs", Shape::Count),
     ("top_p", Shape::Number),
-    ("user", Shape::Word),
+    ("user", Shape::Own),
     ("verbosity", Shape::Word),
     // of other makers: how a token is chosen, and whether a model that can reason does
     ("top_k", Shape::Number),
@@ -71,7 +70,7 @@ const RESPONSE_FORMAT: Shape = Shape::Object(&[
         "json_schema",
         Shape::Object(&[
             ("name", Shape::Word),
-            ("description", Shape::Word),
+            ("description", Shape::Own),
             ("schema", Shape::Raw),
             ("strict", Shape::Bool),
         ]),
@@ -117,16 +116,16 @@ pub(in super::super) static MESSAGES: Kinds = Kinds {
                     Shape::Object(&[
                         ("id", Shape::Word),
                         ("transcript", Shape::Text),
-                        ("data", Shape::Word),
+                        ("data", Shape::Own),
                         ("expires_at", Shape::Number),
                     ]),
                 ),
                 ("annotations", Shape::List(&Shape::Object(ANNOTATION))),
                 ("tool_calls", Shape::List(&Shape::Kinds(&CALLS))),
                 // clients that send an answer back as they have it
-                ("reasoning_content", Shape::Word),
-                ("reasoning", Shape::Word),
-                ("thinking", Shape::Word),
+                ("reasoning_content", Shape::Own),
+                ("reasoning", Shape::Own),
+                ("thinking", Shape::Own),
             ],
         ),
         judged("tool", &[("content", PROSE), ("tool_call_id", Shape::Word), ("name", Shape::Word)]),
@@ -166,7 +165,7 @@ pub(in super::super) static PARTS: Kinds = Kinds {
                     "image_url",
                     Shape::Either(&[
                         Shape::Word,
-                        Shape::Object(&[("url", Shape::Word), ("detail", Shape::Word)]),
+                        Shape::Object(&[("url", Shape::Own), ("detail", Shape::Word)]),
                     ]),
                 ),
                 ("prompt_cache_breakpoint", CACHE),
@@ -176,7 +175,7 @@ pub(in super::super) static PARTS: Kinds = Kinds {
             "input_audio",
             "sound",
             &[
-                ("input_audio", Shape::Object(&[("data", Shape::Word), ("format", Shape::Word)])),
+                ("input_audio", Shape::Object(&[("data", Shape::Own), ("format", Shape::Word)])),
                 ("prompt_cache_breakpoint", CACHE),
             ],
         ),
@@ -194,7 +193,7 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
                 "function",
                 Shape::Object(&[
                     ("name", Shape::Word),
-                    ("description", Shape::Word),
+                    ("description", Shape::Own),
                     ("parameters", Shape::Raw),
                     ("strict", Shape::Bool),
                 ]),
@@ -204,7 +203,7 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
             "custom",
             &[(
                 "custom",
-                Shape::Object(&[("name", Shape::Word), ("description", Shape::Word), ("format", Shape::Raw)]),
+                Shape::Object(&[("name", Shape::Word), ("description", Shape::Own), ("format", Shape::Raw)]),
             )],
         ),
     ],

@@ -33,14 +33,14 @@ const MESSAGE: Members = &[
         "audio",
         Shape::Object(&[
             ("id", Shape::Word),
-            ("data", Shape::Word),
+            ("data", Shape::Own),
             ("expires_at", Shape::Number),
             ("transcript", Shape::Text),
         ]),
     ),
     ("tool_calls", Shape::List(&Shape::Kinds(&CALLS))),
-    ("reasoning_content", Shape::Word),
-    ("reasoning", Shape::Word),
+    ("reasoning_content", Shape::Own),
+    ("reasoning", Shape::Own),
 ];
 
 pub(in super::super) const ANNOTATION: Members = &[
@@ -84,7 +84,7 @@ pub(in super::super) static CALLS: Kinds = Kinds {
                     "function",
                     Shape::Object(&[
                         ("name", Shape::Word),
-                        ("arguments", Shape::Either(&[Shape::Word, Shape::Map(&RAW)])),
+                        ("arguments", Shape::Either(&[Shape::Own, Shape::Map(&RAW)])),
                     ]),
                 ),
             ],
@@ -94,7 +94,7 @@ pub(in super::super) static CALLS: Kinds = Kinds {
             &[
                 ("id", Shape::Word),
                 ("index", Shape::Number),
-                ("custom", Shape::Object(&[("name", Shape::Word), ("input", Shape::Word)])),
+                ("custom", Shape::Object(&[("name", Shape::Word), ("input", Shape::Own)])),
             ],
         ),
     ],
@@ -129,7 +129,7 @@ const DELTA: Members = &[
         "audio",
         Shape::Object(&[
             ("id", Shape::Word),
-            ("data", Shape::Word),
+            ("data", Shape::Own),
             ("expires_at", Shape::Number),
             ("transcript", Shape::Text),
         ]),
@@ -144,12 +144,12 @@ const DELTA: Members = &[
                 "function",
                 Shape::Object(&[
                     ("name", Shape::Word),
-                    ("arguments", Shape::Either(&[Shape::Word, Shape::Map(&RAW)])),
+                    ("arguments", Shape::Either(&[Shape::Own, Shape::Map(&RAW)])),
                 ]),
             ),
-            ("custom", Shape::Object(&[("name", Shape::Word), ("input", Shape::Word)])),
+            ("custom", Shape::Object(&[("name", Shape::Word), ("input", Shape::Own)])),
         ])),
     ),
-    ("reasoning_content", Shape::Word),
-    ("reasoning", Shape::Word),
+    ("reasoning_content", Shape::Own),
+    ("reasoning", Shape::Own),
 ];

@@ -3,22 +3,22 @@
 use super::super::shape::{Kinds, Members, Shape, judged, passed, refused};
 use super::messages_answer::CITATIONS;
 use super::messages_tools::TOOLS;
-use super::{CACHE, RAW, WORD, WORDS};
+use super::{CACHE, OWN, RAW, WORD};
 
 pub(in super::super) const REQUEST: Members = &[
     ("model", Shape::Word),
     ("messages", Shape::List(&Shape::Kinds(&MESSAGES))),
     ("max_tokens", Shape::Count),
     ("system", Shape::Of(&PROSE)),
-    ("billing_policy", Shape::Map(&WORD)),
+    ("billing_policy", Shape::Map(&OWN)),
     ("cache_control", CACHE),
-    ("compaction", Shape::Object(&[("type", Shape::Word), ("instructions", Shape::Word)])),
+    ("compaction", Shape::Object(&[("type", Shape::Word), ("instructions", Shape::Own)])),
     ("context_management", Shape::Object(&[("edits", Shape::List(&Shape::Map(&OPTIONS)))])),
-    ("diagnostics", Shape::Map(&WORD)),
+    ("diagnostics", Shape::Map(&OWN)),
     ("fallback_credit_token", Shape::Either(&[Shape::Word, Shape::Map(&WORD)])),
     ("fallbacks", Shape::Either(&[Shape::Word, Shape::List(&Shape::Map(&OPTIONS))])),
     ("inference_geo", Shape::Word),
-    ("metadata", Shape::Object(&[("user_id", Shape::Word)])),
+    ("metadata", Shape::Object(&[("user_id", Shape::Own)])),
     (
         "output_config",
         Shape::Object(&[
@@ -33,7 +33,7 @@ pub(in super::super) const REQUEST: Members = &[
     ("output_format", Shape::Object(&[("type", Shape::Word), ("schema", Shape::Raw)])),
     ("service_tier", Shape::Word),
     ("speed", Shape::Word),
-    ("stop_sequences", WORDS),
+    ("stop_sequences", Shape::List(&OWN)),
     ("stream", Shape::Bool),
     ("temperature", Shape::Number),
     (
@@ -57,7 +57,7 @@ pub(in super::super) const REQUEST: Members = &[
     ("tools", Shape::List(&Shape::Kinds(&TOOLS))),
     ("top_k", Shape::Count),
     ("top_p", Shape::Number),
-    ("user_profile_id", Shape::Word),
+    ("user_profile_id", Shape::Own),
     ("workspace_id", Shape::Word),
 ];
 
@@ -178,9 +178,9 @@ pub(in super::super) static BLOCKS: Kinds = Kinds {
         passed(
             "thinking",
             "the model's own, which it is given back",
-            &[("thinking", Shape::Word), ("signature", Shape::Word)],
+            &[("thinking", Shape::Own), ("signature", Shape::Own)],
         ),
-        passed("redacted_thinking", "encrypted by the vendor", &[("data", Shape::Word)]),
+        passed("redacted_thinking", "encrypted by the vendor", &[("data", Shape::Own)]),
         refused("compaction", "a summary that no rule has read"),
         refused("browser_state", "pages of a browser that no rule reads"),
         refused("container_upload", "a file for what Anthropic runs"),
@@ -205,10 +205,10 @@ pub(in super::super) static SOURCES: Kinds = Kinds {
     tag: "type",
     absent: None,
     rows: &[
-        judged("text", &[("media_type", Shape::Word), ("data", Shape::Text)]),
+        judged("text", &[("media_type", Shape::Own), ("data", Shape::Text)]),
         judged("content", &[("content", Shape::Of(&PROSE))]),
-        judged("base64", &[("media_type", Shape::Word), ("data", Shape::Data)]),
-        passed("url", "Anthropic reads it", &[("url", Shape::Word)]),
+        judged("base64", &[("media_type", Shape::Own), ("data", Shape::Data)]),
+        passed("url", "Anthropic reads it", &[("url", Shape::Own)]),
         passed("file", "Anthropic has it", &[("file_id", Shape::Word)]),
     ],
 };
@@ -218,8 +218,8 @@ static IMAGES: Kinds = Kinds {
     tag: "type",
     absent: None,
     rows: &[
-        passed("base64", "", &[("media_type", Shape::Word), ("data", Shape::Word)]),
-        passed("url", "", &[("url", Shape::Word)]),
+        passed("base64", "", &[("media_type", Shape::Own), ("data", Shape::Own)]),
+        passed("url", "", &[("url", Shape::Own)]),
         passed("file", "", &[("file_id", Shape::Word)]),
     ],
 };

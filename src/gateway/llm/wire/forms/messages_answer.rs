@@ -10,7 +10,7 @@ pub(in super::super) const ANSWER: Members = &[
     ("model", Shape::Word),
     ("content", Shape::List(&Shape::Kinds(&BLOCKS))),
     ("stop_reason", Shape::Word),
-    ("stop_sequence", Shape::Word),
+    ("stop_sequence", Shape::Own),
     ("stop_details", STOP_DETAILS),
     ("usage", USAGE),
     ("context_management", EDITS),
@@ -53,16 +53,16 @@ pub(in super::super) static BLOCKS: Kinds = Kinds {
             &[
                 ("id", Shape::Word),
                 ("name", Shape::Word),
-                ("input", Shape::Either(&[Shape::Map(&RAW), Shape::Word])),
+                ("input", Shape::Either(&[Shape::Map(&RAW), Shape::Own])),
                 ("caller", CALLER),
             ],
         ),
         passed(
             "thinking",
             "it streams, and is kept as it is",
-            &[("thinking", Shape::Word), ("signature", Shape::Word)],
+            &[("thinking", Shape::Own), ("signature", Shape::Own)],
         ),
-        passed("redacted_thinking", "encrypted by the vendor", &[("data", Shape::Word)]),
+        passed("redacted_thinking", "encrypted by the vendor", &[("data", Shape::Own)]),
     ],
 };
 
@@ -78,7 +78,7 @@ const CITATION: Members = &[
     ("title", Shape::Text),
     ("source", Shape::Text),
     ("url", Shape::Text),
-    ("encrypted_index", Shape::Word),
+    ("encrypted_index", Shape::Own),
     ("file_id", Shape::Word),
     ("document_index", Shape::Count),
     ("search_result_index", Shape::Count),
@@ -107,7 +107,7 @@ pub(in super::super) static EVENTS: Kinds = Kinds {
                     "delta",
                     Shape::Object(&[
                         ("stop_reason", Shape::Word),
-                        ("stop_sequence", Shape::Word),
+                        ("stop_sequence", Shape::Own),
                         ("stop_details", STOP_DETAILS),
                     ]),
                 ),
@@ -117,15 +117,15 @@ pub(in super::super) static EVENTS: Kinds = Kinds {
         ),
         judged("message_stop", &[]),
         passed("ping", "made anew", &[]),
-        judged("error", &[("error", Shape::Object(&[("type", Shape::Word), ("message", Shape::Word)]))]),
+        judged("error", &[("error", Shape::Object(&[("type", Shape::Word), ("message", Shape::Own)]))]),
     ],
 };
 
 const DELTA: Members = &[
     ("type", Shape::Word),
     ("text", Shape::Text),
-    ("thinking", Shape::Word),
-    ("signature", Shape::Word),
-    ("partial_json", Shape::Word),
+    ("thinking", Shape::Own),
+    ("signature", Shape::Own),
+    ("partial_json", Shape::Own),
     ("citation", Shape::Object(CITATION)),
 ];

@@ -49,7 +49,7 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
 
 const CUSTOM: Members = &[
     ("name", Shape::Word),
-    ("description", Shape::Word),
+    ("description", Shape::Own),
     ("input_schema", Shape::Raw),
     ("allowed_callers", WORDS),
     ("cache_control", CACHE),

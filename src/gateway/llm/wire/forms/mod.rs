@@ -20,9 +20,9 @@ pub(super) static NUMBERS: Shape =
     Shape::Either(&[Shape::Number, Shape::Bool, Shape::Word, Shape::Map(&NUMBERS), Shape::List(&NUMBERS)]);
 
 pub(super) static WORD: Shape = Shape::Word;
+pub(super) static OWN: Shape = Shape::Own;
 pub(super) static NUMBER: Shape = Shape::Number;
 pub(super) static RAW: Shape = Shape::Raw;
-/// Words that rules do not read, as a list or one alone.
 pub(super) const WORDS: Shape = Shape::List(&WORD);
 
 /// What the cache of a maker is told.

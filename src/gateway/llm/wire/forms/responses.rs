@@ -3,13 +3,13 @@
 use super::super::shape::{Kinds, Members, Shape, judged, passed, refused};
 use super::responses_answer::{ANNOTATIONS, CALLER, REASONING};
 use super::responses_tools::TOOLS;
-use super::{CACHE, RAW, WORD, WORDS};
+use super::{CACHE, OWN, RAW, WORD, WORDS};
 
 pub(in super::super) const REQUEST: Members = &[
     ("model", Shape::Word),
     ("input", Shape::Either(&[Shape::Text, Shape::List(&Shape::Kinds(&ITEMS))])),
     ("instructions", Shape::Text),
-    ("access_programs", Shape::Map(&WORD)),
+    ("access_programs", Shape::Map(&OWN)),
     ("background", Shape::Bool),
     (
         "context_management",
@@ -20,10 +20,10 @@ pub(in super::super) const REQUEST: Members = &[
     ("include", WORDS),
     ("max_output_tokens", Shape::Count),
     ("max_tool_calls", Shape::Count),
-    ("metadata", Shape::Map(&WORD)),
+    ("metadata", Shape::Map(&OWN)),
     ("parallel_tool_calls", Shape::Bool),
     ("previous_response_id", Shape::Word),
-    ("prompt_cache_key", Shape::Word),
+    ("prompt_cache_key", Shape::Own),
     ("prompt_cache_options", Shape::Map(&RAW)),
     ("prompt_cache_retention", Shape::Word),
     (
@@ -36,7 +36,7 @@ pub(in super::super) const REQUEST: Members = &[
             ("summary", Shape::Word),
         ]),
     ),
-    ("safety_identifier", Shape::Word),
+    ("safety_identifier", Shape::Own),
     ("service_tier", Shape::Word),
     ("store", Shape::Bool),
     ("stream", Shape::Bool),
@@ -50,7 +50,7 @@ pub(in super::super) const REQUEST: Members = &[
                 Shape::Object(&[
                     ("type", Shape::Word),
                     ("name", Shape::Word),
-                    ("description", Shape::Word),
+                    ("description", Shape::Own),
                     ("schema", Shape::Raw),
                     ("strict", Shape::Bool),
                 ]),
@@ -63,9 +63,9 @@ pub(in super::super) const REQUEST: Members = &[
     ("top_logprobs", Shape::Count),
     ("top_p", Shape::Number),
     ("truncation", Shape::Word),
-    ("user", Shape::Word),
+    ("user", Shape::Own),
     // what Codex says of itself
-    ("client_metadata", Shape::Map(&WORD)),
+    ("client_metadata", Shape::Map(&OWN)),
 ];
 
 pub(in super::super) const TOOL_CHOICE: Members = &[
@@ -110,7 +110,7 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
                 ("call_id", Shape::Word),
                 ("name", Shape::Word),
                 ("namespace", Shape::Word),
-                ("arguments", Shape::Either(&[Shape::Word, Shape::Map(&RAW)])),
+                ("arguments", Shape::Either(&[Shape::Own, Shape::Map(&RAW)])),
                 ("status", Shape::Word),
                 ("async", Shape::Bool),
                 ("caller", CALLER),
@@ -135,7 +135,7 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
                 ("call_id", Shape::Word),
                 ("name", Shape::Word),
                 ("namespace", Shape::Word),
-                ("input", Shape::Word),
+                ("input", Shape::Own),
                 ("status", Shape::Word),
                 ("async", Shape::Bool),
                 ("caller", CALLER),
@@ -160,7 +160,7 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
         passed(
             "compaction",
             "encrypted by the vendor",
-            &[("id", Shape::Word), ("encrypted_content", Shape::Word)],
+            &[("id", Shape::Word), ("encrypted_content", Shape::Own)],
         ),
         passed("compaction_trigger", "an option", &[("id", Shape::Word)]),
         passed(
@@ -209,7 +209,7 @@ pub(in super::super) static PARTS: Kinds = Kinds {
             &[
                 ("file_data", Shape::Data),
                 ("file_id", Shape::Word),
-                ("file_url", Shape::Word),
+                ("file_url", Shape::Own),
                 ("filename", Shape::Text),
                 ("detail", Shape::Word),
                 ("prompt_cache_breakpoint", CACHE),
@@ -219,12 +219,12 @@ pub(in super::super) static PARTS: Kinds = Kinds {
             "input_image",
             "an image",
             &[
-                ("image_url", Shape::Word),
+                ("image_url", Shape::Own),
                 ("file_id", Shape::Word),
                 ("detail", Shape::Word),
                 ("prompt_cache_breakpoint", CACHE),
             ],
         ),
-        passed("encrypted_content", "encrypted by the vendor", &[("encrypted_content", Shape::Word)]),
+        passed("encrypted_content", "encrypted by the vendor", &[("encrypted_content", Shape::Own)]),
     ],
 };

@@ -1,7 +1,7 @@
 //! Answers of OpenAI's responses, whole; those in events are put together into the same.
 
 use super::super::shape::{Kinds, Members, Row, Shape, judged, passed};
-use super::{NUMBERS, RAW, WORD};
+use super::{NUMBERS, OWN, RAW};
 use celador_server::traffic::Treatment;
 
 pub(in super::super) const ANSWER: Members = &[
@@ -16,14 +16,14 @@ pub(in super::super) const ANSWER: Members = &[
         Shape::Object(&[
             ("code", Shape::Word),
             ("message", Shape::Text),
-            ("param", Shape::Word),
+            ("param", Shape::Own),
             ("type", Shape::Word),
         ]),
     ),
     ("incomplete_details", Shape::Object(&[("reason", Shape::Word)])),
     // what the request said, as the vendor has it
     ("instructions", Shape::Raw),
-    ("metadata", Shape::Map(&WORD)),
+    ("metadata", Shape::Map(&OWN)),
     ("model", Shape::Word),
     ("output", Shape::List(&Shape::Kinds(&ITEMS))),
     ("parallel_tool_calls", Shape::Bool),
@@ -36,16 +36,16 @@ pub(in super::super) const ANSWER: Members = &[
     ("max_tool_calls", Shape::Count),
     ("previous_response_id", Shape::Word),
     ("conversation", Shape::Object(&[("id", Shape::Word)])),
-    ("prompt_cache_key", Shape::Word),
+    ("prompt_cache_key", Shape::Own),
     ("prompt_cache_retention", Shape::Word),
     ("reasoning", Shape::Map(&NUMBERS)),
-    ("safety_identifier", Shape::Word),
+    ("safety_identifier", Shape::Own),
     ("service_tier", Shape::Word),
     ("store", Shape::Bool),
     ("text", Shape::Raw),
     ("truncation", Shape::Word),
     ("usage", Shape::Map(&NUMBERS)),
-    ("user", Shape::Word),
+    ("user", Shape::Own),
 ];
 
 pub(in super::super) static ITEMS: Kinds = Kinds {
@@ -70,7 +70,7 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
                 ("call_id", Shape::Word),
                 ("name", Shape::Word),
                 ("namespace", Shape::Word),
-                ("arguments", Shape::Either(&[Shape::Word, Shape::Map(&RAW)])),
+                ("arguments", Shape::Either(&[Shape::Own, Shape::Map(&RAW)])),
                 ("status", Shape::Word),
                 ("async", Shape::Bool),
                 ("caller", CALLER),
@@ -83,7 +83,7 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
                 ("call_id", Shape::Word),
                 ("name", Shape::Word),
                 ("namespace", Shape::Word),
-                ("input", Shape::Word),
+                ("input", Shape::Own),
                 ("status", Shape::Word),
                 ("async", Shape::Bool),
                 ("caller", CALLER),
@@ -93,7 +93,7 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
         passed(
             "compaction",
             "encrypted by the vendor",
-            &[("id", Shape::Word), ("encrypted_content", Shape::Word)],
+            &[("id", Shape::Word), ("encrypted_content", Shape::Own)],
         ),
     ],
 };
@@ -106,11 +106,11 @@ pub(in super::super) const REASONING: Members = &[
     ("id", Shape::Word),
     ("summary", THOUGHTS),
     ("content", THOUGHTS),
-    ("encrypted_content", Shape::Word),
+    ("encrypted_content", Shape::Own),
     ("status", Shape::Word),
 ];
 
-const THOUGHTS: Shape = Shape::List(&Shape::Object(&[("type", Shape::Word), ("text", Shape::Word)]));
+const THOUGHTS: Shape = Shape::List(&Shape::Object(&[("type", Shape::Word), ("text", Shape::Own)]));
 
 pub(in super::super) static PARTS: Kinds = Kinds {
     what: "a part",
@@ -175,8 +175,8 @@ pub(in super::super) static EVENTS: Kinds = Kinds {
             "error",
             &[
                 ("code", Shape::Word),
-                ("message", Shape::Word),
-                ("param", Shape::Word),
+                ("message", Shape::Own),
+                ("param", Shape::Own),
                 ("sequence_number", Shape::Number),
                 ("error", Shape::Raw),
             ],
@@ -204,8 +204,8 @@ const fn again(name: &'static str) -> Row {
             ("refusal", Shape::Text),
             ("part", Shape::Raw),
             ("name", Shape::Word),
-            ("arguments", Shape::Word),
-            ("input", Shape::Word),
+            ("arguments", Shape::Own),
+            ("input", Shape::Own),
             ("logprobs", Shape::Raw),
             ("status", Shape::Word),
         ],
@@ -232,7 +232,7 @@ static ANY_PARTS: Kinds = Kinds {
         judged("output_text", OUTPUT_TEXT),
         judged("text", &[("text", Shape::Text)]),
         judged("refusal", &[("refusal", Shape::Text)]),
-        passed("reasoning_text", "it streams, and is kept as it is", &[("text", Shape::Word)]),
+        passed("reasoning_text", "it streams, and is kept as it is", &[("text", Shape::Own)]),
     ],
 };
 
@@ -245,7 +245,7 @@ const PIECE: Members = &[
     ("sequence_number", Shape::Number),
     ("delta", Shape::Text),
     ("annotation", Shape::Object(ANNOTATION)),
-    ("part", Shape::Object(&[("type", Shape::Word), ("text", Shape::Word)])),
+    ("part", Shape::Object(&[("type", Shape::Word), ("text", Shape::Own)])),
     ("logprobs", Shape::List(&RAW)),
-    ("obfuscation", Shape::Word),
+    ("obfuscation", Shape::Own),
 ];

@@ -17,7 +17,7 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
             "namespace",
             &[
                 ("name", Shape::Word),
-                ("description", Shape::Word),
+                ("description", Shape::Own),
                 ("tools", Shape::List(&Shape::Kinds(&MEMBERS))),
             ],
         ),
@@ -49,7 +49,7 @@ static MEMBERS: Kinds = Kinds {
 
 const FUNCTION: Members = &[
     ("name", Shape::Word),
-    ("description", Shape::Word),
+    ("description", Shape::Own),
     ("parameters", Shape::Raw),
     ("output_schema", Shape::Raw),
     ("strict", Shape::Bool),
@@ -61,7 +61,7 @@ const FUNCTION: Members = &[
 /// A tool that takes a text, of any form or of a grammar's.
 const CUSTOM: Members = &[
     ("name", Shape::Word),
-    ("description", Shape::Word),
+    ("description", Shape::Own),
     ("format", Shape::Raw),
     ("async", Shape::Bool),
     ("allowed_callers", WORDS),
