@@ -17,7 +17,7 @@ import dataclasses
 import functools
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from celador import MisuseError
@@ -161,6 +161,8 @@ class Conversation:
         """What was admitted of messages that were kept, by their ids."""
         self._admitted: dict[str, list[Piece]] = {}
         """What was admitted of messages whose history keeps what came."""
+        self.left: list[str] | None = None
+        """The ids of messages that are left over, once they were looked for."""
         self.waiting: dict[str, tuple[str, Any]] = {}
         """Messages that are kept for later, by what an adapter tells them by: the id in the task (none if it was not asked yet), and the message."""
 
@@ -177,11 +179,43 @@ class Conversation:
     def kept(self, id: str, pieces: Iterable[Piece]) -> Admitted | Stopped | Kept:
         """What has come of a message that was kept; to be asked ahead of the next turn of the model."""
         given = joined(pieces)
+        decision = self._kept(id)
+        if decision is None:
+            return self.said(given)
+        return Kept(id) if decision.pending else self._message(decision, given, 0)
+
+    def left_over(self) -> Iterator[tuple[str, Admitted | Stopped | Kept]]:
+        """Messages that another process has kept, or another guard of this one, with what has come of each. One is left over until it is taken from
+        `left`, and until the model has had a turn since it was decided."""
+        if self.left is None:
+            # a task in memory keeps no events, and no other process has it
+            events = () if self.task.place == "memory" else self.task.events()
+            decisions = [event["decision"] or {} for event in events if event["operation"] == "input"]
+            waited = [decision["call"] for decision in decisions if decision["verdict"] == "wait"]
+            here = {id for id, _ in self.waiting.values()}
+            self.left = [id for id in dict.fromkeys(waited) if id and id not in here]
+        for id in [*self.left]:
+            decision = self._kept(id)
+            if decision is None:
+                self.left.remove(id)
+                continue
+            yield id, Kept(id) if decision.pending else self._left(decision)
+
+    def _kept(self, id: str) -> Decision | None:
+        """What has come of a message that was kept. Nothing, once the model has had a turn after it was decided."""
         try:
             decision = self.task.standing(id)
         except MisuseError:
-            return self.said(given)  # the task does not know it any more
-        return Kept(id) if decision.pending else self._message(decision, given, 0)
+            return None
+        return None if decision.verdict == "rejected" else decision
+
+    def _left(self, decision: Decision) -> Admitted | Stopped:
+        if not decision.allowed:
+            return Stopped(for_user(decision), decision)
+        parts = decision.value["message"]
+        if any(not isinstance(part.get("text"), str) for part in parts):
+            log.warning("dropped: a part without text of a message that another process has kept")
+        return Admitted([Piece("text", part["text"]) for part in parts if isinstance(part.get("text"), str)])
 
     def history(self, pieces: Iterable[Piece], known: Known, message: Any, *, of_model: bool, is_new: bool) -> Admitted | Stopped | Kept:
         """What has come of one message of a history, for frameworks whose history goes on to have a message as it came. It is judged if it was not

@@ -41,7 +41,7 @@ from openai.types.responses import Response, ResponseCompletedEvent, ResponseFun
 from celador import CeladorError, MisuseError
 from celador._messages import Piece, Unjudged, as_text, joined, refuse, text_piece
 from celador._openai_items import FORMS, UNJUDGED, arguments_of, events, get, kind_of, message, pieces_of, response_items, response_pieces, written
-from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Obligations, Run, Stopped, Tell, for_user
+from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tell, for_user
 
 if TYPE_CHECKING:
     from celador import Task, Tool
@@ -238,11 +238,29 @@ class _Guard:
                 result += written(item, "user", step.pieces)
             elif isinstance(step, Stopped):
                 refused = refused or _Refusal("input", step.text)
+        refused = self._join_left_over(result, len(items)) or refused
         conversation.withdraw_stuck(_reported(items))
         if refused is not None:
             return refused
         limits = conversation.task.limits()
         return result if limits.allowed else _Refusal("limit", for_user(limits))
+
+    def _join_left_over(self, result: list[Any], place: int) -> _Refusal | None:
+        """Puts what another process has kept behind the items of a request, unless a session has it among them."""
+        conversation = self.conversation
+        here = {_key(item) for item in result if kind_of(item)[0] == "message"}
+        for id, step in conversation.left_over():
+            if isinstance(step, Kept):
+                return _Refusal("input", KEPT)
+            if conversation.left is not None:
+                conversation.left.remove(id)
+            if isinstance(step, Stopped):
+                return _Refusal("input", step.text)
+            for item in written({"role": "user"}, "user", step.pieces):
+                if _key(item) not in here:
+                    self.joined.append((place, item))
+                    result.append(item)
+        return None
 
     def _written(self, item: Any, kind: str, sender: str, pieces: list[Piece]) -> list[Any]:
         if kind == "function_call_output":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import pathlib
 from typing import Any
 
 import celador.openai_agents
@@ -13,6 +14,8 @@ from agents import (
     MaxTurnsExceeded,
     OutputGuardrailTripwireTriggered,
     Runner,
+    RunState,
+    SQLiteSession,
     WebSearchTool,
     function_tool,
     handoff,
@@ -122,3 +125,36 @@ def test_a_typed_response_is_judged(word: str, comes: bool) -> None:
     else:
         with pytest.raises(OutputGuardrailTripwireTriggered):
             run(guarded)
+
+
+@pytest.mark.parametrize("with_session", [False, True])
+@pytest.mark.parametrize("said", ["And my other order?", "My card is 4111111111111111."])
+def test_a_message_that_one_process_keeps_is_read_after_another_has_resumed(tmp_path: pathlib.Path, with_session: bool, said: str) -> None:
+    scenario = desk.BY_NAME["a message while reviews are open"]
+
+    def process(script: list[Any]) -> tuple[Any, Any, Any]:
+        agent = desk.agent(scenario, store=tmp_path / "celador.db")
+        model = ScriptedModel(script)
+        tools = [function_tool(desk.Shop().refund)]
+        session = SQLiteSession("s", tmp_path / "session.db") if with_session else None
+        return celador.openai_agents.guard(Agent("desk", model=model, tools=tools), agent.task("thread-1", "u-1")), model, session
+
+    guarded, _, session = process([[function_call("refund", {"order": "o1", "amount": 600}, call_id="c1")]])
+    state = asyncio.run(Runner.run(guarded, "Pay it back.", session=session)).to_state().to_string()
+    guarded, model, session = process([])
+    assert "is kept" in str(asyncio.run(Runner.run(guarded, said, session=session)).final_output)
+    assert not model.calls
+
+    guarded, model, session = process([[assistant_message("Both are done.")], [assistant_message("Welcome.")]])
+    resumed: Any = asyncio.run(RunState.from_string(guarded, state))
+    resumed.approve(resumed.get_interruptions()[0])
+    first = asyncio.run(Runner.run(guarded, resumed, session=session))
+    assert first.final_output == "Both are done."
+    admitted = said.replace("4111111111111111", "[credit_card]")
+    sent = repr(model.calls[0].input)
+    assert sent.count(admitted) == 1 and sent.index(admitted) > sent.index("function_call_output"), sent
+    # the next turn, here and in a further process, has it no second time
+    guarded, model, session = process([[assistant_message("Welcome.")]])
+    last = asyncio.run(Runner.run(guarded, "Thanks." if with_session else [*first.to_input_list(), {"role": "user", "content": "Thanks."}], session=session))
+    assert last.final_output == "Welcome."
+    assert repr(model.calls[0].input).count(admitted) == (1 if with_session else 0)
