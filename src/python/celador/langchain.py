@@ -4,7 +4,7 @@
 
 It is the last of several middlewares, so that none of them changes what it has judged. Every message that the model reads, each turn of the model with
 its texts and all of its calls, and each result pass the policies; `FORMS` has the messages and parts that are known. Reviews are interrupts of LangGraph in the form of its `HumanInTheLoopMiddleware`: all
-that are open at once are one interrupt, `Command(resume={"decisions": […]})` answers them in order, and the calls beside them that need no
+that are open at once are one interrupt, `Command(resume={"decisions": […]})` answers them in order (`None` leaves one open), and the calls beside them that need no
 review have run by then. A message that comes meanwhile is kept, and joins the thread once they are answered. The task has the id of the thread.
 """
 
@@ -14,7 +14,7 @@ import asyncio
 import dataclasses
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
 from langchain.agents.middleware.types import PrivateStateAttr
@@ -30,7 +30,7 @@ from typing_extensions import NotRequired
 from celador import MisuseError
 from celador._langchain_messages import FORMS, rewritten, said, sender
 from celador._messages import Piece, as_json, as_text, drop, refuse, treatment
-from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
+from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
@@ -63,6 +63,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         obligations: Obligations | None = None,
         stream: bool = False,
         artifacts: bool = False,
+        interrupts: Literal["together", "each"] = "together",
         observe: bool = False,
     ) -> None:
         """`user` says for whom the task runs: a user, or a function of the `Runtime`.
@@ -71,13 +72,15 @@ class Middleware(AgentMiddleware[State, Any, Any]):
 
         The tokens of the model are kept out of the stream, as the response is judged as a whole and a stream cannot be called back. `stream`
         lets them out as they come, for agents without a rule about responses. No rule reads the artifact of a result, so it is dropped; `artifacts`
-        passes it on. `observe` passes forms of messages 
+        passes it on. `interrupts` says whether all open reviews are one interrupt, or each is one of its call's own, to be answered by its id
+        (`Command(resume={id: {"decisions": […]}})`); what is asked again later is one interrupt. `observe` passes forms of messages 
         that no rule can read on, and logs them as unjudged, for agents that observe."""
         super().__init__()
         self.tools: list[BaseTool] = []
         self._tasks = Tasks(agent, user, obligations, observe=observe)
         self._stream = stream
         self._artifacts = artifacts
+        self._each = interrupts == "each"
 
     # Inputs
 
@@ -174,6 +177,8 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         if _is_answered(request.state, call):
             return Command()
         step = conversation.call(_id(call), call["name"], call["args"])
+        if self._each and _is_alone():
+            step = _answered(conversation, call, step)
         if not isinstance(step, Run):
             return _without(call, step)
         step.begin()
@@ -197,6 +202,8 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         if _is_answered(request.state, call):
             return Command()
         step = await conversation.off_loop(conversation.call, _id(call), call["name"], call["args"])
+        if self._each and _is_alone():
+            step = await conversation.off_loop(_answered, conversation, call, step)
         if not isinstance(step, Run):
             return _without(call, step)
         await conversation.begin(step)
@@ -235,9 +242,10 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         # Reviews that somebody else has closed meanwhile stay in the list, so that it is the same list when the node runs again with the answers.
         # LangGraph holds an answer to the schema before it keeps it, so that one which does not fit may be given again.
         answers = interrupt(_request(asked), response_schema=cast("type[dict[str, Any]]", Annotated[dict[str, Any], AfterValidator(_fitting(asked))]))
-        for review, decision in zip(asked, answers["decisions"], strict=True):
+        answered = [(review, decision) for review, decision in zip(asked, answers["decisions"], strict=True) if decision is not None]
+        for review, decision in answered:
             _answer(conversation, review, decision)
-        return {"celador_answered": [*done, *(review.id for review in asked)], "jump_to": "tools"}
+        return {"celador_answered": [*done, *(review.id for review, _ in answered)], "jump_to": "tools"}
 
     @hook_config(can_jump_to=["tools", "end"])
     async def abefore_model(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -520,6 +528,8 @@ def _fitting(asked: list[Review]) -> Callable[[dict[str, Any]], dict[str, Any]]:
             raise ValueError(f"{len(asked)} calls are in review: `decisions` has one for each")
         for review, decision in zip(asked, decisions, strict=True):
             match decision:
+                case None:
+                    pass  # this one is answered later
                 case {"type": "approve" | "reject"} | {"type": "respond", "message": _}:
                     pass
                 case {"type": "edit", "edited_action": {"name": review.function, "args": dict()}}:
@@ -529,6 +539,37 @@ def _fitting(asked: list[Review]) -> Callable[[dict[str, Any]], dict[str, Any]]:
         return answers
 
     return check
+
+
+def _answered(conversation: Conversation, call: ToolCall, step: Next) -> Next:
+    """How far a call is once its review is answered, by an interrupt of its own. Interrupts are told apart by their places in the task of LangGraph that
+    the call is, so one that was answered keeps its place ahead of those of the tool itself."""
+    place = 0
+    while isinstance(step, Ask) or _has_answer(place):
+        asked = [step.review] if isinstance(step, Ask) else []
+        schema = cast("type[dict[str, Any]]", Annotated[dict[str, Any], AfterValidator(_fitting(asked))]) if asked else None
+        answers = interrupt(_request(asked), response_schema=schema)
+        for review, decision in zip(asked, answers["decisions"], strict=False):
+            if decision is None:
+                return step
+            _answer(conversation, review, decision)
+        place += 1
+        if asked:
+            step = conversation.call(_id(call), call["name"], call["args"])
+    return step
+
+
+def _is_alone() -> bool:
+    """Whether LangGraph runs the call as a task of its own, as it does behind the model. Calls that are tried again share one task, in which answers to
+    interrupts could not be told apart: their reviews are asked together, by `before_model`."""
+    path = get_config().get("metadata", {}).get("langgraph_path") or ()
+    return "__pregel_push" in path
+
+
+def _has_answer(place: int) -> bool:
+    """Whether the interrupt at this place of the task has an answer to a review. LangGraph has no other way to ask, and says nothing of the next one."""
+    given = getattr(get_config().get("configurable", {}).get("__pregel_scratchpad"), "resume", ())
+    return place < len(given) and isinstance(given[place], dict) and isinstance(given[place].get("decisions"), list)
 
 
 def _answer(conversation: Conversation, review: Review, decision: dict[str, Any]) -> None:

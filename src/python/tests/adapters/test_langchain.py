@@ -11,7 +11,7 @@ from langchain.agents import create_agent
 from langchain.agents.structured_output import ToolStrategy
 from langchain_core.tools import StructuredTool
 from langgraph.checkpoint.memory import InMemorySaver
-from langgraph.types import Command
+from langgraph.types import Command, interrupt
 from pydantic import BaseModel
 
 import desk
@@ -25,7 +25,7 @@ OTHER: dict[str, Any] = {"id": "c2", "function": "refund", "arguments": {"order"
 def built(script: list[dict[str, Any]], shop: desk.Shop, agent: Any = None, **options: Any) -> Any:
     direct = options.pop("return_direct", False)
     tools = [StructuredTool.from_function(tool, return_direct=direct) for tool in shop.tools]
-    guard = celador.langchain.Middleware(agent or desk.agent({}), user="u-1")
+    guard = celador.langchain.Middleware(agent or desk.agent({}), user="u-1", interrupts=options.pop("interrupts", "together"))
     return create_agent(Scripted(script=script), tools, middleware=[guard], checkpointer=InMemorySaver(), **options)
 
 
@@ -104,3 +104,73 @@ def test_a_message_that_comes_while_a_person_is_asked_is_not_admitted() -> None:
     result = graph.invoke({"messages": [{"role": "user", "content": "And my other order?"}]}, THREAD)
     assert shop.ran == []
     assert result["messages"][-1].text != "Paid."
+
+
+YES: dict[str, Any] = {"decisions": [{"type": "approve"}]}
+NO: dict[str, Any] = {"decisions": [{"type": "reject", "message": "No."}]}
+
+
+def asked(graph: Any) -> dict[float, str]:
+    """The ids of the open interrupts, by the amount that each is about."""
+    return {interrupt.value["action_requests"][0]["args"]["amount"]: interrupt.id for interrupt in graph.get_state(THREAD).interrupts}
+
+
+def test_one_of_several_reviews_of_an_interrupt_is_answered_later() -> None:
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Paid."}], shop)
+    graph.invoke(HELLO, THREAD)
+    graph.invoke(Command(resume={"decisions": [None, {"type": "approve"}]}), THREAD)
+    assert shop.ran == [] and list(asked(graph)) == [600]
+    graph.invoke(Command(resume=YES), THREAD)
+    assert sorted(amount["amount"] for _, amount in shop.ran) == [600, 700]
+
+
+@pytest.mark.parametrize("first", [600, 700])
+@pytest.mark.parametrize("answers", [(YES, YES), (YES, NO), (NO, YES), (NO, NO)])
+@pytest.mark.parametrize("siblings", ["wait", "run"])
+def test_each_review_is_an_interrupt_with_an_id(first: int, answers: Any, siblings: str) -> None:
+    shop, agent = desk.Shop(), desk.agent({"reviews": {"siblings": siblings}})
+    graph = built([{"calls": [{"id": "c0", "function": "get_order", "arguments": {"order": "o1"}}, REFUND, OTHER]}, {"text": "Done."}], shop, agent, interrupts="each")
+    graph.invoke(HELLO, THREAD)
+    assert sorted(asked(graph)) == [600, 700] and [name for name, _ in shop.ran] == ["get_order"]
+    graph.invoke(Command(resume={asked(graph)[first]: answers[0]}), THREAD)
+    assert list(asked(graph)) == [1300 - first]
+    runs_at_once = siblings == "run" and answers[0] is YES
+    assert [amount["amount"] for name, amount in shop.ran[1:]] == [first] * runs_at_once
+    result = graph.invoke(Command(resume={asked(graph)[1300 - first]: answers[1]}), THREAD)
+    approved = [amount for amount, answer in zip((first, 1300 - first), answers, strict=True) if answer is YES]
+    assert sorted(amount["amount"] for name, amount in shop.ran[1:]) == sorted(approved)
+    assert result["messages"][-1].text == "Done."
+    states = {review.arguments["amount"]: review.state for review in agent.task("thread-1", "u-1").reviews(state="all") if review.arguments}
+    assert states == {amount: "approved" if amount in approved else "denied" for amount in (600, 700)}
+
+
+def test_interrupts_of_a_tool_follow_the_one_of_its_review() -> None:
+    said: list[Any] = []
+
+    def refund(order: str, amount: float) -> str:
+        """Pays money back, to the account that somebody names."""
+        said.append(interrupt("Which account?"))
+        return f"{amount} to {said[-1]}"
+
+    guard = celador.langchain.Middleware(desk.agent({}), user="u-1", interrupts="each")
+    graph: Any = create_agent(Scripted(script=[{"calls": [REFUND]}, {"text": "Done."}]), [refund], middleware=[guard], checkpointer=InMemorySaver())
+    graph.invoke(HELLO, THREAD)
+    graph.invoke(Command(resume=YES), THREAD)
+    assert [interrupt.value for interrupt in graph.get_state(THREAD).interrupts] == ["Which account?"]
+    graph.invoke(Command(resume="the old one"), THREAD)
+    assert said == ["the old one"]
+
+
+def test_reviews_that_are_asked_again_are_one_interrupt() -> None:
+    """Calls that are tried again share a task of LangGraph: an answer to one of them must not be taken for another."""
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Done."}], shop, interrupts="each")
+    graph.invoke(HELLO, THREAD)
+    graph.invoke({"messages": [{"role": "user", "content": "And my other order?"}]}, THREAD)
+    (together,) = graph.get_state(THREAD).interrupts
+    assert [action["args"]["amount"] for action in together.value["action_requests"]] == [600, 700] and shop.ran == []
+    graph.invoke(Command(resume={together.id: {"decisions": [None, {"type": "approve"}]}}), THREAD)
+    result = graph.invoke(Command(resume=NO), THREAD)
+    assert [amount["amount"] for _, amount in shop.ran] == [700]
+    assert [message.text for message in result["messages"][-2:]] == ["And my other order?", "Done."]
