@@ -5,15 +5,19 @@ import { simulateReadableStream } from "ai/test";
 import { test } from "node:test";
 import { MockModel, USAGE } from "./ai-models.mjs";
 import { toolsOf } from "./ai-tools.mjs";
-import { Shop, agentOf, compare, drive, outcome, scenarios } from "./desk.mjs";
+import { Shop, agentOf, answerElsewhere, compare, drive, isAnsweredElsewhere, outcome, scenarios } from "./desk.mjs";
 import { newStore } from "./folders.mjs";
+
+/** Whether a message is what the user was told while people are asked. */
+const isNotice = ({ content }) => content.some(({ text = "" }) => /waits for the answer of|is kept/.test(text));
 
 /** A model that answers with one turn of the script after the other; the turn follows from the messages, so a new process goes on. */
 function scripted({ script }, came) {
   const turn = ({ prompt }) => {
     came.turns += 1;
     came.prompts += JSON.stringify(prompt);
-    const { text, calls = [] } = script[prompt.filter(({ role }) => role === "assistant").length];
+    for (const part of prompt.flatMap(({ role, content }) => (role === "tool" ? content : []))) came.seen[part.toolCallId] = JSON.stringify(part.output);
+    const { text, calls = [] } = script[prompt.filter((message) => message.role === "assistant" && !isNotice(message)).length];
     const content = calls.map(({ id, function: toolName, arguments: args }) => ({
       type: "tool-call",
       toolCallId: id,
@@ -64,8 +68,10 @@ class Run {
   }
 
   fresh(task) {
+    this.task = task;
+    this.isElsewhere = isAnsweredElsewhere(this.scenario);
     const given = { model: scripted(this.scenario, this.came), tools: toolsOf(this.shop) };
-    this.guarded = guard(task, given, { answers: "runtime" });
+    this.guarded = guard(task, given, this.isElsewhere ? {} : { answers: "runtime" });
     return this;
   }
 
@@ -75,6 +81,7 @@ class Run {
     const { came } = this;
     came.final = text;
     came.streamed += streamed;
+    if (this.isElsewhere) return (await this.task.reviews()).map((review) => [review.function, review.arguments]);
     const parts = this.messages.flatMap(({ content }) => (typeof content === "string" ? [] : content));
     const answered = new Set();
     for (const part of parts.filter(({ type }) => type === "tool-result")) {
@@ -86,7 +93,16 @@ class Run {
     return this.requests.map(({ toolCallId }) => [calls.get(toolCallId).toolName, calls.get(toolCallId).input]);
   }
 
+  async say(text) {
+    this.messages.push({ role: "user", content: text });
+    return await this.step();
+  }
+
   async goOn(_asked, answers) {
+    if (this.isElsewhere) {
+      await answerElsewhere(this.task, answers);
+      return await this.step();
+    }
     const content = this.requests.map(({ approvalId }, at) => ({
       type: "tool-approval-response",
       approvalId,
@@ -102,7 +118,7 @@ for (const way of Object.keys(WAYS)) {
     test(`${way}: ${scenario.name}`, async () => {
       const [shop, came, task] = [new Shop(), outcome(), agentOf(scenario).task("thread-1", { user: "u-1" })];
       const run = new Run(scenario, shop, came, way).fresh(task);
-      await drive(scenario, shop, came, () => run.step(), (asked, answers) => run.goOn(asked, answers));
+      await drive(scenario, shop, came, () => run.step(), (asked, answers) => run.goOn(asked, answers), (text) => run.say(text));
       await compare(scenario, came, shop, task, { listsHeld: true });
     });
   }

@@ -8,7 +8,7 @@ import { Command, MemorySaver } from "@langchain/langgraph";
 import { createAgent } from "langchain";
 import { test } from "node:test";
 import { z } from "zod";
-import { Shop, agentOf, compare, drive, outcome, scenarios } from "./desk.mjs";
+import { Shop, agentOf, answerElsewhere, compare, drive, outcome, scenarios } from "./desk.mjs";
 import { newStore } from "./folders.mjs";
 
 /** A model that answers with one turn of the script after the other; the turn follows from the messages, so a new process goes on. */
@@ -78,6 +78,7 @@ class Run {
 
   fresh(agent) {
     const middleware = [celadorMiddleware((thread) => agent.task(thread, { user: "u-1" }))];
+    this.agent = agent;
     const { scenario, came, shop, checkpointer } = this;
     this.graph = createAgent({ model: new Scripted(scenario, came), tools: toolsOf(shop), middleware, checkpointer });
     return this;
@@ -103,10 +104,18 @@ class Run {
     return this.step({ messages: [new HumanMessage(this.scenario.input ?? "Hello.")] });
   }
 
-  goOn(asked, answers) {
+  say(text) {
+    return this.step({ messages: [new HumanMessage(text)] });
+  }
+
+  async goOn(asked, answers) {
+    if (!Array.isArray(answers)) {
+      await answerElsewhere(await this.agent.task("thread-1", { user: "u-1" }), answers);
+      return await this.step(null);
+    }
     const edit = () => ({ type: "edit", editedAction: { name: "refund", args: this.scenario.edited } });
     const decisions = answers.slice(0, asked.length).map((answer) => ({ ...WORDS, edit })[answer]());
-    return this.step(new Command({ resume: { decisions } }));
+    return await this.step(new Command({ resume: { decisions } }));
   }
 }
 
@@ -115,7 +124,7 @@ for (const way of ["invoke", "stream"]) {
     test(`${way}: ${scenario.name}`, async () => {
       const [shop, came, agent] = [new Shop(), outcome(), agentOf(scenario)];
       const run = new Run(scenario, shop, came, way, new MemorySaver()).fresh(agent);
-      await drive(scenario, shop, came, () => run.begin(), (asked, answers) => run.goOn(asked, answers));
+      await drive(scenario, shop, came, () => run.begin(), (asked, answers) => run.goOn(asked, answers), (text) => run.say(text));
       await compare(scenario, came, shop, agent.task("thread-1", { user: "u-1" }));
     });
   }
