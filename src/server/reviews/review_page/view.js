@@ -143,11 +143,11 @@ function section(title, ...contents) {
   return el("section", { "aria-labelledby": id }, el("h3", { id }, title), contents);
 }
 
-/** The sentence under the name. */
+/** What is asked: the question of the policy, or one that fits every review of its kind. */
 function question(review) {
-  if (isBehind(review)) return "The function has run. May its result be used?";
-  if (review.call !== null) return "May this function run?";
-  return "May this text go on?";
+  if (review.text) return el("blockquote.reason", {}, el("p", {}, told(review.text)));
+  if (isBehind(review)) return el("p.question", {}, "May the result be used?");
+  return el("p.question", {}, review.call !== null ? "May this function run?" : "May this text go on?");
 }
 
 function whoAnswered(answered) {
@@ -169,7 +169,7 @@ export function detail(review) {
     el("header.title", {},
       el("p.crumb", {}, el("button.quiet.back", { type: "button", id: "back" }, "Back to the list")),
       el("h2", { id: "detail-title", tabindex: "-1" }, told(nameOf(review)), " ", state(review)),
-      review.state === "open" && el("p.question", {}, question(review)),
+      isBehind(review) && el("p.question", {}, "The function has run."),
       review.state === "open" && review.progress && el("p.question", { id: "progress" }, `${progressOf(review)}.`)),
   ];
   const { answered } = review;
@@ -180,7 +180,7 @@ export function detail(review) {
   } else if (review.state !== "open") {
     parts.push(section("Answer", el("p", {}, review.state === "expired" ? "Nobody answered in time, so it was denied." : "The task needs no answer any more.")));
   }
-  if (review.text) parts.push(el("blockquote.reason", {}, el("p", {}, told(review.text))));
+  if (review.text || review.state === "open") parts.push(question(review));
   if (review.arguments !== null) parts.push(section(review.state === "edited" ? "Arguments that ran" : "Arguments", values(review.arguments)));
   if (review.hasResult) parts.push(section("Result", values(review.result)));
   if (typeof review.message === "string") parts.push(section("Text", el("div.message", {}, told(review.message))));
@@ -393,6 +393,7 @@ const OPERATIONS = {
   input: "An input came",
   limits: "Limits were looked at",
   model_turn: "The model answered",
+  turn: "The model had a turn",
   before: "A function was called",
   after: "A function has run",
   withdraw: "A call was taken back",
