@@ -87,11 +87,19 @@ async fn run(proxy: &Proxy, asked: &Asked, teller: &mut Teller) -> Result<(), Ob
         abandon(asking, &thread, &conversation).await?;
     }
     let offers = asking.offers().await?;
-    let Inbound { changes, stopped } =
+    let Inbound { changes, foreign, stopped } =
         inbound::judge(asking, &thread, &conversation, &points, proxy.settings.wait).await?;
     for (at, judged) in &changes {
         if let Some(item) = conversation.items.get(*at) {
             put_judged(&mut body, item, judged);
+        }
+    }
+    if !foreign.is_empty() {
+        warn!(task, count = foreign.len(), "{}", messages::foreign_arguments(proxy.settings.observe));
+    }
+    for (at, id) in foreign.iter().filter(|_| !proxy.settings.observe) {
+        if let Some(item) = conversation.items.get(*at) {
+            item.empty_arguments(&mut body, id);
         }
     }
     put_unsent(api, &thread, &mut body);

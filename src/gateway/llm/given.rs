@@ -9,7 +9,7 @@ use super::memory::{Made, Thread};
 use super::names::note_keys;
 use super::reply::Teller;
 use super::threading::{Points, point_of};
-use super::wire::{Api, Conversation, Sent};
+use super::wire::{Api, Conversation, ModelCall, Sent};
 use celador::digest::Digest;
 use serde_json::Value;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -103,9 +103,9 @@ impl Given<'_> {
         if let Some(point) = points.last() {
             memory.mark(point, self.task);
         }
-        let ids: Vec<String> = self.api.answer(whole).calls.into_iter().map(|call| call.id).collect();
-        for id in &ids {
-            memory.mark_alone(point_of("call", id), self.task);
+        let given = self.api.answer(whole).calls;
+        for call in &given {
+            memory.mark_alone(point_of("call", &call.id), self.task);
         }
         if self.api != Api::Chat {
             memory.mark(point_of("answer", text_of(whole, "id")), self.task);
@@ -113,7 +113,9 @@ impl Given<'_> {
         let mut notes = self.thread.notes();
         note_keys(&items, &points, &mut notes);
         notes.answers.extend((0..items.len()).filter_map(|at| points.at(at)));
-        let calls: Vec<String> = ids.iter().map(|id| notes.latest.get(id).unwrap_or(id).clone()).collect();
+        let key = |call: &ModelCall| notes.latest.get(&call.id).unwrap_or(&call.id).clone();
+        let calls: Vec<String> = given.iter().map(key).collect();
+        notes.arguments.extend(calls.iter().cloned().zip(given.iter().map(ModelCall::said)));
         notes.open.extend(calls.iter().cloned());
         notes.keep_last(self.digest, whole, calls);
     }

@@ -9,7 +9,7 @@ use super::memory::{Judged, JudgedResult, Notes, Thread};
 use super::messages;
 use super::threading::Points;
 use super::wire::json::is_same_but_for_blanks;
-use super::wire::{Conversation, Item, Kind, ModelCall};
+use super::wire::{Conversation, Item, Kind, ModelCall, said_by};
 use celador::digest::Digest;
 use celador_server::strict_json;
 use serde_json::{Value, json};
@@ -20,6 +20,8 @@ use std::time::Duration;
 pub(crate) struct Inbound {
     /// What is to stand in the place of items.
     pub(crate) changes: Vec<(usize, Judged)>,
+    /// Calls whose arguments are neither those that the client was given nor judged: the place of the item, and the id of the call on the wire.
+    pub(crate) foreign: Vec<(usize, String)>,
     /// Why the model is not asked, and what the user is told.
     pub(crate) stopped: Option<(String, String)>,
 }
@@ -72,7 +74,30 @@ pub(crate) async fn judge(
             _ => at = at.saturating_add(1),
         }
     }
+    for (at, item) in items.iter().enumerate() {
+        let Kind::Assistant(calls) = &item.kind else { continue };
+        for call in calls {
+            if !is_own(asking, thread, call).await? {
+                inbound.foreign.push((at, call.id.clone()));
+            }
+        }
+    }
     Ok(inbound)
+}
+
+/// Whether the model may read the arguments of a call that the client repeats: they were given to it, or judged with its result. Where
+/// nothing is remembered, a call that the task has let through is believed.
+async fn is_own(asking: Asking<'_>, thread: &Thread, call: &ModelCall) -> Result<bool, Obstacle> {
+    let known = thread.notes().arguments.get(&call.key).copied();
+    if let Some(known) = known {
+        return Ok(known == call.said());
+    }
+    let standing = asking.standing(&call.key, Duration::ZERO).await?;
+    let is_let_through = standing.is_some_and(|it| !matches!(it.way(), Way::Refused | Way::Beyond));
+    if is_let_through {
+        thread.notes().arguments.insert(call.key.clone(), call.said());
+    }
+    Ok(is_let_through)
 }
 
 /// Whether an item is judged as an input: what a user says, and what a client puts into a conversation that neither the proxy gave it nor the
@@ -225,7 +250,7 @@ async fn result(
         });
     }
     if asking.standing(call, Duration::ZERO).await?.is_none()
-        && let Some(refused) = admit(asking, items, item).await?
+        && let Some(refused) = admit(asking, thread, items, item).await?
     {
         return Ok(note(&mut thread.notes(), item, Judged::Withheld(messages::result_withheld(&refused))));
     }
@@ -244,7 +269,12 @@ async fn result(
 
 /// A call that the task does not know, as it ran before the proxy was there: judged like any other, and if it is not let through the
 /// model does not read what came of it. Says why, then.
-async fn admit(asking: Asking<'_>, items: &[Item], item: &Item) -> Result<Option<String>, Obstacle> {
+async fn admit(
+    asking: Asking<'_>,
+    thread: &Thread,
+    items: &[Item],
+    item: &Item,
+) -> Result<Option<String>, Obstacle> {
     let calls = items.iter().flat_map(|item| match &item.kind {
         Kind::Assistant(calls) => &**calls,
         _ => &[],
@@ -254,6 +284,9 @@ async fn admit(asking: Asking<'_>, items: &[Item], item: &Item) -> Result<Option
     let Some(arguments) = &call.arguments else { return Ok(Some(messages::bad_arguments().to_owned())) };
     let body = json!({"id": call.key, "function": call.function(), "arguments": arguments});
     let decided = asking.decide("before", None, Duration::ZERO, &body).await?;
+    // what was not let through has no arguments that the model may read
+    let said = if decided.way() == Way::On { said_by(decided.value.as_object()) } else { Digest::ZERO };
+    thread.notes().arguments.insert(call.key.clone(), said);
     Ok(match decided.way() {
         Way::On => None,
         Way::Waits | Way::Beyond => {

@@ -49,6 +49,8 @@ pub(crate) struct Notes {
     pub(crate) answers: HashSet<Digest>,
     /// Results that were judged, by the id of the call.
     pub(crate) results: HashMap<String, JudgedResult>,
+    /// Arguments that the client was given, or that were judged when they came from it, by the id of the call.
+    pub(crate) arguments: HashMap<String, Digest>,
     /// Calls that the client was given and has not reported.
     pub(crate) open: HashSet<String>,
     /// Calls that the client does not know of, with what the model is told of them: by the id of one of the same turn that it does.
@@ -188,6 +190,9 @@ impl Thread {
         }
         if notes.results.len() > MAX_NOTES {
             notes.results.clear();
+        }
+        if notes.arguments.len() > MAX_NOTES {
+            notes.arguments.clear();
         }
         if notes.used.len() > MAX_NOTES {
             notes.used.clear();

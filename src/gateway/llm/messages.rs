@@ -177,6 +177,14 @@ pub(super) fn tools_taken_out() -> &'static str {
     "tools that are no functions of the agent are taken out of the request"
 }
 
+pub(super) fn foreign_arguments(observes: bool) -> &'static str {
+    if observes {
+        "unjudged: arguments of calls that the client was not given go on"
+    } else {
+        "arguments of calls that the client was not given are taken out of the request"
+    }
+}
+
 pub(super) fn hosted_dropped() -> &'static str {
     "tools that the vendor runs are taken out of the request"
 }

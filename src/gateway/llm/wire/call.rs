@@ -5,8 +5,10 @@
 
 use super::json::read as read_json;
 use super::{array, text_of};
+use celador::digest::Digest;
 use serde_json::{Map, Value, json};
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 /// A call that the model asks for.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,6 +62,11 @@ impl ModelCall {
             },
             Some(_) => None,
         }
+    }
+
+    /// A digest of the arguments that is the same however a client writes them again: in another order of members, or `1` for `1.0`.
+    pub(crate) fn said(&self) -> Digest {
+        said_by(self.arguments.as_ref())
     }
 
     fn custom(id: &str, name: &str, input: &str) -> Self {
@@ -127,6 +134,25 @@ impl ModelCall {
         item.as_object_mut().map(|item| item.insert(place.to_owned(), json!(self.text())));
     }
 
+    /// Takes the arguments of a call out of what holds it: a message of chat completions, an item of responses, or a block of messages.
+    pub(crate) fn empty_arguments(holder: &mut Value, id: &str) {
+        let calls = holder.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten();
+        calls.filter(|call| text_of(call, "id") == id).for_each(|call| {
+            call.pointer_mut("/function/arguments").map(|it| *it = json!("{}"));
+            call.pointer_mut("/custom/input").map(|it| *it = json!(""));
+        });
+        let blocks = holder.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten();
+        blocks.filter(|block| text_of(block, "type") == "tool_use" && text_of(block, "id") == id).for_each(
+            |block| {
+                block.get_mut("input").map(|it| *it = json!({}));
+            },
+        );
+        if text_of(holder, "call_id") == id {
+            holder.get_mut("arguments").map(|it| *it = json!("{}"));
+            holder.get_mut(INPUT).map(|it| *it = json!(""));
+        }
+    }
+
     /// A call of messages.
     pub(super) fn of_block(block: &Value) -> Self {
         Self::new(text_of(block, "id"), text_of(block, "name"), Self::read(block.get("input")))
@@ -135,6 +161,50 @@ impl ModelCall {
     pub(super) fn for_block(&self) -> Value {
         let input = self.arguments.clone().unwrap_or_default();
         json!({"type": "tool_use", "id": self.id, "name": self.name, "input": input})
+    }
+}
+
+/// The digest of arguments; see [`ModelCall::said`].
+pub(crate) fn said_by(arguments: Option<&Map<String, Value>>) -> Digest {
+    let mut written = String::new();
+    match arguments {
+        Some(members) => write_members(members, &mut written),
+        None => written.push('?'),
+    }
+    Digest::of(written.as_bytes())
+}
+
+fn write_members(members: &Map<String, Value>, to: &mut String) {
+    let sorted: BTreeMap<&String, &Value> = members.iter().collect();
+    to.push('{');
+    for (name, value) in sorted {
+        to.push_str(&json!(name).to_string());
+        to.push(':');
+        write_value(value, to);
+        to.push(',');
+    }
+    to.push('}');
+}
+
+fn write_value(value: &Value, to: &mut String) {
+    match value {
+        Value::Object(members) => write_members(members, to),
+        Value::Array(values) => {
+            to.push('[');
+            for value in values {
+                write_value(value, to);
+                to.push(',');
+            }
+            to.push(']');
+        }
+        // clients of JavaScript write a double that is whole without a fraction
+        Value::Number(number) if number.is_f64() => match number.as_f64() {
+            Some(whole) if whole.fract() == 0.0 && whole.abs() < 9_007_199_254_740_992.0 => {
+                to.push_str(&format!("{whole:.0}"));
+            }
+            _ => to.push_str(&number.to_string()),
+        },
+        other => to.push_str(&other.to_string()),
     }
 }
 

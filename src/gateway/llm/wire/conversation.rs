@@ -87,6 +87,14 @@ impl Item {
         said.join("\n")
     }
 
+    /// Takes the arguments of a call of it out of a request.
+    pub(crate) fn empty_arguments(&self, body: &mut Value, call: &str) {
+        let holder = self.holder.strip_suffix("/content").and_then(|holder| body.pointer_mut(holder));
+        if let Some(holder) = holder {
+            ModelCall::empty_arguments(holder, call);
+        }
+    }
+
     /// All of its text.
     pub(crate) fn text(&self) -> String {
         let texts: Vec<&str> = self.texts.iter().map(|text| &*text.text).collect();

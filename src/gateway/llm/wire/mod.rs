@@ -40,7 +40,7 @@ mod tools;
 pub(crate) use answer::{Answer, Fault, Told};
 pub(crate) use assembler::Assembler;
 pub(crate) use assembly::Sent;
-pub(crate) use call::ModelCall;
+pub(crate) use call::{ModelCall, said_by};
 use celador_server::traffic::Form;
 pub(crate) use conversation::{Conversation, Item, Kind, put_alone};
 use serde_json::{Value, json};
