@@ -127,7 +127,7 @@ def written(message: BaseMessage, pieces: Iterable[Piece]) -> AnyMessage:
         drop(f"additional_kwargs.{other}", who)
     if message.invalid_tool_calls:
         drop("invalid_tool_call", who)
-    update = {"content": content, "additional_kwargs": {**opaque, **kwargs}, "invalid_tool_calls": []}
+    update = {"content": content, "additional_kwargs": {**opaque, **kwargs}, "invalid_tool_calls": [], "name": name}
     return message.model_copy(update=update)
 
 

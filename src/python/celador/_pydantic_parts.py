@@ -19,6 +19,7 @@ FORMS: Sequence[Form] = (
     Form("retry-prompt", "request", "judged", "as the result of its call; one of no known call, as an input"),
     Form("retry-feedback", "request", "judged", "as an input; that of the run itself quotes a response that was judged"),
     Form("tool-availability-delta", "request", "passed", "names of tools"),
+    Form("instructions", "history", "dropped", "of an earlier run; those of the run itself are the developer's"),
     Form("model-settings-delta", "request", "passed", "no text"),
     *(Form(f"instruction-{kind}", "request", "passed", "of the agent's developer") for kind in ("delta", "baseline", "digest")),
     *(Form(kind, "request", "refused") for kind in ("speech", "compaction", "tool-search-return", "capability-load-return", "capability-load-delta")),

@@ -15,6 +15,7 @@ import asyncio
 import collections
 import dataclasses
 import functools
+import json
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -155,6 +156,8 @@ class Conversation:
         self._waiters: set[tuple[asyncio.AbstractEventLoop, asyncio.Event]] = set()
         self._told: dict[str, str] = {}
         """What the model was told of calls in this process."""
+        self._made: dict[str, str] = {}
+        """The functions and arguments of calls, as the model made them."""
         self._judged: tuple[collections.Counter[str], collections.Counter[str]] | None = None
         """The parts of the inputs and the responses that were judged."""
         self.joined: dict[str, Admitted] = {}
@@ -281,7 +284,10 @@ class Conversation:
             log.warning("dropped: the result of a call that still waits (%s)", id)
             self.task.withdraw(id)
             return self._remember(id, "The call did not run.")
-        step = self.call(id, function, arguments)
+        try:
+            step = self.call(id, function, arguments)
+        except MisuseError:
+            return None  # another call than the one of this id
         if isinstance(step, Run):
             given = self.last_result(id, text, failed=True)
             return as_text(given.told) if isinstance(given, Given) else given.text
@@ -308,7 +314,30 @@ class Conversation:
         if self._judged is not None:
             self._judged[0].update([Piece("text", text).key()])
 
-    def knows_call(self, id: str) -> bool:
+    def knows_call(self, id: str, function: str, arguments: Mapping[str, Any]) -> bool:
+        """Whether a call in the history is one of the task as the model made it, or one that the framework has answered itself. One with another name
+        or other arguments under its id is the word of whoever wrote the history."""
+        made = _made(function, arguments)
+        known = self._made.get(id)
+        if known is None:
+            try:
+                self.task.standing(id)
+            except MisuseError:
+                return id in self._told  # one of the framework's own
+            try:
+                self.task.before(function, as_json(arguments), id=id)  # decides nothing anew
+            except MisuseError:
+                return False  # the call of this id is another one
+            known = self._remember_made(id, made)
+        return made == known
+
+    def _remember_made(self, id: str, made: str) -> str:
+        self._made[id] = made
+        while len(self._made) > self.MOST_TOLD:
+            del self._made[next(iter(self._made))]
+        return made
+
+    def knows(self, id: str) -> bool:
         """Whether the task knows a call of this id, or the framework has answered it itself."""
         if id in self._told or id in self._let_through:
             return True
@@ -362,6 +391,8 @@ class Conversation:
         )
         if not turn.limits.allowed:
             return turn.limits
+        for id, function, arguments in calls:
+            self._remember_made(id, _made(function, arguments))
         self._let_through.update(id for (id, _, _), decision in zip(calls, turn.calls, strict=True) if decision.allowed)
         return None
 
@@ -600,6 +631,10 @@ _REFUSED_KEY = Piece("text", REFUSED).key()
 
 KEPT = "Your message is kept. It is judged once the open reviews are answered."
 """What the user reads where a message has to wait."""
+
+
+def _made(function: str, arguments: Mapping[str, Any]) -> str:
+    return json.dumps([function, as_json(arguments)], sort_keys=True)
 
 
 def _parts(context: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

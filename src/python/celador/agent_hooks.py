@@ -19,7 +19,7 @@ from agent_hooks import ApprovalOutcome, ApprovalRequest, ApprovalResolution, De
 
 from celador import CeladorError
 from celador._messages import Form, Piece, as_json, as_text, drop, joined, plain, readable, text_piece, treatment
-from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
+from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Known, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
 if TYPE_CHECKING:
     from celador import Agent, Review
@@ -180,7 +180,7 @@ def _request(conversation: Conversation, context: dict[str, Any]) -> Verdict:
         seen.add(str([piece.key() for piece in joined(pieces)]))
         new: dict[str, Any] = {"role": role}
         if role == "assistant" and message.get("tool_calls"):
-            new["tool_calls"] = [_known_call(conversation, call) for call in message["tool_calls"]]
+            new["tool_calls"] = [_known_call(conversation, call, known) for call in message["tool_calls"]]
             calls.update({str(call["id"]): call for call in new["tool_calls"]})
         if role == "tool":
             new |= {name: message[name] for name in ("tool_call_id", "call_id", "id") if name in message}
@@ -207,13 +207,12 @@ def _request(conversation: Conversation, context: dict[str, Any]) -> Verdict:
     return _target(result) if limits.allowed else Verdict.deny(reason=f"celador:{limits.verdict}", message=for_user(limits))
 
 
-def _known_call(conversation: Conversation, call: dict[str, Any]) -> dict[str, Any]:
-    """A call in the history, as the task knows it; the arguments of another one are an input."""
-    arguments = as_json(call.get("args", call.get("arguments")) or {})
-    if not conversation.knows_call(str(call.get("id"))):
-        step = conversation.said([text_piece(as_text(arguments))])
-        arguments = arguments if isinstance(step, Admitted) and plain(step.pieces) == as_text(arguments) else {}
-    return {"id": call.get("id"), "name": call.get("name"), "args": arguments}
+def _known_call(conversation: Conversation, call: dict[str, Any], known: Known) -> dict[str, Any]:
+    """A call in the history, as the task knows it; the name and the arguments of another one are an input."""
+    id, name, arguments = str(call.get("id")), str(call.get("name")), as_json(call.get("args", call.get("arguments")) or {})
+    if not conversation.knows_call(id, name, arguments) and not conversation.brought(name, arguments, known):
+        name, arguments = "refused", {}
+    return {"id": id, "name": name, "args": arguments}
 
 
 def _turn(conversation: Conversation, context: dict[str, Any]) -> Verdict:

@@ -112,7 +112,7 @@ class Plugin(BasePlugin):
         tried: list[types.Part] = []
         waiting: list[types.Part] = []
         for call, id in {call: id for id, call in asked.items()}.items():
-            if call in open_reviews or not conversation.knows_call(call):
+            if call in open_reviews or not conversation.knows(call):
                 continue
             step = conversation.call_as_it_is(call)
             if call not in answers and isinstance(step, Tell) and id in answered:
@@ -178,7 +178,7 @@ class Plugin(BasePlugin):
                 elif part.function_call is not None:
                     call = part.function_call
                     calls[call.id] = call
-                    if call.name not in _FLOW and not (call.id and conversation.knows_call(call.id)):
+                    if call.name not in _FLOW and not (call.id and conversation.knows_call(call.id, call.name or "", call.args or {})):
                         if not conversation.brought(call.name or "", call.args or {}, known):
                             call = types.FunctionCall(id=call.id, name="refused", args={})
                     parts.append(types.Part(function_call=call, thought_signature=part.thought_signature))

@@ -436,7 +436,8 @@ def _admitted(conversation: Conversation, messages: Sequence[AnyMessage], end: i
         if told is not None:
             new = message if told == _text(message) else message.model_copy(update={"content": told, "artifact": None})
         elif at < end and known.covers(pieces, of_model=sender(message) == "model"):
-            new = message
+            new = rewritten(message, pieces)
+            new = message if new == message else new
         else:
             step = conversation.said(pieces)
             if isinstance(step, Kept) or at >= end:
@@ -454,7 +455,7 @@ def _admitted(conversation: Conversation, messages: Sequence[AnyMessage], end: i
 
 def _with_known_calls(conversation: Conversation, message: AIMessage, known: Any, *, is_waiting: bool) -> tuple[AIMessage, bool]:
     """The message with the calls that the model may read of. Those of the last turn are judged when they run."""
-    unknown = [call for call in message.tool_calls if not is_waiting and call["id"] and not conversation.knows_call(call["id"])]
+    unknown = [call for call in message.tool_calls if not is_waiting and call["id"] and not conversation.knows_call(call["id"], call["name"], call["args"])]
     refused = {call["id"] for call in unknown if not conversation.brought(call["name"], call["args"], known)}
     if not refused:
         return message, False

@@ -272,7 +272,7 @@ class _Guard:
         """A call in the history. One that the task does not know was brought by the caller: its arguments are an input."""
         call = {"type": "function_call", "call_id": get(item, "call_id"), "name": get(item, "name"), "arguments": get(item, "arguments")}
         is_handoff = get(item, "name") in self.handoffs and get(item, "arguments") in ("", "{}")
-        if is_handoff or self.conversation.knows_call(str(get(item, "call_id"))):
+        if is_handoff or self.conversation.knows_call(str(get(item, "call_id")), str(get(item, "name")), arguments_of(item)):
             return [call]
         admitted = self.conversation.brought(str(call["name"]), {"arguments": str(call["arguments"])}, known)
         return [call if admitted else {**call, "name": "refused", "arguments": "{}"}]

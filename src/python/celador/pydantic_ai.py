@@ -24,7 +24,7 @@ from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import DeferredToolResults, Tool, ToolApproved, ToolDefinition, ToolDenied
 
 import celador
-from celador._messages import Piece, as_json, as_text, joined, plain, text_piece
+from celador._messages import Piece, as_json, as_text, drop, joined, plain, text_piece
 from celador._pydantic_parts import FORMS, arguments_of, kind_of, parts_of, prompt_content, prompt_pieces, spoken
 from celador._turns import KEPT, REFUSED, Ask, Conversation, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
 
@@ -84,6 +84,9 @@ class _Held(Guard):
             if isinstance(message, ModelResponse):
                 self._look_at_response(message, known, calls)
                 continue
+            if message.instructions and (run is None or message.run_id != run):
+                drop("instructions", "history")
+                message.instructions = None
             if at == len(messages) - 1:
                 conversation.withdraw_stuck(part.tool_call_id for part in message.parts if isinstance(part, ToolReturnPart))
             parts: list[Any] = []
@@ -146,16 +149,16 @@ class _Held(Guard):
         for part in message.parts:
             if isinstance(part, ToolCallPart):
                 calls[part.tool_call_id] = part
-                brought = brought or not (part.tool_call_id in self.finals or self.conversation.knows_call(part.tool_call_id))
+                brought = brought or not (part.tool_call_id in self.finals or self.conversation.knows_call(part.tool_call_id, part.tool_name, arguments_of(part)))
         if brought:
-            pieces = [*pieces, *(text_piece(as_text(arguments_of(part))) for part in message.parts if isinstance(part, ToolCallPart))]
+            pieces = [*pieces, *(text_piece(f"{part.tool_name} {as_text(arguments_of(part))}") for part in message.parts if isinstance(part, ToolCallPart))]
         if not known.covers(pieces, of_model=not brought):
             step = self.conversation.said(pieces)
             if isinstance(step, (Stopped, Kept)) or [piece.key() for piece in step.pieces] != [piece.key() for piece in joined(pieces)]:
                 texts = [text_piece(REFUSED)] if isinstance(step, (Stopped, Kept)) else step.pieces
                 for part in message.parts:
                     if isinstance(part, ToolCallPart) and brought:
-                        part.args = {}
+                        part.tool_name, part.args = "refused", {}
                 message.parts = parts_of(message, texts if not brought else [text_piece(REFUSED)])
 
     def _join(self, messages: list[ModelMessage]) -> Stopped | None:
@@ -268,7 +271,7 @@ class _Held(Guard):
         comes with them, or while people are asked, comes behind their results, in whichever run that is."""
         for key, (kept, content) in _kept_with(messages).items():
             self.conversation.waiting.setdefault(key, (kept, UserPromptPart(content)))
-        waiting = [call for call in _without_result(messages) if self.conversation.knows_call(call)]
+        waiting = [call for call in _without_result(messages) if self.conversation.knows(call)]
         if not waiting:
             return
         answers = node.deferred_tool_results or DeferredToolResults()
@@ -302,7 +305,7 @@ class _Held(Guard):
                 case _:
                     self.conversation.answer(review, "deny")
         for call, answer in answers.approvals.items():
-            step = self.conversation.call_as_it_is(call) if self.conversation.knows_call(call) else None
+            step = self.conversation.call_as_it_is(call) if self.conversation.knows(call) else None
             if isinstance(answer, ToolDenied) or answer is False:
                 # what the task says of the denial, with the reviewer's note
                 answers.approvals[call] = ToolDenied(step.text) if isinstance(step, Tell) else answer
