@@ -268,8 +268,8 @@ class _Guard:
     def _id(self, conversation: Conversation, params: Mapping[str, Any], name: str, arguments: dict[str, Any]) -> str:
         """The id of the call: a new one, but for a call that comes again with its answer, or to see what became of its review."""
         state = _asked_here(params)
-        if state is not None:
-            return state
+        if state is not None and conversation.knows(state):
+            return state  # the task holds it to its function and arguments
         wanted = as_json(arguments)
         for review in conversation.task.reviews(state="all"):
             if review.call is not None and review.function == name and review.arguments == wanted:
@@ -288,7 +288,8 @@ class _Guard:
             answered = await ctx.session.elicit_form(message, _APPROVAL, ctx.request_id)
             answer: dict[str, Any] | None = answered.model_dump(mode="json")
         else:
-            answer = (params.get("inputResponses") or {}).get(_QUESTION) if _asked_here(params) else None
+            # an answer to a question that was asked: its call has a random id, which nobody knows beforehand
+            answer = (params.get("inputResponses") or {}).get(_QUESTION) if _asked_here(params) == id else None
             if answer is None:
                 question = ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=_APPROVAL))
                 return InputRequiredResult(input_requests={_QUESTION: question}, request_state=json.dumps({_QUESTION: id}))

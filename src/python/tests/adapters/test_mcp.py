@@ -14,6 +14,7 @@ from typing import Any
 import celador
 import celador.mcp
 import pytest
+from celador._turns import Tasks
 from mcp import Client
 from mcp.server import MCPServer
 from mcp_types import ElicitResult
@@ -282,3 +283,13 @@ def test_the_list_has_what_the_agent_offers(kind: str) -> None:
     names, result = asyncio.run(run())
     assert names == ["get_order", "close_order", "refund", "send_mail"]
     assert result.is_error and shop.ran == []
+
+
+def test_a_state_that_somebody_makes_up_selects_nothing(kind: str) -> None:
+    """Servers of the SDK seal the states of questions; one of its low level does not."""
+    guard = celador.mcp._Guard(Tasks(desk.agent({}), "u-1", None), None, "user", frozenset())
+    conversation = guard._tasks.of("thread-1", None)
+    made_up = {"requestState": '{"celador": "made-up"}'}
+    assert guard._id(conversation, made_up, "refund", {"order": "o1", "amount": 600}) != "made-up"
+    conversation.call("known", "refund", {"order": "o1", "amount": 600})
+    assert guard._id(conversation, {"requestState": '{"celador": "known"}'}, "refund", {"order": "o1", "amount": 600}) == "known"
