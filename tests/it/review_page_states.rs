@@ -144,6 +144,7 @@ fn every_text_of_every_state_is_one_that_somebody_wrote() {
         browser.until("return document.getElementById('keys').open");
         words("the help");
         browser.press(keys::ESCAPE);
+        browser.until("return !document.getElementById('keys').open");
         browser.press("l");
         // the lists of what is over, and of what there is none of
         for state in ["approved", "denied", "edited", "responded", "expired", "withdrawn"] {
