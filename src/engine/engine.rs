@@ -18,7 +18,7 @@ use crate::manifest::mode::Mode;
 use crate::manifest::{Catalog, load};
 use crate::policy::{CompiledAgent, InvocationTarget, Policy, Trigger, check_inputs, of_all_agents};
 use crate::source::Source;
-use crate::task::{SavedTask, StartTask, Switches, Task, TaskError};
+use crate::task::{SavedTask, StartTask, Switches, Task, TaskError, TaskMark, TaskState};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -546,6 +546,59 @@ impl Engine {
         task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
         Ok(task)
+    }
+
+    /// Brings tools to a task that is under way: those that a server lists later. The task goes on under the policy that its agent has now, with
+    /// them. A tool that the task has brought before, exactly as it is now, is passed over; nothing is returned if all are.
+    ///
+    /// The mark that is returned is where the task was before it had them, to be stored with [`Task::change_since`].
+    ///
+    /// ```
+    /// use celador::{BroughtTool, Call, Engine, StartTask, TaskError, ToolsError, User, Verdict};
+    /// # let manifests = "kind: celador/v1/tools\nnamespace: acme\nname: server\nbrought: ['*']\n---\n\
+    /// # kind: commonagents.info/v1beta2/agent\nnamespace: acme\nname: clerk\ndescription: A clerk.\nprompt: Hi.\n\
+    /// # capabilities: {server: {before: [{assert: '!has(input.amount) || input.amount < 9'}]}}";
+    /// # let engine = Engine::parse("acme.yaml", manifests)?;
+    /// # let now = std::time::SystemTime::UNIX_EPOCH;
+    /// let tool = |schema: &str| serde_json::from_str::<BroughtTool>(&format!(r#"{{"name": "pay", "inputSchema": {schema}}}"#));
+    /// let mut task = engine.start(StartTask::new("t-1", "acme", "clerk", User::default(), now))?;
+    /// let pay = tool(r#"{"type": "object", "properties": {"amount": {"type": "number"}}}"#)?;
+    /// assert!(engine.bring(&mut task, &[pay.clone()])?.is_some());
+    /// assert!(engine.bring(&mut task, &[pay])?.is_none());
+    ///
+    /// let call = Call::new("pay", serde_json::json!({"amount": 10}).into());
+    /// assert_eq!(task.before(&call, now)?.outcome().into_decision().verdict, Verdict::Block);
+    /// // what a task knows under a name does not change
+    /// let other = tool(r#"{"type": "object"}"#)?;
+    /// let refused = TaskError::Tools(ToolsError::SameKey("pay".into(), "pay".into()));
+    /// assert_eq!(engine.bring(&mut task, &[other]).err(), Some(refused));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`TaskError::Tools`] for tools that the task cannot have beside those that it has, [`TaskError::Waiting`] for a task that waits for an answer
+    /// in the middle of its policy, [`TaskError::HasEnded`], and those of [`Engine::restore`]. The task is as it was then.
+    ///
+    /// # Cost
+    /// Linear in the task and in its tools, and that of compiling its policy with them, once for each set of tools.
+    pub fn bring(&self, task: &mut Task, tools: &[BroughtTool]) -> Result<Option<TaskMark>, TaskError> {
+        if matches!(task.state(), TaskState::Terminated(_)) {
+            return Err(TaskError::HasEnded);
+        }
+        let had = task.tools().len();
+        let known: HashMap<&str, &BroughtTool> = task.tools().iter().map(|tool| (&*tool.name, tool)).collect();
+        let added = tools.iter().filter(|tool| known.get(&*tool.name) != Some(tool));
+        let all: Vec<BroughtTool> = task.tools().iter().chain(added).cloned().collect();
+        if all.len() == had {
+            return Ok(None);
+        }
+        let brought = self.restore(task.save().with_tools(all)).map_err(|error| match error {
+            TaskError::PolicyChanged => TaskError::Waiting,
+            error => error,
+        })?;
+        let mark = brought.mark().before_tools(had);
+        *task = brought;
+        Ok(Some(mark))
     }
 
     /// Counters of the cache of compiled expressions: how often it was used, and how much it holds.

@@ -131,6 +131,8 @@ kinds! {
     SeveralAsked = "several-asked", 409, "The task asks several questions: name one";
     /// The task is under another policy than the one that is served, and takes no step.
     PolicyChanged = "policy-changed", 409, "The task is under a policy that is not served any more";
+    /// The task waits for an answer in the middle of its policy.
+    TaskWaits = "task-waits", 409, "The task waits for an answer";
     /// The review was answered otherwise, has expired, or needs no answer any more.
     ReviewClosed = "review-closed", 409, "The review is closed";
     /// The review is about something else than the digest of the answer says.

@@ -11,7 +11,7 @@ use super::operations::event_step::Event;
 use super::operations::explain::explain;
 use super::operations::model_steps::{ModelAfter, ModelBefore};
 use super::operations::turn_steps::{Results, TurnStep};
-use super::operations::{agent_context_routes, counter_routes, switch_routes, task_policies, task_steps};
+use super::operations::{agent_context_routes, brought_tools, counter_routes, switch_routes, task_policies, task_steps};
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
@@ -95,6 +95,7 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/withdraw", "withdraw", write, step::<Withdraw>),
         post("/v1/tasks/{task}/execute", "execute", write, step::<Execute>),
         waits(post("/v1/tasks/{task}/invoke", "invoke", write, step::<Invoke>)),
+        post("/v1/tasks/{task}/tools", "bringTools", write, brought_tools::bring),
         post("/v1/tasks/{task}/script", "script", write, step::<Script>),
         waits(post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>)),
         waits(post("/v1/tasks/{task}/event", "event", write, step::<Event>)),

@@ -127,6 +127,61 @@ fn a_saved_task_has_its_tools_in_another_process() {
     assert!(saved.tools().is_empty());
 }
 
+/// A task that is under way takes more tools, and goes on as if it had begun with them: with its calls, those that are open among them. What
+/// happened stands in one change, so that a store need not keep the whole task.
+#[test]
+fn a_task_brings_more_tools_while_it_is_under_way() {
+    let engine = engine(EngineLimits::default());
+    let mut task = begin(&engine, json!([reader()])).unwrap();
+    assert_eq!(call(&mut task, "read-file", json!({"path": "a"})), "allow");
+    let read = Call::new("read-file", json!({"path": "b"}).into());
+    let Outcome::Allowed(open) = task.before(&read, NOW).unwrap().outcome() else { panic!("it is open") };
+    let saved = task.save();
+
+    let unsupported = json!({"name": "mcp__github__x", "inputSchema": {"$dynamicRef": "#a"}});
+    let added = tools(json!([reader(), issue(), {"name": "shell", "inputSchema": {}}, unsupported]));
+    let mark = engine.bring(&mut task, &added).unwrap().expect("three are new");
+    let change = serde_json::to_string(&task.change_since(&mark)).unwrap();
+    assert_eq!(task.tools().len(), 4);
+    assert_eq!(task.tools_left_out().len(), 2);
+    assert!(engine.bring(&mut task, &added).unwrap().is_none());
+    let applied = saved.apply(serde_json::from_str(&change).unwrap()).unwrap();
+    assert_eq!(serde_json::to_value(&applied).unwrap(), serde_json::to_value(task.save()).unwrap());
+    // those that cannot be called change no policy, and are brought all the same
+    let mut idle = begin(&engine, json!([])).unwrap();
+    let mark = engine.bring(&mut idle, &tools(json!([{"name": "shell", "inputSchema": {}}]))).unwrap().unwrap();
+    assert!(!idle.is_at(&mark) && idle.is_at(&idle.mark()));
+
+    for mut task in [task, engine.restore(applied).unwrap()] {
+        // the read of before counts for the rule about the new tool, whose schema and binding hold
+        assert_eq!(call(&mut task, "mcp__github__create_issue", json!({"title": "Lamp"})), "allow");
+        assert_eq!(call(&mut task, "mcp__github__create_issue", json!({"title": "urgent"})), "block");
+        assert_eq!(call(&mut task, "mcp__github__create_issue", json!({"title": 5})), "error");
+        let result = CallResult::successful(json!({"text": "x"}).into());
+        assert!(task.after(&open.call, result, NOW).unwrap().outcome().is_allowed());
+
+        // what it cannot have beside the others leaves it as it was
+        let other = json!({"name": "read-file", "inputSchema": {"type": "object"}});
+        let same = |one: &str, two: &str| TaskError::Tools(ToolsError::SameKey(one.into(), two.into()));
+        for (listed, error) in [
+            (json!([other]), same("read-file", "read-file")),
+            (json!([{"name": "read_file", "inputSchema": {}}]), same("read-file", "read_file")),
+            (json!([{"name": "a", "inputSchema": {}}, {"name": "a", "inputSchema": {}}]), same("a", "a")),
+            (json!([{"name": "notes_add", "inputSchema": {}}]), TaskError::Tools(ToolsError::Declared("notes_add".into()))),
+        ] {
+            let before = task.mark();
+            assert_eq!(engine.bring(&mut task, &tools(listed.clone())).err(), Some(error), "{listed}");
+            assert!(task.is_at(&before), "{listed}");
+        }
+        let few = self::engine(EngineLimits { max_brought_tools: 4, ..EngineLimits::default() });
+        let more = tools(json!([{"name": "a", "inputSchema": {}}]));
+        let error = few.bring(&mut task, &more).err();
+        assert_eq!(error, Some(TaskError::Tools(ToolsError::TooMany("max_brought_tools", 4))));
+        task.end("done", NOW);
+        assert_eq!(engine.bring(&mut task, &more).err(), Some(TaskError::HasEnded));
+    }
+}
+
 #[test]
 fn what_no_task_can_have_is_refused_whole() {
     let limits = EngineLimits { max_brought_tools: 3, max_brought_bytes: 400, ..EngineLimits::default() };
@@ -320,4 +375,65 @@ fn a_check_of_tools_asserts_about_the_tool_alone() {
     assert_eq!(found("assert: labels(tool.name) == []"), ["undeclared_function"]);
     assert_eq!(found("{transform: tool.name}"), ["tools_action"]);
     assert_eq!(found("{assert: tool.text != '', on_fail: continue}"), ["tools_on_fail"]);
+}
+
+/// Tools that a task brings over HTTP while it is under way: an event of the task, which is there after a restart.
+#[cfg(feature = "server")]
+#[test]
+fn a_stored_task_brings_more_tools() {
+    use crate::serving::Serving;
+    use celador_store::{Location, StoreLimits};
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("workbench.yaml");
+    let asked = manifests().replace(
+        "    before:\n",
+        "    before:\n      - {match: read-file, condition: input.path == 'secret', assert: \"review('boss')\"}\n",
+    );
+    fs::write(&file, asked).unwrap();
+    let database = celador_store::Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+    let serve = || Serving::over(database.clone(), |settings, _| settings.policies = vec![file.clone()]);
+    let first = serve();
+    let new = json!({"id": "t", "namespace": "acme", "agent": "clerk", "user": {"id": "u-1"}, "tools": [reader()]});
+    assert_eq!(first.post("/v1/tasks", &new).status, 201);
+    let before = |serving: &Serving, function: &str, arguments: Value| {
+        serving.post("/v1/tasks/t/before", &json!({"function": function, "arguments": arguments})).json()
+    };
+    let bring = |serving: &Serving, listed: Value| serving.post("/v1/tasks/t/tools", &json!({"tools": listed}));
+    let problem = |reply: &crate::serving::Reply| {
+        (reply.status, reply.json()["type"].as_str().unwrap().trim_start_matches("urn:celador:problem:").to_owned())
+    };
+
+    let asks = before(&first, "read-file", json!({"path": "secret"}));
+    let waits = bring(&first, json!([issue()]));
+    assert_eq!(problem(&waits), (409, "task-waits".to_owned()), "{}", waits.text());
+    let answer = json!({"question": asks["question"], "answer": {"review": true}});
+    let call = first.post("/v1/tasks/t/resume", &answer).json()["decided"]["call"].clone();
+    let brought = bring(&first, json!([reader(), issue(), {"name": "shell", "inputSchema": {}}]));
+    assert_eq!(brought.status, 200, "{}", brought.text());
+    let told = brought.json();
+    assert_eq!((&told["left_out"][0]["name"], &told["version"]), (&json!("shell"), &json!(4)), "{told}");
+    assert_eq!(bring(&first, json!([issue()])).json()["version"], 4);
+    let other = json!([{"name": "read-file", "inputSchema": {}}]);
+    assert_eq!(problem(&bring(&first, other)), (422, "invalid-tools".to_owned()));
+    assert_eq!(problem(&bring(&first, json!([{"name": 5}]))).0, 400);
+    let nobody = first.post("/v1/tasks/other/tools", &json!({"tools": []}));
+    assert_eq!(problem(&nobody), (404, "unknown-task".to_owned()));
+    let events = first.get("/v1/tasks/t/events").json();
+    let kinds: Vec<&Value> = events["events"].as_array().unwrap().iter().map(|it| &it["operation"]).collect();
+    assert_eq!(kinds, ["started", "before", "review", "tools"], "{events}");
+    first.stop();
+
+    let second = serve();
+    let policy = second.get("/v1/tasks/t").json()["policy"].clone();
+    assert_eq!((&policy["current"], policy["manifests"].is_string()), (&json!(true), true), "{policy}");
+    let result = json!({"call": call, "result": {"status": "successful", "output": {"text": "x"}}});
+    assert_eq!(second.post("/v1/tasks/t/after", &result).json()["decided"]["verdict"], "allow");
+    let decided = before(&second, "mcp__github__create_issue", json!({"title": "Lamp"}));
+    assert_eq!(decided["decided"]["verdict"], "allow", "{decided}");
+    // the same beginning finds the task as it is now
+    let again = second.post("/v1/tasks", &new);
+    assert_eq!((again.status, &again.json()["left_out"][0]["name"]), (200, &json!("shell")));
+    assert_eq!(second.post("/v1/tasks/t/end", &json!({"reason": "done"})).status, 200);
+    assert_eq!(problem(&bring(&second, json!([]))).0, 400);
 }

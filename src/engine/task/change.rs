@@ -13,6 +13,7 @@ use super::state::{
 use super::told::ToldOperation;
 use crate::cel::Json;
 use crate::context::{ContextChange, ContextMark};
+use crate::manifest::brought::BroughtTool;
 use crate::policy::{AllowList, Fingerprint, Policy};
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +36,8 @@ pub struct TaskMark {
     /// How many calls waited for others.
     queued: usize,
     stretches: Stretches,
+    /// How many tools it had brought.
+    tools: usize,
 }
 
 /// What happened to a task between two moments, as plain data.
@@ -82,6 +85,16 @@ pub struct TaskChange {
     /// What calls hold behind it.
     #[serde(default, skip_serializing_if = "Holdings::is_empty")]
     holdings: Holdings,
+    /// The tools that the task has brought meanwhile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    brought: Vec<BroughtTool>,
+}
+
+impl TaskMark {
+    /// The mark of a task that has brought tools since, as it was before that.
+    pub(crate) fn before_tools(self, had: usize) -> Self {
+        Self { tools: had, ..self }
+    }
 }
 
 impl Task {
@@ -101,6 +114,7 @@ impl Task {
             reviewed: self.reviews.len(),
             queued: self.queue.waiting.len(),
             stretches: self.stretches,
+            tools: self.tools.len(),
         }
     }
 
@@ -133,6 +147,7 @@ impl Task {
             && self.model.mark() == mark.model
             && self.known.is_at(&mark.known)
             && self.queue.waiting.len() == mark.queued
+            && self.tools.len() == mark.tools
             && self.open.iter().map(|call| &call.id).eq(&mark.open)
             && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
             && self.context.is_at(&mark.context)
@@ -168,6 +183,7 @@ impl Task {
                 .collect(),
             delivered: self.delivered.since(mark.delivered.0, mark.delivered.1),
             holdings: self.holdings.clone(),
+            brought: self.tools.iter().skip(mark.tools).cloned().collect(),
         }
     }
 }
@@ -231,6 +247,7 @@ impl SavedTask {
             delivered: None,
             // the store spends what is held when a task ends
             holdings: Holdings::default(),
+            brought: Vec::new(),
         };
         Some((change, termination.told_by(Decision::new(Verdict::Terminate))))
     }
@@ -261,6 +278,9 @@ impl SavedTask {
         self.reviews.extend(change.reviews);
         self.queue = change.queue;
         self.holdings = change.holdings;
+        if !change.brought.is_empty() {
+            self.tools = self.tools.iter().cloned().chain(change.brought).collect();
+        }
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);
         if let Some(delivered) = change.delivered {

@@ -73,7 +73,7 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "Holdings::is_empty")]
     pub(super) holdings: Holdings,
     #[serde(default, skip_serializing_if = "<[_]>::is_empty")]
-    tools: Arc<[BroughtTool]>,
+    pub(super) tools: Arc<[BroughtTool]>,
 }
 
 /// What one capability's parameters have had, by its reference: positions change with the manifest.
@@ -137,6 +137,11 @@ impl SavedTask {
     #[must_use]
     pub fn tools(&self) -> &[BroughtTool] {
         &self.tools
+    }
+
+    /// The task with these tools in the place of those that it has brought.
+    pub(crate) fn with_tools(self, tools: Vec<BroughtTool>) -> Self {
+        Self { tools: tools.into(), ..self }
     }
 
     /// The task's id.

@@ -80,17 +80,21 @@ impl Guard {
     /// The reason why there is none, for people.
     pub(super) async fn begin(desk: Arc<Desk>, start: Start) -> Result<(Self, Offers), String> {
         let Start { id, agent: (namespace, agent), user, tools } = start;
-        let told = |tool: &Value| -> Value {
-            let members = TOLD.iter().filter_map(|name| Some(((*name).to_owned(), tool.get(name)?.clone())));
-            Value::Object(members.collect())
-        };
-        let tools: Vec<Value> = tools.iter().map(told).collect();
-        let body = json!({ "id": id, "namespace": namespace, "agent": agent, "user": user, "tools": tools });
+        let body = json!({ "id": id, "namespace": namespace, "agent": agent, "user": user, "tools": told(&tools) });
         let path = format!("/v1/tasks/{}", encoded(&id));
         let guard = Self { desk, id, path };
         let begun = done(guard.ask("POST", "/v1/tasks", Some(&body)).await?)?;
         let offers = guard.offers(&begun).await?;
         Ok((guard, offers))
+    }
+
+    /// Brings tools that the task does not know. Those that it knows as they are here are passed over.
+    ///
+    /// # Errors
+    /// The reason why it has none of them, for people.
+    pub(super) async fn bring(&self, tools: &[Value]) -> Result<Offers, String> {
+        let brought = done(self.post("tools", &json!({ "tools": told(tools) })).await?)?;
+        self.offers(&brought).await
     }
 
     /// The functions of the task. `begun` is the answer that says which tools were left out.
@@ -153,13 +157,25 @@ impl Guard {
     }
 
     async fn step(&self, step: &str, body: &Value) -> Result<Standing, String> {
-        let path = format!("{}/{step}", self.path);
-        Ok(standing(&done(self.ask("POST", &path, Some(body)).await?)?))
+        Ok(standing(&done(self.post(step, body).await?)?))
+    }
+
+    async fn post(&self, step: &str, body: &Value) -> Result<Reply, String> {
+        self.ask("POST", &format!("{}/{step}", self.path), Some(body)).await
     }
 
     async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Reply, String> {
         self.desk.ask(method, path, body).await.map_err(|error| messages::no_answer(&error))
     }
+}
+
+/// Tools as a task is told of them.
+fn told(tools: &[Value]) -> Vec<Value> {
+    let told = |tool: &Value| {
+        let members = TOLD.iter().filter_map(|name| Some(((*name).to_owned(), tool.get(name)?.clone())));
+        Value::Object(members.collect())
+    };
+    tools.iter().map(told).collect()
 }
 
 /// The body of an answer to what was done.

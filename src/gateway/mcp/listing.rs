@@ -1,12 +1,13 @@
 //! The tools that a server lists, and those of them that a client sees.
 //!
-//! In: all pages of `tools/list`. Out: a task that brings these tools, and one page without what cannot be called. The description of a tool
-//! that was judged first holds for the session: a tool that says something else later is hidden and refused.
+//! In: all pages of `tools/list`. Out: a task that brings these tools, and one page without what cannot be called. Tools that are listed later
+//! join the task. The description of a tool that was judged first holds for the session: a tool that says something else later is hidden and
+//! refused.
 
 use super::agent::requests;
-use super::begun::{Begun, ListedTool, ToolList};
+use super::begun::{Begun, ToolList, name_of};
 use super::course::Request;
-use super::guard::{Guard, Offers, Start};
+use super::guard::{Guard, Start};
 use super::kinds::{BESIDE, uncached};
 use super::message::{Failure, INTERNAL_ERROR, METHOD_NOT_FOUND, Members};
 use super::messages;
@@ -16,7 +17,7 @@ use super::schema;
 use super::session::Session;
 use celador::manifest::capability_key::sanitise;
 use serde_json::{Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -44,7 +45,7 @@ impl Session {
             }
             Some(begun) => {
                 let listed = self.all_tools(protocol).await.inspect_err(|_| self.state().changed = true)?;
-                begun.compare(&listed);
+                self.join(begun, &listed).await;
                 return Ok(begun.clone());
             }
             None => {}
@@ -61,7 +62,7 @@ impl Session {
     async fn begin(&self, protocol: Option<Value>) -> Result<Begun, String> {
         let listed = self.all_tools(protocol).await?;
         let mut tools = ToolList::default();
-        let brought = self.admissible(&listed, &mut tools);
+        let brought = self.admissible(listed, &mut tools);
         let settings = &self.settings;
         let id = settings.task.clone().unwrap_or_else(|| format!("mcp-{}", Uuid::new_v4()));
         let mut user = json!({ "id": settings.user });
@@ -75,20 +76,42 @@ impl Session {
         Ok(Begun::new(guard, tools))
     }
 
+    /// Takes in a later list: tools that the task does not know join it, as they would have at its beginning. Those that say something else than
+    /// they did are hidden.
+    async fn join(&self, begun: &Begun, listed: &[Value]) {
+        let _joining = begun.joining.lock().await;
+        let unknown = begun.compare(listed);
+        let admitted = self.admissible(unknown, &mut begun.tools());
+        if admitted.is_empty() {
+            return;
+        }
+        let told: Vec<Value> = admitted.iter().map(told).collect();
+        match begun.guard.bring(&told).await {
+            Ok(offers) => begun.tools().take(&admitted, offers),
+            Err(reason) => {
+                // they join with the next request, if what is in the way has gone by then
+                self.state().changed = true;
+                let mut tools = begun.tools();
+                admitted.iter().for_each(|tool| tools.hide(name_of(tool), &reason));
+            }
+        }
+    }
+
     /// The tools that pins and rules about descriptions admit. The others are hidden.
-    fn admissible(&self, listed: &[Value], tools: &mut ToolList) -> Vec<Value> {
-        let mut keys: HashSet<String> = requests().iter().map(|tool| sanitise(name_of(tool))).collect();
+    fn admissible(&self, listed: Vec<Value>, tools: &mut ToolList) -> Vec<Value> {
+        let requests = requests();
+        let mut keys: HashSet<String> = requests.iter().map(|tool| sanitise(name_of(tool))).collect();
+        keys.extend(tools.keys());
         let mut admitted = Vec::new();
         for tool in listed {
-            let name = name_of(tool).to_owned();
-            let pinned = || self.settings.pins.as_ref().and_then(|pins| pins.misfit(tool));
-            let is_taken = keys.contains(&sanitise(&name));
-            let taken = is_taken.then(|| messages::SAME_KEY.to_owned());
-            match taken.or_else(pinned).or_else(|| self.settings.tool_rules.misfit(tool)) {
-                Some(reason) => tools.hide(name, reason),
+            let key = sanitise(name_of(&tool));
+            let pinned = || self.settings.pins.as_ref().and_then(|pins| pins.misfit(&tool));
+            let taken = keys.contains(&key).then(|| messages::SAME_KEY.to_owned());
+            match taken.or_else(pinned).or_else(|| self.settings.tool_rules.misfit(&tool)) {
+                Some(reason) => tools.hide(name_of(&tool), &reason),
                 None => {
-                    keys.insert(sanitise(&name));
-                    admitted.push(tool.clone());
+                    keys.insert(key);
+                    admitted.push(tool);
                 }
             }
         }
@@ -153,9 +176,15 @@ impl Session {
     pub(super) async fn list(self: Arc<Self>, request: Request, begun: Result<Arc<Begun>, String>) {
         if self.settings.observe {
             let Some(sent) = self.ask_server(&request).await else { return };
-            if let Some(outcome) = self.reply(&request, sent).await {
-                self.client.answer(&request.id, outcome).await;
+            let Some(outcome) = self.reply(&request, sent).await else { return };
+            if let (Ok(begun), Some(Value::Array(listed))) =
+                (begun, outcome.as_ref().ok().and_then(|page| page.get("tools")))
+            {
+                let decode = |tool: &Value| self.decode(Side::Client, &schema::TOOL, tool.clone(), "tools/list tool").ok();
+                let listed: Vec<Value> = listed.iter().filter_map(decode).collect();
+                self.join(&begun, &listed).await;
             }
+            self.client.answer(&request.id, outcome).await;
             return;
         }
         let listed = match begun {
@@ -172,36 +201,11 @@ impl Session {
                 return self.client.answer(&request.id, Err(Failure::new(INTERNAL_ERROR, reason))).await;
             }
         };
-        begun.compare(&listed);
+        self.join(&begun, &listed).await;
         let shown: Vec<Value> = listed.into_iter().filter_map(|tool| begun.shown(tool)).collect();
         let mut page = json!({ "tools": shown });
         uncached(&mut page, request.is_modern());
         self.end_with(&request, Ok(page)).await;
-    }
-}
-
-impl ToolList {
-    fn hide(&mut self, name: String, reason: String) {
-        warn!(tool = name, reason, "a tool is hidden");
-        self.hidden.insert(name, reason);
-    }
-
-    /// Takes in what a task made of tools.
-    fn take(&mut self, brought: &[Value], offers: Offers) {
-        let Offers { functions, left_out } = offers;
-        for (name, reason) in left_out {
-            if brought.iter().any(|tool| name_of(tool) == name) {
-                self.hide(name, reason);
-            }
-        }
-        let offered: HashMap<String, Value> = functions.into_iter().collect();
-        for tool in brought {
-            let name = name_of(tool);
-            let Some(schema) = offered.get(name) else { continue };
-            let has_all = properties(schema) == tool.get("inputSchema").map(properties).unwrap_or_default();
-            let schema = (!has_all).then(|| schema.clone());
-            self.brought.insert(name.to_owned(), ListedTool::new(tool, schema));
-        }
     }
 }
 
@@ -214,15 +218,4 @@ fn told(tool: &Value) -> Value {
         properties.entry(BESIDE).or_insert_with(|| json!({ "type": "array" }));
     }
     tool
-}
-
-fn name_of(tool: &Value) -> &str {
-    tool.get("name").and_then(Value::as_str).unwrap_or_default()
-}
-
-fn properties(schema: &Value) -> Vec<&String> {
-    let properties = schema.get("properties").and_then(Value::as_object);
-    let mut names: Vec<&String> = properties.into_iter().flatten().map(|(name, _)| name).collect();
-    names.sort();
-    names
 }

@@ -47,7 +47,6 @@ pub(super) const UNKNOWN_TERMS: &str = "The call is refused: its policy lets it 
 pub(super) const CANCELLED: &str = "the client has cancelled it";
 pub(super) const SERVER_GONE: &str = "The MCP server has ended before it answered.";
 pub(super) const CHANGED_IN_SESSION: &str = "its description or schema has changed since the session began";
-pub(super) const NEW_IN_SESSION: &str = "it was not listed when the session began";
 pub(super) const SAME_KEY: &str = "another tool or a request of MCP has the same name";
 pub(super) const NO_LIST: &str = "the server's answer to `tools/list` is no list of tools";
 

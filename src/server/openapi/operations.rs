@@ -4,6 +4,7 @@ use super::schemas::{Of, members_of, of};
 use crate::hooks::{Event as HookEvent, HookAnswer, HookQuery};
 use crate::manifests::Status;
 use crate::operations::agent_context_routes::KeyQuery;
+use crate::operations::brought_tools::Bring;
 use crate::operations::counter_routes::{Counted, Counters, CountersQuery, ResetCounter};
 use crate::operations::ending::Purged;
 use crate::operations::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
@@ -137,6 +138,13 @@ pub(super) fn operations() -> Vec<Operation> {
             .asks::<WaitQuery>()
             .gives::<Stepped<'_>>("How far the call has come.")
             .also(&[409]),
+        tasks("bringTools", "The task brings tools that it did not have")
+            .notes(
+                "Its policy is made anew with them, as at its beginning; calls that are open go on. Of a task that waits for an answer in the middle of its policy it is 409 `task-waits`: bring them once it is answered. A tool of a name that the task knows otherwise is 422 `invalid-tools`.",
+            )
+            .takes::<Bring>()
+            .gives::<Created<'_>>("The task, and which of its tools cannot be called.")
+            .also(&[409, 422]),
         step::<Withdraw>("withdraw", "The function will never be reported"),
         step::<Execute>("execute", "Have a call carried out that was let through"),
         step::<Invoke>("invoke", "A whole call: before, execution, after").asks::<WaitQuery>(),

@@ -1,6 +1,7 @@
 //! What the routes do: one function for each operation, from a request that was let in to its answer.
 
 pub(crate) mod agent_context_routes;
+pub(crate) mod brought_tools;
 pub(crate) mod counter_routes;
 pub(crate) mod ending;
 pub(crate) mod evaluate;

@@ -558,6 +558,7 @@ impl From<TaskError> for Problem {
             TaskError::BadEdit(_) => Kind::BadEdit,
             TaskError::NotLocked | TaskError::HasEnded => Kind::NotLocked,
             TaskError::PolicyChanged => Kind::PolicyChanged,
+            TaskError::Waiting => Kind::TaskWaits,
             TaskError::UnknownFormat(_) | TaskError::NotRestorable(_) => Kind::NotRestorable,
             // a step of a task that waits was refused before it was begun
             _ => Kind::Internal,

@@ -86,6 +86,8 @@ operations! {
     End = "end",
     /// [`Task::unlock`]
     Unlock = "unlock",
+    /// The task brought tools that it did not have: [`Engine::bring`](celador::Engine::bring)
+    Tools = "tools",
     /// An operator has decided under which policy the task goes on.
     Policy = "policy",
 }

@@ -108,7 +108,7 @@ pub enum TaskError {
     /// `task.record(Past::Input(1.into()), at)`
     #[error("an entry of the past is no message")]
     NotAMessage,
-    /// `task.record` while an operation waits for an answer
+    /// `task.record` and `engine.bring` while an operation waits for an answer
     #[error("the task waits for an answer")]
     Waiting,
     /// `task.unlock` of a task that is not locked

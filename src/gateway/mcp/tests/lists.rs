@@ -1,6 +1,6 @@
 //! Lists of tools, resources and prompts, and what a server says of itself.
 
-use super::fixture::{Both, Options, modern, rules, text, tool};
+use super::fixture::{Both, KEY, Options, modern, rules, text, tool};
 use crate::mcp::link::Link;
 use crate::mcp::message::Message;
 use crate::mcp::{Introduction, Pins, introduction};
@@ -76,23 +76,123 @@ async fn a_tool_that_changes_is_hidden_and_not_callable() {
     both.end().await;
 }
 
-/// A tool that is added is judged with the others as long as nothing was called; later it is hidden.
+/// A tool that is added joins the task, before the first call and after it, whether or not the server says that its list has changed. Its calls
+/// are judged by its own schema, and the calls of before still count.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_tool_that_is_added_is_judged_or_hidden() {
+async fn a_tool_that_is_added_joins_the_task() {
     let mut both = Both::begin();
-    assert_eq!(names(&mut both).await, ["pay", "find", "danger"]);
-    for (name, is_shown) in [("early", true), ("late", false)] {
-        both.tools.push(tool(name));
-        both.server(json!({ "method": "notifications/tools/list_changed" })).await;
-        both.at_client().await;
-        assert_eq!(names(&mut both).await.iter().any(|it| it == name), is_shown);
-        if is_shown {
-            assert_eq!(both.result_of(name, text("y")).await["result"], text("y"));
+    both.tools = vec![tool("find")];
+    assert_eq!(names(&mut both).await, ["find"]);
+    for (name, is_told) in [("early", true), ("late", true), ("quiet", false)] {
+        let mut added = tool(name);
+        added["inputSchema"]["properties"][name] = json!({ "type": "integer" });
+        added["inputSchema"]["additionalProperties"] = json!(false);
+        both.call(1, name, json!({})).await;
+        assert_eq!(both.at_client().await["result"]["isError"], true, "{name} is not there yet");
+        both.tools.push(added);
+        if is_told {
+            both.server(json!({ "method": "notifications/tools/list_changed" })).await;
+            both.at_client().await;
         } else {
-            both.call(1, name, json!({})).await;
-            assert_eq!(both.at_client().await["result"]["isError"], true);
+            assert!(names(&mut both).await.iter().any(|it| it == name));
         }
+        // a call is judged without the client having listed the tools
+        both.call(1, name, json!({ (name): "x" })).await;
+        assert_eq!(both.at_client().await["result"]["isError"], true);
+        both.call(1, name, json!({ "other": 1 })).await;
+        assert_eq!(both.at_client().await["result"]["isError"], true);
+        both.call(1, name, json!({ (name): 5 })).await;
+        let request = both.at_server().await;
+        assert_eq!(request["params"]["arguments"], json!({ (name): 5 }));
+        both.answer(&request, text(KEY)).await;
+        let told = both.at_client().await["result"].clone();
+        assert_eq!(told, text("[aws_access_key]"), "{told}");
+        assert!(names(&mut both).await.iter().any(|it| it == name));
     }
+    // rules of before hold for tools that come later
+    both.tools.push(tool("danger"));
+    assert!(names(&mut both).await.iter().any(|it| it == "danger"));
+    both.call(1, "danger", json!({})).await;
+    assert_eq!(both.at_client().await["result"]["content"][0]["text"], "Never.");
+    both.end().await;
+}
+
+/// What is wrong with a tool that comes later hides it alone, and no longer than it is wrong.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_comes_later_is_held_to_the_same_conditions() {
+    let folder = tempfile::tempdir().unwrap();
+    let introduction = Introduction {
+        tools: vec![tool("find"), tool("pinned"), tool("later")],
+        instructions: None,
+        server: Value::Null,
+    };
+    for has_pins in [false, true] {
+        let pins = has_pins.then(|| {
+            let mut pins = Pins::empty(&folder.path().join("pins.json"));
+            pins.accept(&introduction).unwrap();
+            pins
+        });
+        let rules = rules(&["!tool.text.contains('obey')"]);
+        let mut both = Both::with(Options { rules, pins, ..Options::default() });
+        both.tools = vec![tool("find")];
+        assert_eq!(both.result_of("find", text("x")).await["result"], text("x"));
+        let mut disobedient = tool("later");
+        disobedient["description"] = json!("obey");
+        let mut unfit = tool("unfit");
+        unfit["inputSchema"] = json!({ "type": "object", "$dynamicRef": "#x" });
+        both.tools = vec![
+            tool("find"), tool("fi.nd"), tool("fi_nd"), disobedient, unfit, tool("resources/read"), tool("pinned"), tool("user.get"), tool("user_get"),
+        ];
+        let expected: &[&str] = if has_pins { &["find", "pinned"] } else { &["find", "fi.nd", "pinned", "user.get"] };
+        for _ in 0..2 {
+            assert_eq!(names(&mut both).await, expected);
+        }
+        for hidden in ["fi_nd", "later", "unfit", "resources/read", "user_get"] {
+            both.call(1, hidden, json!({})).await;
+            let told = both.at_client().await["result"].clone();
+            assert_eq!(told["isError"], true, "{hidden}: {told}");
+        }
+        // it was never accepted, so it may become acceptable; a name that the task knows means what it meant
+        both.tools[3] = tool("later");
+        both.tools[6]["description"] = json!("Another.");
+        both.tools[4] = tool("unfit");
+        let shown = names(&mut both).await;
+        assert!(shown.contains(&"later".to_owned()), "{shown:?}");
+        assert!(!shown.contains(&"pinned".to_owned()) && !shown.contains(&"unfit".to_owned()), "{shown:?}");
+        assert_eq!(both.result_of("later", text("y")).await["result"], text("y"));
+        both.end().await;
+    }
+}
+
+/// A task that waits for an answer takes tools once it has it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_joins_once_an_open_review_is_answered() {
+    let mut both = Both::begin();
+    both.tools = vec![tool("sign")];
+    both.call(1, "sign", json!({})).await;
+    let request = both.at_server().await;
+    both.answer(&request, text("signed")).await;
+    assert_eq!(both.at_client().await["result"]["isError"], true);
+    both.tools.push(tool("late"));
+    assert_eq!(names(&mut both).await, ["sign"]);
+    both.review(true).await;
+    assert_eq!(names(&mut both).await, ["sign", "late"]);
+    both.call(2, "sign", json!({})).await;
+    assert_eq!(both.at_client().await["result"], text("signed"));
+    assert_eq!(both.result_of("late", text("y")).await["result"], text("y"));
+    both.end().await;
+}
+
+/// While everything is only observed, calls of tools that come later are judged as well.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_tool_that_comes_later_is_observed() {
+    let mut both = Both::with(Options { observe: true, ..Options::default() });
+    both.tools = vec![tool("find")];
+    assert_eq!(both.result_of("find", text("x")).await["result"], text("x"));
+    both.tools.push(tool("danger"));
+    assert_eq!(names(&mut both).await, ["find", "danger"]);
+    assert_eq!(both.result_of("danger", text("y")).await["result"], text("y"));
+    assert!(both.calls_on_record().await.contains(&"danger".to_owned()));
     both.end().await;
 }
 
