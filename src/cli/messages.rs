@@ -458,6 +458,11 @@ pub(crate) fn would_have_stopped() -> &'static str {
 }
 
 #[cfg(feature = "store")]
+pub(crate) fn forwarded_unjudged() -> &'static str {
+    "forwarded unjudged"
+}
+
+#[cfg(feature = "store")]
 pub(crate) fn would_have_changed() -> &'static str {
     "would have gone on changed, or once a tool or a file had answered"
 }

@@ -586,7 +586,8 @@ impl Engine {
             return Err(TaskError::HasEnded);
         }
         let had = task.tools().len();
-        let known: HashMap<&str, &BroughtTool> = task.tools().iter().map(|tool| (&*tool.name, tool)).collect();
+        let known: HashMap<&str, &BroughtTool> =
+            task.tools().iter().map(|tool| (&*tool.name, tool)).collect();
         let added = tools.iter().filter(|tool| known.get(&*tool.name) != Some(tool));
         let all: Vec<BroughtTool> = task.tools().iter().chain(added).cloned().collect();
         if all.len() == had {

@@ -4,7 +4,7 @@
 //! guard means the same with a server as without one.
 
 use celador_server::{Client, ClientError, ClientReply, InProcess};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// Who is asked.
 pub enum Desk {
@@ -52,6 +52,18 @@ impl Desk {
     /// [`ClientError`]: nobody knows then whether anything was done.
     pub async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Reply, ClientError> {
         self.ask_under(None, method, path, body).await
+    }
+
+    /// Says that something was forwarded which no rule saw, for the decision log. Where that cannot be said, traffic that is only observed goes on, and
+    /// the log of the process has a line.
+    pub(crate) async fn note_unjudged(&self, form: &str, count: u64) {
+        let body = json!({ "form": form, "count": count });
+        let why = match self.ask("POST", "/v1/unjudged", Some(&body)).await {
+            Ok(reply) if reply.is_done() => return,
+            Ok(reply) => reply.detail().to_owned(),
+            Err(error) => error.to_string(),
+        };
+        tracing::warn!(form, why, "unjudged traffic is not counted");
     }
 
     /// Asks under an idempotency key: what was asked under it before is answered as it was, and nothing happens twice.

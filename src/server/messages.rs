@@ -249,6 +249,10 @@ pub(super) const fn manifests_not_compiled() -> &'static str {
     "this release cannot take the manifests that the task is under, or makes another policy of them"
 }
 
+pub(super) fn bad_form(most: usize) -> String {
+    format!("`form` is a text of 1 to {most} bytes, and `count` is 1 at least")
+}
+
 pub(super) const fn held_locked() -> &'static str {
     "the task was begun under another policy than the one that is served, and takes no step until an operator decides"
 }

@@ -11,7 +11,10 @@ use super::operations::event_step::Event;
 use super::operations::explain::explain;
 use super::operations::model_steps::{ModelAfter, ModelBefore};
 use super::operations::turn_steps::{Results, TurnStep};
-use super::operations::{agent_context_routes, brought_tools, counter_routes, switch_routes, task_policies, task_steps};
+use super::operations::{
+    agent_context_routes, brought_tools, counter_routes, switch_routes, task_policies, task_steps,
+    unjudged_routes,
+};
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
@@ -126,6 +129,7 @@ pub(super) fn routes() -> Vec<Route> {
         },
         get("/v1/counters", "listCounters", Needs(CountersRead), counter_routes::list),
         post("/v1/counters/reset", "resetCounter", Needs(CountersWrite), counter_routes::reset),
+        post("/v1/unjudged", "noteUnjudged", write, unjudged_routes::note),
         post("/hooks/claude-code", "claudeCodeHook", write, hooks::claude_code::claude_code),
         get("/v1/manifests", "readManifests", Needs(ManifestsRead), manifests),
         Route {

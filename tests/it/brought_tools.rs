@@ -149,7 +149,8 @@ fn a_task_brings_more_tools_while_it_is_under_way() {
     assert_eq!(serde_json::to_value(&applied).unwrap(), serde_json::to_value(task.save()).unwrap());
     // those that cannot be called change no policy, and are brought all the same
     let mut idle = begin(&engine, json!([])).unwrap();
-    let mark = engine.bring(&mut idle, &tools(json!([{"name": "shell", "inputSchema": {}}]))).unwrap().unwrap();
+    let mark =
+        engine.bring(&mut idle, &tools(json!([{"name": "shell", "inputSchema": {}}]))).unwrap().unwrap();
     assert!(!idle.is_at(&mark) && idle.is_at(&idle.mark()));
 
     for mut task in [task, engine.restore(applied).unwrap()] {
@@ -167,7 +168,10 @@ fn a_task_brings_more_tools_while_it_is_under_way() {
             (json!([other]), same("read-file", "read-file")),
             (json!([{"name": "read_file", "inputSchema": {}}]), same("read-file", "read_file")),
             (json!([{"name": "a", "inputSchema": {}}, {"name": "a", "inputSchema": {}}]), same("a", "a")),
-            (json!([{"name": "notes_add", "inputSchema": {}}]), TaskError::Tools(ToolsError::Declared("notes_add".into()))),
+            (
+                json!([{"name": "notes_add", "inputSchema": {}}]),
+                TaskError::Tools(ToolsError::Declared("notes_add".into())),
+            ),
         ] {
             let before = task.mark();
             assert_eq!(engine.bring(&mut task, &tools(listed.clone())).err(), Some(error), "{listed}");
@@ -394,14 +398,19 @@ fn a_stored_task_brings_more_tools() {
     let database = celador_store::Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
     let serve = || Serving::over(database.clone(), |settings, _| settings.policies = vec![file.clone()]);
     let first = serve();
-    let new = json!({"id": "t", "namespace": "acme", "agent": "clerk", "user": {"id": "u-1"}, "tools": [reader()]});
+    let new =
+        json!({"id": "t", "namespace": "acme", "agent": "clerk", "user": {"id": "u-1"}, "tools": [reader()]});
     assert_eq!(first.post("/v1/tasks", &new).status, 201);
     let before = |serving: &Serving, function: &str, arguments: Value| {
         serving.post("/v1/tasks/t/before", &json!({"function": function, "arguments": arguments})).json()
     };
-    let bring = |serving: &Serving, listed: Value| serving.post("/v1/tasks/t/tools", &json!({"tools": listed}));
+    let bring =
+        |serving: &Serving, listed: Value| serving.post("/v1/tasks/t/tools", &json!({"tools": listed}));
     let problem = |reply: &crate::serving::Reply| {
-        (reply.status, reply.json()["type"].as_str().unwrap().trim_start_matches("urn:celador:problem:").to_owned())
+        (
+            reply.status,
+            reply.json()["type"].as_str().unwrap().trim_start_matches("urn:celador:problem:").to_owned(),
+        )
     };
 
     let asks = before(&first, "read-file", json!({"path": "secret"}));

@@ -58,7 +58,10 @@ impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let mut tally = Tally::since(self.since.clone());
         for folder in &self.folders {
-            let each = |line: Line, _| line.seen().for_each(|seen| tally.count(&seen));
+            let each = |line: Line, _| match line.unjudged() {
+                Some((form, at, count)) => tally.count_unjudged(form, at, count),
+                None => line.seen().for_each(|seen| tally.count(&seen)),
+            };
             match read_as(folder, true, each) {
                 Ok(_) => {}
                 Err(error @ VerifyError::Broken(_)) => {
@@ -139,6 +142,12 @@ fn show(tally: &Tally, unruled: Option<&unruled::Unruled>, screen: &mut Screen) 
             screen.line(&format!("  {count:>6}  {verdict:<13} {function}  {step}  {first} to {last}"))?;
         }
     }
+    if tally.unjudged().next().is_some() {
+        screen.line(&format!("\n{}", messages::forwarded_unjudged()))?;
+        for (form, tally::Unjudged { count, first, last }) in tally.unjudged() {
+            screen.line(&format!("  {count:>6}  {form}  {first} to {last}"))?;
+        }
+    }
     if tally.left_out() > 0 {
         screen.line(&messages::rows_left_out(tally.left_out()))?;
     }
@@ -168,6 +177,9 @@ fn tell(tally: &Tally, unruled: Option<&unruled::Unruled>, screen: &mut Screen) 
                 "first": first, "last": last,
             }),
         )?;
+    }
+    for (form, tally::Unjudged { count, first, last }) in tally.unjudged() {
+        screen.json("unjudged", json!({"form": form, "count": count, "first": first, "last": last}))?;
     }
     for tool in unruled.into_iter().flat_map(|unruled| &unruled.without_steps) {
         let unruled::Tool { agent, function, calls } = tool;

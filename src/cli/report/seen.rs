@@ -7,6 +7,7 @@ use celador::manifest::policy_step::PolicyStep;
 use celador::task::{DecidedCall, Decision, LimitReached, Verdict};
 use celador::{Enforced, ObservedStep};
 use celador_store::StoredEvent;
+use celador_store::decision_log::Notice;
 use serde::Deserialize;
 use std::iter::once;
 
@@ -19,6 +20,10 @@ pub(super) struct Line {
     operation: String,
     #[serde(default)]
     replayed: bool,
+    #[serde(default)]
+    subject: String,
+    #[serde(default)]
+    count: u64,
     #[serde(flatten)]
     told: Told,
     #[serde(default)]
@@ -90,12 +95,17 @@ impl Line {
             ..Told::of(decision)
         });
         let operation = event.operation.as_str().to_owned();
-        Some(Self { at: event.at.clone(), operation, replayed: false, told, decided: decided.collect() })
+        Some(Self { at: event.at.clone(), operation, told, decided: decided.collect(), ..Self::default() })
+    }
+
+    /// The form of messages that were forwarded unjudged, with when and how many; nothing of a line about anything else.
+    pub(super) fn unjudged(&self) -> Option<(&str, &str, u64)> {
+        (self.operation == Notice::UNJUDGED).then_some((&self.subject, &self.at, self.count))
     }
 
     /// The operations that it tells of. An answer that was given once more is none.
     pub(super) fn seen(self) -> impl Iterator<Item = Seen> {
-        let Self { at, operation, replayed, told, decided } = self;
+        let Self { at, operation, replayed, told, decided, .. } = self;
         let is_call = !matches!(&*operation, "after" | "results" | "withdraw");
         let all = once(told).chain(decided).filter(move |_| !replayed);
         all.map(move |told| Seen {

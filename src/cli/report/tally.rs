@@ -35,7 +35,17 @@ pub(super) struct Tally {
     decisions: u64,
     rows: BTreeMap<(bool, String, String, String), Row>,
     calls: BTreeMap<String, u64>,
+    /// What was forwarded unjudged, by its form.
+    unjudged: BTreeMap<String, Unjudged>,
     left_out: u64,
+}
+
+/// Traffic of one form that was forwarded unjudged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Unjudged {
+    pub(super) count: u64,
+    pub(super) first: String,
+    pub(super) last: String,
 }
 
 impl Tally {
@@ -81,6 +91,33 @@ impl Tally {
                 row.last.clone_from(at);
             }
         }
+    }
+
+    /// Counts traffic that was forwarded unjudged.
+    pub(super) fn count_unjudged(&mut self, form: &str, at: &str, count: u64) {
+        if self.since.as_ref().is_some_and(|since| at < since.as_str()) {
+            return;
+        }
+        if !self.unjudged.contains_key(form) && self.unjudged.len() >= MAX_ROWS {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        let new = || Unjudged { count: 0, first: at.to_owned(), last: at.to_owned() };
+        let row = self.unjudged.entry(form.to_owned()).or_insert_with(new);
+        row.count = row.count.saturating_add(count);
+        if at < row.first.as_str() {
+            at.clone_into(&mut row.first);
+        }
+        if at > row.last.as_str() {
+            at.clone_into(&mut row.last);
+        }
+    }
+
+    /// What was forwarded unjudged, by its form; what was most often first.
+    pub(super) fn unjudged(&self) -> impl Iterator<Item = (&str, &Unjudged)> {
+        let mut rows: Vec<_> = self.unjudged.iter().map(|(form, row)| (&**form, row)).collect();
+        rows.sort_by_key(|(_, row)| std::cmp::Reverse(row.count));
+        rows.into_iter()
     }
 
     /// How many decisions were read.

@@ -140,6 +140,7 @@ async fn serve(
             return Err(refuse(403, messages::crooked_path()));
         }
         warn!(path, "{}", messages::unjudged_address());
+        proxy.desk.note_unjudged(&format!("proxy: address {path}"), 1).await;
         let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let path = super::routes::behind_version(path);
         let body = read(&parts.headers, body).await?;

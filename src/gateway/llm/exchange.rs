@@ -48,6 +48,9 @@ async fn run(proxy: &Proxy, asked: &Asked, teller: &mut Teller) -> Result<(), Ob
             return Err(refuse(403, messages::unseen(&conversation.unseen)));
         }
         warn!(what = ?conversation.unseen, "{}", messages::unjudged());
+        for what in &conversation.unseen {
+            proxy.desk.note_unjudged(&format!("proxy: {what}"), 1).await;
+        }
     }
     let user = asked.said.user.clone().or_else(|| conversation.user.clone()).unwrap_or_default();
     let digest = Digest::of(&asked.body);

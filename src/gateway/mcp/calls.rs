@@ -159,6 +159,7 @@ impl Session {
 
     /// Forwards a request that nothing has decided, as everything is only observed.
     fn pass_unjudged(self: Arc<Self>, request: Request) {
+        self.notices.unjudged(messages::UNJUDGED_CALL, "call", &request.name);
         let session = self.clone();
         self.calls.spawn(async move {
             let Some(sent) = session.ask_server(&request).await else { return };

@@ -80,7 +80,8 @@ impl Guard {
     /// The reason why there is none, for people.
     pub(super) async fn begin(desk: Arc<Desk>, start: Start) -> Result<(Self, Offers), String> {
         let Start { id, agent: (namespace, agent), user, tools } = start;
-        let body = json!({ "id": id, "namespace": namespace, "agent": agent, "user": user, "tools": told(&tools) });
+        let body =
+            json!({ "id": id, "namespace": namespace, "agent": agent, "user": user, "tools": told(&tools) });
         let path = format!("/v1/tasks/{}", encoded(&id));
         let guard = Self { desk, id, path };
         let begun = done(guard.ask("POST", "/v1/tasks", Some(&body)).await?)?;

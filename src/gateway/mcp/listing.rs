@@ -180,7 +180,9 @@ impl Session {
             if let (Ok(begun), Some(Value::Array(listed))) =
                 (begun, outcome.as_ref().ok().and_then(|page| page.get("tools")))
             {
-                let decode = |tool: &Value| self.decode(Side::Client, &schema::TOOL, tool.clone(), "tools/list tool").ok();
+                let decode = |tool: &Value| {
+                    self.decode(Side::Client, &schema::TOOL, tool.clone(), "tools/list tool").ok()
+                };
                 let listed: Vec<Value> = listed.iter().filter_map(decode).collect();
                 self.join(&begun, &listed).await;
             }

@@ -24,6 +24,7 @@ pub(super) const UNKNOWN_STATE: &str = "The call is refused: its `requestState` 
 pub(super) const UNKNOWN_METHOD: &str = "a message with an unknown method is refused";
 pub(super) const UNJUDGED_METHOD: &str = "a message with an unknown method is forwarded unjudged";
 pub(super) const DROPPED_MEMBER: &str = "a member that no rule sees is dropped";
+pub(super) const UNJUDGED_CALL: &str = "a call that cannot be decided is forwarded unjudged";
 pub(super) const UNJUDGED_MEMBER: &str = "a member that no rule sees is forwarded unjudged";
 pub(super) const MALFORMED_VALUE: &str = "a message that is not as the protocol defines it is refused";
 pub(super) const UNJUDGED_VALUE: &str =

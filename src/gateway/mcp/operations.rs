@@ -33,7 +33,7 @@ impl Session {
         let method = match known {
             Some(method) => method,
             None if self.settings.observe => {
-                self.notices.warn(messages::UNJUDGED_METHOD, &name);
+                self.notices.unjudged(messages::UNJUDGED_METHOD, "method", &name);
                 &OBSERVED_REQUEST
             }
             None => {

@@ -88,6 +88,7 @@ pub(super) async fn run(settings: Arc<McpSettings>, desk: Arc<Desk>, client: Lin
 
 async fn take_from_client(session: &Arc<Session>, mut from: Receiver<Message>, queue: Sender<Request>) {
     while let Some(message) = from.recv().await {
+        session.tell_unjudged().await;
         match message.body {
             Body::Response { id, outcome } => session.responded(&session.client, &id, outcome),
             Body::Notification { method, params } => session.noted_by_client(&method, params).await,
@@ -154,14 +155,15 @@ impl Session {
         let mut decoder = Decoder::new(&self.settings.forward_meta, to == Side::Client);
         let decoded = decoder.decode(shape, value, name);
         for path in &decoder.dropped {
-            let message =
-                if observed.is_some() { messages::UNJUDGED_MEMBER } else { messages::DROPPED_MEMBER };
-            self.notices.warn(message, path);
+            match observed {
+                Some(_) => self.notices.unjudged(messages::UNJUDGED_MEMBER, "member", path),
+                None => self.notices.warn(messages::DROPPED_MEMBER, path),
+            }
         }
         match (decoded, observed) {
             (Ok(_), Some(observed)) => Ok(observed),
             (Err(misfit), Some(observed)) => {
-                self.notices.warn(messages::UNJUDGED_VALUE, &misfit.path);
+                self.notices.unjudged(messages::UNJUDGED_VALUE, "message", &misfit.path);
                 Ok(observed)
             }
             (Err(misfit), None) => {
@@ -189,13 +191,20 @@ impl Session {
         }
     }
 
+    /// Tells the decision log what was forwarded unjudged.
+    async fn tell_unjudged(&self) {
+        for (form, count) in self.notices.take_unjudged() {
+            self.desk.note_unjudged(&form, count).await;
+        }
+    }
+
     /// Opens a request of the client; nothing if it was refused.
     async fn opened(&self, id: Value, name: String, params: Option<Members>) -> Option<Request> {
         let known = method(Side::Client, true, &name).filter(|it| it.handling != Handling::Refuse);
         let method = match known {
             Some(method) => method,
             None if self.settings.observe => {
-                self.notices.warn(messages::UNJUDGED_METHOD, &name);
+                self.notices.unjudged(messages::UNJUDGED_METHOD, "method", &name);
                 &OBSERVED_REQUEST
             }
             None => {
@@ -337,7 +346,7 @@ impl Session {
         match known {
             Some(method) => Some((method, self.decode_params(to, method, params, name).ok()?)),
             None if self.settings.observe => {
-                self.notices.warn(messages::UNJUDGED_METHOD, name);
+                self.notices.unjudged(messages::UNJUDGED_METHOD, "method", name);
                 Some((&OBSERVED_NOTIFICATION, params))
             }
             None => {
@@ -367,6 +376,7 @@ impl Session {
 
     /// Takes back what is left open, and ends a task with which no session goes on.
     async fn leave(&self) {
+        self.tell_unjudged().await;
         let calls: Vec<String> = {
             let mut state = self.state();
             let tasks = state.tasks.drain();

@@ -118,7 +118,7 @@ impl Session {
     }
 
     async fn forward_unjudged(&self, request: Request) {
-        self.notices.warn(messages::UNJUDGED_VALUE, &request.name);
+        self.notices.unjudged(messages::UNJUDGED_VALUE, "message", &request.name);
         let Some(sent) = self.ask_server(&request).await else { return };
         if let Some(outcome) = self.reply(&request, sent).await {
             self.client.answer(&request.id, outcome).await;

@@ -17,6 +17,7 @@ use crate::operations::task_lists::{Events, Page};
 use crate::operations::task_policies::{Decide, Decision, Standing};
 use crate::operations::task_steps::{Stepped, SteppedTogether};
 use crate::operations::turn_steps::{Results, TurnStep};
+use crate::operations::unjudged_routes::{Unjudged, UnjudgedNoted};
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
 use crate::reviews::review_stream::EVENT_STREAM;
@@ -220,6 +221,10 @@ pub(super) fn operations() -> Vec<Operation> {
             .takes::<ResetCounter>()
             .gives::<Counted>("The counter as it is now.")
             .also(&[404]),
+        operation("operation", "noteUnjudged", "A gateway has forwarded what no rule saw")
+            .notes("Gateways that only observe say so of each form of message that they do not know. It is a line of the decision log, which `celador report` counts, and nothing besides.")
+            .takes::<Unjudged>()
+            .gives::<UnjudgedNoted>("Whether it is in a decision log."),
         hooks("claudeCodeHook", "Something happens in a session of Claude Code")
             .notes("The answer is that of a hook. The session is a task, which begins with its first event. Where nothing can be decided the answer refuses, with status 200, as Claude Code goes on after any other; with `fail=open` it is a problem.")
             .asks::<HookQuery>()

@@ -48,15 +48,22 @@ impl Tasks {
                 continue;
             }
             let Some(before) = brought? else {
-                let answer = Self::brought(&found, found.head.version());
+                let answer = Answer::json(200, &Created::of(&found.task, found.head.version()));
                 *open = Some(found);
                 return answer;
             };
-            let answer = Self::brought(&found, found.head.version().saturating_add(1))?;
+            let version = found.head.version().saturating_add(1);
+            let answer = Answer::json(200, &Created::of(&found.task, version))?;
             let at = (self.clock)();
             let (operation, task) = (OperationKind::Tools, &found.task);
-            let step =
-                NewEvent { operation, at, task, before: &before, decision: None, once: once(request, &answer) };
+            let step = NewEvent {
+                operation,
+                at,
+                task,
+                before: &before,
+                decision: None,
+                once: once(request, &answer),
+            };
             let terms = Terms { manifests: found.manifests.clone(), ..Terms::default() };
             match self.store.append_under(&found.head, &step, terms) {
                 Ok(head) => {
@@ -85,16 +92,12 @@ impl Tasks {
         let served = match &open.manifests {
             Some(set) if set.digest() != open.judged.set.digest() => {
                 let former = self.former.set(&self.store, set.digest(), &open.judged);
-                former.map_err(|error| self.problem(&error))?.map_err(|_| Problem::from(Kind::PolicyChanged))?
+                former
+                    .map_err(|error| self.problem(&error))?
+                    .map_err(|_| Problem::from(Kind::PolicyChanged))?
             }
             _ => Arc::clone(&open.judged),
         };
         Ok(served.engine.bring(&mut open.task, tools)?)
-    }
-
-    fn brought(open: &Open, version: u64) -> Result<Answer, Problem> {
-        let task = &open.task;
-        let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
-        Answer::json(200, &Created { task: task.id(), version, left_out, findings })
     }
 }

@@ -15,4 +15,5 @@ pub(crate) mod task_lists;
 pub(crate) mod task_policies;
 pub(crate) mod task_steps;
 pub(crate) mod turn_steps;
+pub(crate) mod unjudged_routes;
 pub(crate) mod user_claims;

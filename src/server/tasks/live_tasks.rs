@@ -21,8 +21,9 @@ use crate::telemetry::reasons::Writing;
 use axum::http::HeaderName;
 use axum::http::header::LOCATION;
 use celador::cel::Json;
-use celador::task::{StartTask, Switches};
+use celador::task::{StartTask, Switches, Task};
 use celador::{Diagnostic, LeftOut};
+use celador_store::decision_log::Notice;
 use celador_store::{Database, Once, Owner, StoreError, StoredTasks};
 use quick_cache::sync::Cache;
 use serde::Serialize;
@@ -76,6 +77,13 @@ pub(crate) struct Created<'t> {
     /// Warnings about the rules of the agent, now that the tools are known. No rule is lost by them.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     findings: &'t [Diagnostic],
+}
+
+impl<'t> Created<'t> {
+    /// A task as it is at this number.
+    pub(crate) fn of(task: &'t Task, version: u64) -> Self {
+        Self { task: task.id(), version, left_out: task.tools_left_out(), findings: task.tool_findings() }
+    }
 }
 
 impl Tasks {
@@ -146,8 +154,7 @@ impl Tasks {
             Err(problem) => return self.begun(&owner, &id, begun_with.as_deref())?.ok_or(problem),
         };
         // the beginning is the first event
-        let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
-        let answer = Answer::json(201, &Created { task: &id, version: 1, left_out, findings })?;
+        let answer = Answer::json(201, &Created::of(&task, 1))?;
         let manifests = Some(served.set.clone());
         let head = match self.store.create_under(&owner, &task, at, once(request, &answer), manifests) {
             Ok(head) => head,
@@ -179,9 +186,14 @@ impl Tasks {
             return Err(Kind::TaskExists.into());
         }
         let Open { task, head, .. } = &self.open(owner, id)?;
-        let (left_out, findings) = (task.tools_left_out(), task.tool_findings());
-        let answer = Answer::json(200, &Created { task: id, version: head.version(), left_out, findings })?;
+        let answer = Answer::json(200, &Created::of(task, head.version()))?;
         Ok(Some(located(answer, id)))
+    }
+
+    /// Writes something down in the decision log that is about no task; whether there is one.
+    pub(crate) fn note(&self, notice: &Notice<'_>) -> Result<bool, Problem> {
+        self.recorder.ready()?;
+        self.recorder.record_notice(notice)
     }
 
     /// The switches that the tasks heed.

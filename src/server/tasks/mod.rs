@@ -15,7 +15,5 @@ pub(crate) mod steps;
 mod task_id;
 pub(crate) mod task_opening;
 
-#[cfg(feature = "schema")]
-pub(crate) use live_tasks::Created;
-pub(crate) use live_tasks::{Key, Tasks, once, owner};
+pub(crate) use live_tasks::{Created, Key, Tasks, once, owner};
 pub(crate) use task_id::check_task_id;

@@ -192,6 +192,16 @@ impl Recorder {
         self.ledger.as_ref().map(|ledger| ledger.due(line))
     }
 
+    /// Writes down something that the store knows nothing of; whether there is a log.
+    ///
+    /// # Errors
+    /// As [`Recorder::record`].
+    pub(crate) fn record_notice(&self, notice: &Notice<'_>) -> Result<bool, Problem> {
+        let Some(ledger) = &self.ledger else { return Ok(false) };
+        self.judged(ledger.log().record(notice).map(|_| ()))?;
+        Ok(true)
+    }
+
     /// Writes a line down whose subject the store has.
     ///
     /// # Errors

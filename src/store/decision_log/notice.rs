@@ -16,7 +16,7 @@ pub struct Notice<'n> {
     /// Who, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<&'n str>,
-    /// The action: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`, `counter_reset`.
+    /// The action: `purge`, `switch_on`, `switch_off`, `policy_adopt`, `policy_keep`, `counter_reset`, `unjudged`.
     pub operation: &'n str,
     /// The task, if it is about one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,10 +28,10 @@ pub struct Notice<'n> {
     /// its turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<u64>,
-    /// The target of a switch, if it is about a switch; the counter, if it is about one.
+    /// The target of a switch, if it is about a switch; the counter, if it is about one; the form of traffic that was forwarded unjudged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub subject: Option<&'n str>,
-    /// How many events the task had that was purged.
+    /// How many events the task had that was purged; how often traffic was forwarded unjudged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
     /// Why.
@@ -40,6 +40,9 @@ pub struct Notice<'n> {
 }
 
 impl<'n> Notice<'n> {
+    /// The action of traffic that was forwarded unjudged.
+    pub const UNJUDGED: &'static str = "unjudged";
+
     /// A notice with a time and an action, and nothing else.
     #[must_use]
     pub fn new(at: Timestamp, operation: &'n str) -> Self {

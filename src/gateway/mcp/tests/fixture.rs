@@ -208,7 +208,8 @@ impl Both {
     /// The functions that the only task has on record.
     pub(super) async fn calls_on_record(&self) -> Vec<String> {
         let tasks = self.desk.ask("GET", "/v1/tasks", None).await.unwrap().body;
-        let path = format!("/v1/tasks/{}/context?paths=capabilities", tasks["tasks"][0]["task"].as_str().unwrap());
+        let path =
+            format!("/v1/tasks/{}/context?paths=capabilities", tasks["tasks"][0]["task"].as_str().unwrap());
         let context = self.desk.ask("GET", &path, None).await.unwrap().body;
         let records = context["context"]["capabilities"].as_object().unwrap_or_else(|| panic!("{context}"));
         let called = |it: &Value| it["count_successful"].as_u64().unwrap_or_default() > 0;

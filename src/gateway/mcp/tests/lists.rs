@@ -141,9 +141,18 @@ async fn a_tool_that_comes_later_is_held_to_the_same_conditions() {
         let mut unfit = tool("unfit");
         unfit["inputSchema"] = json!({ "type": "object", "$dynamicRef": "#x" });
         both.tools = vec![
-            tool("find"), tool("fi.nd"), tool("fi_nd"), disobedient, unfit, tool("resources/read"), tool("pinned"), tool("user.get"), tool("user_get"),
+            tool("find"),
+            tool("fi.nd"),
+            tool("fi_nd"),
+            disobedient,
+            unfit,
+            tool("resources/read"),
+            tool("pinned"),
+            tool("user.get"),
+            tool("user_get"),
         ];
-        let expected: &[&str] = if has_pins { &["find", "pinned"] } else { &["find", "fi.nd", "pinned", "user.get"] };
+        let expected: &[&str] =
+            if has_pins { &["find", "pinned"] } else { &["find", "fi.nd", "pinned", "user.get"] };
         for _ in 0..2 {
             assert_eq!(names(&mut both).await, expected);
         }
