@@ -154,13 +154,12 @@ fn a_task_brings_more_tools_while_it_is_under_way() {
     assert!(!idle.is_at(&mark) && idle.is_at(&idle.mark()));
 
     for mut task in [task, engine.restore(applied).unwrap()] {
-        // the read of before counts for the rule about the new tool, whose schema and binding hold
+        let result = CallResult::successful(json!({"text": "x"}).into());
+        assert!(task.after(&open.call, result, NOW).unwrap().outcome().is_allowed());
+        // the reads of before count for the rule about the new tool, whose schema and binding hold
         assert_eq!(call(&mut task, "mcp__github__create_issue", json!({"title": "Lamp"})), "allow");
         assert_eq!(call(&mut task, "mcp__github__create_issue", json!({"title": "urgent"})), "block");
         assert_eq!(call(&mut task, "mcp__github__create_issue", json!({"title": 5})), "error");
-        let result = CallResult::successful(json!({"text": "x"}).into());
-        assert!(task.after(&open.call, result, NOW).unwrap().outcome().is_allowed());
-
         // what it cannot have beside the others leaves it as it was
         let other = json!({"name": "read-file", "inputSchema": {"type": "object"}});
         let same = |one: &str, two: &str| TaskError::Tools(ToolsError::SameKey(one.into(), two.into()));

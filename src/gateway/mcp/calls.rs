@@ -7,7 +7,7 @@
 use super::begun::Begun;
 use super::course::{Course, Request};
 use super::guard::{Asked, Standing};
-use super::kinds::{Kind, Layout, Output, is_exact, uncached, unknown_result, whole};
+use super::kinds::{Kind, Layout, Reported, is_exact, uncached, unknown_result, whole};
 use super::message::{Failure, Members};
 use super::messages;
 use super::methods::Side;
@@ -38,14 +38,6 @@ struct Resumed {
     review: Option<(Asked, bool)>,
     /// The answers of the client to the server's questions.
     answers: Members,
-}
-
-/// The outcome of a call as the task is told of it, and what stands beside it in the message.
-#[derive(Clone)]
-pub(super) struct Reported {
-    pub(super) output: Output,
-    data: Option<Value>,
-    meta: Option<Value>,
 }
 
 impl Session {

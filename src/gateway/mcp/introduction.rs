@@ -5,7 +5,7 @@
 use super::error::McpError;
 use super::link::Link;
 use super::message::{Body, Members, Message};
-use super::said::SERVER_INFO;
+use super::schema::SERVER_INFO;
 use super::shape::{Decoder, Shape};
 use super::{messages, schema};
 use serde_json::{Value, json};

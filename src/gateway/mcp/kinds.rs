@@ -41,6 +41,14 @@ pub(super) struct Output {
     pub(super) layout: Layout,
 }
 
+/// The outcome of a call as the task is told of it, and what stands beside it in the message.
+#[derive(Clone)]
+pub(super) struct Reported {
+    pub(super) output: Output,
+    pub(super) data: Option<Value>,
+    pub(super) meta: Option<Value>,
+}
+
 /// The form of an outcome, in which what was decided is written.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Layout {

@@ -6,12 +6,11 @@ use super::course::{Request, can_elicit};
 use super::message::Members;
 use super::messages;
 use super::methods::{Handling, Side};
+use super::schema::SERVER_INFO;
 use super::session::Session;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The member of `_meta` in which a server says its name and description, in the revision without sessions.
-pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 

@@ -71,10 +71,12 @@ const NOTIFICATION_META: Member = may(
         may("io.modelcontextprotocol/related-task", TASK_REFERENCE),
     ]),
 );
+/// The member of `_meta` in which a server says its name and description, in the revision without sessions.
+pub(super) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 const RESULT_META: Member = may(
     "_meta",
     Meta(&[
-        may("io.modelcontextprotocol/serverInfo", IMPLEMENTATION),
+        may(SERVER_INFO, IMPLEMENTATION),
         may("io.modelcontextprotocol/subscriptionId", Id),
         may("io.modelcontextprotocol/related-task", TASK_REFERENCE),
     ]),

@@ -1,7 +1,7 @@
 //! The tasks of a server that calls of a session have created, and what is known of each.
 
-use super::calls::Reported;
 use super::course::Course;
+use super::kinds::Reported;
 use super::message::Failure;
 use super::peer::ProgressReports;
 use super::question::Question;
