@@ -168,8 +168,8 @@ fn a_task_brings_more_tools_while_it_is_under_way() {
             (json!([{"name": "read_file", "inputSchema": {}}]), same("read-file", "read_file")),
             (json!([{"name": "a", "inputSchema": {}}, {"name": "a", "inputSchema": {}}]), same("a", "a")),
             (
-                json!([{"name": "notes_add", "inputSchema": {}}]),
-                TaskError::Tools(ToolsError::Declared("notes_add".into())),
+                json!([{"name": "notes", "inputSchema": {}}]),
+                TaskError::Tools(ToolsError::Declared("notes".into())),
             ),
         ] {
             let before = task.mark();

@@ -249,6 +249,8 @@ mod totals;
 mod traces;
 #[cfg(feature = "server")]
 mod turns;
+#[cfg(feature = "server")]
+mod unjudged;
 mod urls;
 #[cfg(feature = "server")]
 mod vectors;

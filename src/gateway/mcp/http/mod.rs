@@ -27,7 +27,7 @@ mod messages;
 mod server_link;
 mod sessions;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod wire;
 
 pub(super) use authorization::Credentials;

@@ -284,7 +284,9 @@ async fn a_stream_is_resumed_within_its_session() {
 }
 
 /// Runs a server on this machine that answers by a function.
-fn serve(answer: impl Fn(Parts, Value) -> Response + Clone + Send + Sync + 'static) -> SocketAddr {
+pub(in crate::mcp) fn serve(
+    answer: impl Fn(Parts, Value) -> Response + Clone + Send + Sync + 'static,
+) -> SocketAddr {
     let listener = listen_beside(([127, 0, 0, 1], 0).into()).unwrap();
     let address = listener.local_addr().unwrap();
     let router = move |request: Request| {
@@ -299,9 +301,9 @@ fn serve(answer: impl Fn(Parts, Value) -> Response + Clone + Send + Sync + 'stat
     address
 }
 
-type Parts = http::request::Parts;
+pub(in crate::mcp) type Parts = http::request::Parts;
 
-fn respond(status: u16, content_type: &str, body: String) -> Response {
+pub(in crate::mcp) fn respond(status: u16, content_type: &str, body: String) -> Response {
     Response::builder().status(status).header("content-type", content_type).body(Body::from(body)).unwrap()
 }
 

@@ -38,6 +38,9 @@ capabilities:
   sign:
     after:
       - {id: boss, assert: "review('boss')", error_message: The boss says no.}
+  sampling/createMessage:
+    before:
+      - {assert: "!has(input.systemPrompt) || !input.systemPrompt.contains('leak')", error_message: No leaks.}
   elicitation/create:
     before:
       - {assert: "!input.message.contains('cookies')", error_message: No cookies.}
@@ -98,42 +101,47 @@ pub(super) fn modern() -> Value {
     })
 }
 
+/// The settings of a guard for a server, and the engine that decides for it.
+pub(super) fn settings(options: Options, server: McpServer) -> (McpSettings, Arc<Desk>) {
+    let Options { observe, pins, rules: tool_rules } = options;
+    let mut engine = Settings::new(Vec::new());
+    engine.observe = observe;
+    for (name, text) in [("guard", manifest(false)), ("rules", POLICY.to_owned())] {
+        engine.texts.push(File { source: Source::new(name, text), origin: FileOrigin::Named });
+    }
+    let limits = engine.limits;
+    let database = Database::open(&Location::Memory, &limits.store).unwrap();
+    let clock = system_clock().unwrap();
+    let desk = InProcess::open(engine, Parts { clock, database, log: None }).unwrap();
+    let settings = McpSettings {
+        server,
+        agent: (AGENT.0.to_owned(), AGENT.1.to_owned()),
+        user: "kim".to_owned(),
+        email: None,
+        task: None,
+        review_wait: Duration::ZERO,
+        elicit: Elicit::User,
+        reviews_at: None,
+        tool_rules,
+        pins,
+        forward_meta: vec!["com.example/kept".to_owned()],
+        observe,
+        limits,
+    };
+    (settings, Arc::new(Desk::Here(desk)))
+}
+
 impl Both {
     pub(super) fn begin() -> Self {
         Self::with(Options::default())
     }
 
     pub(super) fn with(options: Options) -> Self {
-        let Options { observe, pins, rules: tool_rules } = options;
-        let mut engine = Settings::new(Vec::new());
-        engine.observe = observe;
-        for (name, text) in [("guard", manifest(false)), ("rules", POLICY.to_owned())] {
-            engine.texts.push(File { source: Source::new(name, text), origin: FileOrigin::Named });
-        }
-        let limits = engine.limits;
-        let database = Database::open(&Location::Memory, &limits.store).unwrap();
-        let clock = system_clock().unwrap();
-        let desk = InProcess::open(engine, Parts { clock, database, log: None }).unwrap();
-        let settings = McpSettings {
-            server: McpServer::Command(Vec::new()),
-            agent: (AGENT.0.to_owned(), AGENT.1.to_owned()),
-            user: "kim".to_owned(),
-            email: None,
-            task: None,
-            review_wait: Duration::ZERO,
-            elicit: Elicit::User,
-            reviews_at: None,
-            tool_rules,
-            pins,
-            forward_meta: vec!["com.example/kept".to_owned()],
-            observe,
-            limits,
-        };
+        let (settings, desk) = settings(options, McpServer::Command(Vec::new()));
         let ((client, from), (to, to_client)) = (channel(WAITING), channel(WAITING));
         let client_link = Link { to, from };
         let ((server, from), (to, to_server)) = (channel(WAITING), channel(WAITING));
         let server_link = Link { to, from };
-        let desk = Arc::new(Desk::Here(desk));
         let session = session::run(Arc::new(settings), desk.clone(), client_link, server_link);
         let running = tokio::spawn(session);
         let tools = ["pay", "find", "danger"].map(tool).to_vec();

@@ -5,5 +5,6 @@ mod calls;
 mod fixture;
 mod later;
 mod lists;
+mod over_http;
 mod properties;
 mod rows;
