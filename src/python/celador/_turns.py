@@ -13,127 +13,20 @@ from __future__ import annotations
 
 import asyncio
 import collections
-import dataclasses
 import functools
 import json
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from celador import MisuseError
 from celador._messages import Piece, Unjudged, as_json, as_text, decided, joined, log, reading
+from celador._steps import REFUSED, REFUSED_KEY, Admitted, Ask, Given, Hold, Kept, Known, Next, Obligations, Run, Stopped, Tell, Whom, for_user
 
 if TYPE_CHECKING:
     from celador import Agent, Decision, Review, Task, User
 
 T = TypeVar("T")
-
-Obligations: TypeAlias = "Mapping[str, Callable[[dict[str, Any]], object]]"
-"""What is done for obligations of policies, by their ids. A call with an obligation that is not here does not run."""
-
-Whom: TypeAlias = "str | User | Callable[[Any], str | User | None] | None"
-"""For whom tasks run: a user, or a function of what the framework knows of the run."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Run:
-    """The call is let through, with these arguments, once `begin` has done what policies want done beside it."""
-
-    arguments: dict[str, Any]
-    delay: float = 0.0
-    beside: tuple[Callable[[], object], ...] = ()
-
-    def begin(self) -> None:
-        """Waits as long as policies have the call wait, and meets their obligations."""
-        if self.delay:
-            time.sleep(self.delay)
-        for meet in self.beside:
-            meet()
-
-
-@dataclasses.dataclass(frozen=True)
-class Tell:
-    """The model reads this text in the place of a result. `failed` is false where the policy itself has answered."""
-
-    text: str
-    failed: bool = True
-
-
-@dataclasses.dataclass(frozen=True)
-class Ask:
-    """A person is asked. The call goes on, or does not, once the review is closed."""
-
-    review: Review
-
-
-@dataclasses.dataclass(frozen=True)
-class Hold:
-    """Other calls, or the reviews of other calls, are ahead."""
-
-    waits_for: tuple[str, ...]
-
-
-Next: TypeAlias = Run | Tell | Ask | Hold
-
-
-@dataclasses.dataclass(frozen=True)
-class Given:
-    """What the model receives of a result, always in the place of the tool's own."""
-
-    value: Any
-    notes: tuple[str, ...] = ()
-    """What reviewers have added to their approvals, for the model."""
-
-    @property
-    def told(self) -> Any:
-        """The value, with the notes beside it where there are any."""
-        return {"result": self.value, "notes": list(self.notes)} if self.notes else self.value
-
-
-@dataclasses.dataclass(frozen=True)
-class Admitted:
-    """A message may go on, as these parts."""
-
-    pieces: list[Piece]
-
-
-@dataclasses.dataclass(frozen=True)
-class Stopped:
-    """A message may not go on. The user reads this text."""
-
-    text: str
-    decision: Decision | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class Kept:
-    """A message is judged later, under this id: a person is asked about something else first."""
-
-    id: str
-
-
-class Known:
-    """The texts that the task has judged, for one look at the messages of a request. Each judged text accounts for one place, so that the same
-    words, said once more, are new."""
-
-    def __init__(self, inputs: collections.Counter[str], outputs: collections.Counter[str]) -> None:
-        self._inputs = inputs
-        self._outputs = outputs
-
-    def covers(self, pieces: Iterable[Piece], *, of_model: bool) -> bool:
-        """Whether all of a message was judged: as an input or, where the model has said it, as a response."""
-        keys = [piece.key() for piece in joined(pieces)]
-        sources = (self._outputs, self._inputs) if of_model else (self._inputs,)
-        return keys == [_REFUSED_KEY] or any(_take(source, keys) for source in sources)
-
-
-def _take(source: collections.Counter[str], keys: list[str]) -> bool:
-    wanted = collections.Counter(keys)
-    if not wanted <= source:
-        return False
-    source.subtract(wanted)
-    return True
 
 
 class Conversation:
@@ -229,7 +122,7 @@ class Conversation:
             step = self.kept(self.waiting.pop(key)[0], given)
         else:
             admitted = self._admitted.get(key, given)
-            again = is_new and [piece.key() for piece in admitted] == [_REFUSED_KEY]
+            again = is_new and [piece.key() for piece in admitted] == [REFUSED_KEY]
             if not again and known.covers(admitted, of_model=of_model):
                 return Admitted(admitted)
             step = self.said(given)
@@ -624,15 +517,6 @@ class Tasks:
         return known
 
 
-REFUSED = "(This message was refused.)"
-"""What stands in the history in the place of a message of the user that was refused, so that no later turn of the model reads it."""
-
-_REFUSED_KEY = Piece("text", REFUSED).key()
-
-KEPT = "Your message is kept. It is judged once the open reviews are answered."
-"""What the user reads where a message has to wait."""
-
-
 def _made(function: str, arguments: Mapping[str, Any]) -> str:
     return json.dumps([function, as_json(arguments)], sort_keys=True)
 
@@ -641,27 +525,4 @@ def _parts(context: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
     return [part for entry in context.get(name) or () for part in entry.get("message") or ()]
 
 
-def for_user(decision: Decision) -> str:
-    """What the user reads where something was stopped."""
-    return decision.user_message or decision.message or f"This cannot be done ({decision.verdict})."
-
-
-__all__ = [
-    "KEPT",
-    "REFUSED",
-    "Admitted",
-    "Ask",
-    "Conversation",
-    "Given",
-    "Hold",
-    "Kept",
-    "Known",
-    "Next",
-    "Obligations",
-    "Run",
-    "Stopped",
-    "Tasks",
-    "Tell",
-    "Whom",
-    "for_user",
-]
+__all__ = ["Conversation", "Tasks"]

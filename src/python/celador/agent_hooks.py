@@ -19,7 +19,8 @@ from agent_hooks import ApprovalOutcome, ApprovalRequest, ApprovalResolution, De
 
 from celador import CeladorError
 from celador._messages import Form, Piece, as_json, as_text, drop, joined, plain, readable, text_piece, treatment
-from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Known, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
+from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Known, Next, Obligations, Run, Stopped, Tell, Whom, for_user
+from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
     from celador import Agent, Review

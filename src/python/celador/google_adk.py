@@ -27,7 +27,8 @@ from google.genai import types
 from celador import _adk_parts as adk
 from celador._adk_parts import FORMS
 from celador._messages import Piece, as_json, as_text, drop, joined, refuse, text_piece
-from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
+from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Obligations, Run, Stopped, Tell, Whom, for_user
+from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
     from celador import Agent, Tool

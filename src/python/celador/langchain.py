@@ -30,7 +30,8 @@ from typing_extensions import NotRequired
 from celador import MisuseError
 from celador._langchain_messages import FORMS, rewritten, said, sender
 from celador._messages import Piece, as_json, as_text, drop, refuse, treatment
-from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
+from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tell, Whom, for_user
+from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime

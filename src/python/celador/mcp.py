@@ -49,7 +49,8 @@ except ImportError as error:
 
 from celador import CeladorError
 from celador._messages import Form, as_json, as_text, drop, log, reading, treatment
-from celador._turns import Ask, Conversation, Given, Hold, Next, Obligations, Run, Tasks, Tell, Whom
+from celador._steps import Ask, Given, Hold, Next, Obligations, Run, Tell, Whom
+from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
     from celador import Agent, Review, Tool

@@ -41,7 +41,8 @@ from openai.types.responses import Response, ResponseCompletedEvent, ResponseFun
 from celador import CeladorError, MisuseError
 from celador._messages import Piece, Unjudged, as_text, joined, refuse, text_piece
 from celador._openai_items import FORMS, UNJUDGED, arguments_of, events, get, kind_of, message, pieces_of, response_items, response_pieces, written
-from celador._turns import KEPT, REFUSED, Admitted, Ask, Conversation, Given, Hold, Kept, Obligations, Run, Stopped, Tell, for_user
+from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Obligations, Run, Stopped, Tell, for_user
+from celador._turns import Conversation
 
 if TYPE_CHECKING:
     from celador import Task, Tool

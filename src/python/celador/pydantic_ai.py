@@ -26,7 +26,8 @@ from pydantic_ai.tools import DeferredToolResults, Tool, ToolApproved, ToolDefin
 import celador
 from celador._messages import Piece, as_json, as_text, drop, joined, plain, text_piece
 from celador._pydantic_parts import FORMS, arguments_of, kind_of, parts_of, prompt_content, prompt_pieces, spoken
-from celador._turns import KEPT, REFUSED, Ask, Conversation, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tasks, Tell, Whom, for_user
+from celador._steps import KEPT, REFUSED, Ask, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tell, Whom, for_user
+from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
     from celador import Agent, Decision

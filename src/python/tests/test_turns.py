@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import celador
-from celador._turns import Conversation, Hold, Run
+from celador._steps import Hold, Run
+from celador._turns import Conversation
 
 REFUND: dict[str, Any] = {"order_id": "o1", "amount": 5}
 OBLIGATIONS: dict[str, Any] = {"tell-risk": lambda values: None}
