@@ -12,7 +12,7 @@ import dataclasses
 import json
 import logging
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from decimal import Decimal as Exact
 from typing import Any, Literal, TypeAlias
 
@@ -53,7 +53,7 @@ _unjudged: contextvars.ContextVar[Unjudged | None] = contextvars.ContextVar("cel
 
 
 @contextlib.contextmanager
-def reading(unjudged: Unjudged | None) -> Iterator[None]:
+def reading(unjudged: Unjudged | None) -> Generator[None, None, None]:
     """Reads messages for an adapter that observes, or for one that does not (`None`). For one step of an adapter, never over an `await`."""
     before = _unjudged.set(unjudged)
     try:
