@@ -62,6 +62,14 @@ pub(super) struct Offers {
     pub(super) left_out: Vec<(String, String)>,
 }
 
+/// Why a task does not have tools that were brought.
+pub(super) struct Unbrought {
+    /// Whether it cannot have them together, whatever happens; otherwise they may be brought later.
+    pub(super) is_unfit: bool,
+    /// The reason, for people.
+    pub(super) reason: String,
+}
+
 /// A task that has begun.
 pub(super) struct Guard {
     desk: Arc<Desk>,
@@ -92,10 +100,13 @@ impl Guard {
     /// Brings tools that the task does not know. Those that it knows as they are here are passed over.
     ///
     /// # Errors
-    /// The reason why it has none of them, for people.
-    pub(super) async fn bring(&self, tools: &[Value]) -> Result<Offers, String> {
-        let brought = done(self.post("tools", &json!({ "tools": told(tools) })).await?)?;
-        self.offers(&brought).await
+    /// The reason why it has none of them.
+    pub(super) async fn bring(&self, tools: &[Value]) -> Result<Offers, Unbrought> {
+        let later = |reason| Unbrought { is_unfit: false, reason };
+        let reply = self.post("tools", &json!({ "tools": told(tools) })).await.map_err(later)?;
+        let is_unfit = reply.problem() == "invalid-tools";
+        let brought = done(reply).map_err(|reason| Unbrought { is_unfit, reason })?;
+        self.offers(&brought).await.map_err(later)
     }
 
     /// The functions of the task. `begun` is the answer that says which tools were left out.

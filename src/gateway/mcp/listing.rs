@@ -7,7 +7,7 @@
 use super::agent::requests;
 use super::begun::{Begun, ToolList, name_of};
 use super::course::Request;
-use super::guard::{Guard, Start};
+use super::guard::{Guard, Start, Unbrought};
 use super::kinds::{BESIDE, uncached};
 use super::message::{Failure, INTERNAL_ERROR, METHOD_NOT_FOUND, Members};
 use super::messages;
@@ -28,6 +28,8 @@ use uuid::Uuid;
 /// The most pages and tools of one list.
 const MAX_PAGES: usize = 1_000;
 const MAX_TOOLS: usize = 10_000;
+/// The most attempts to bring a part of the tools of one list.
+const MAX_ATTEMPTS: usize = 64;
 /// How long a server may take for a page.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -69,11 +71,23 @@ impl Session {
         if let (Some(user), Some(email)) = (user.as_object_mut(), &settings.email) {
             user.insert("email".to_owned(), email.clone().into());
         }
-        let told = [brought.iter().map(told).collect(), requests()].concat();
-        let start = Start { id, agent: settings.agent.clone(), user, tools: told };
-        let (guard, offers) = Guard::begin(self.desk.clone(), start).await?;
-        tools.take(&brought, offers);
-        Ok(Begun::new(guard, tools))
+        let told: Vec<Value> = brought.iter().map(told).collect();
+        let agent = settings.agent.clone();
+        let start = |tools| Start { id: id.clone(), agent: agent.clone(), user: user.clone(), tools };
+        match Guard::begin(self.desk.clone(), start([told, requests()].concat())).await {
+            Ok((guard, offers)) => {
+                tools.take(&brought, offers);
+                Ok(Begun::new(guard, tools))
+            }
+            // a tool that no task can have keeps none of the others out
+            Err(reason) if !brought.is_empty() => {
+                let begun = Guard::begin(self.desk.clone(), start(requests())).await;
+                let begun = Begun::new(begun.map_err(|_| reason)?.0, tools);
+                self.bring(&begun, &brought).await;
+                Ok(begun)
+            }
+            Err(reason) => Err(reason),
+        }
     }
 
     /// Takes in a later list: tools that the task does not know join it, as they would have at its beginning. Those that say something else than
@@ -85,14 +99,29 @@ impl Session {
         if admitted.is_empty() {
             return;
         }
-        let told: Vec<Value> = admitted.iter().map(told).collect();
-        match begun.guard.bring(&told).await {
-            Ok(offers) => begun.tools().take(&admitted, offers),
-            Err(reason) => {
-                // they join with the next request, if what is in the way has gone by then
-                self.state().changed = true;
-                let mut tools = begun.tools();
-                admitted.iter().for_each(|tool| tools.hide(name_of(tool), &reason));
+        self.bring(begun, &admitted).await;
+    }
+
+    /// Brings tools to a task. Those that it cannot have are hidden, and keep none of the others out: what is refused together is brought in halves.
+    async fn bring(&self, begun: &Begun, tools: &[Value]) {
+        let mut parts = vec![tools];
+        for attempt in 0.. {
+            let Some(part) = parts.pop() else { return };
+            let told: Vec<Value> = part.iter().map(told).collect();
+            match begun.guard.bring(&told).await {
+                Ok(offers) => begun.tools().take(part, offers),
+                Err(unbrought) if unbrought.is_unfit && part.len() > 1 && attempt < MAX_ATTEMPTS => {
+                    let (first, second) = part.split_at(part.len() / 2);
+                    parts.extend([second, first]);
+                }
+                Err(Unbrought { is_unfit, reason }) => {
+                    if !is_unfit {
+                        // they join with the next request, if what is in the way has gone by then
+                        self.state().changed = true;
+                    }
+                    let mut list = begun.tools();
+                    part.iter().for_each(|tool| list.hide(name_of(tool), &reason));
+                }
             }
         }
     }

@@ -27,6 +27,8 @@ async fn a_list_has_the_tools_that_can_be_called() {
         (vec![tool("user.get"), tool("user_get"), tool("find")], vec!["user.get", "find"]),
         (vec![tool("find"), tool("find"), tool("pay")], vec!["find", "pay"]),
         (vec![tool("resources/read"), tool("elicitation_create"), tool("find")], vec!["find"]),
+        // nor does one that no task can have keep the others out
+        (vec![tool("pay"), tool(""), tool("_meta"), tool("find")], vec!["pay", "find"]),
         // entries that are no tools hide themselves alone
         (
             vec![json!("x"), json!({ "name": 5 }), json!({ "name": "x", "inputSchema": [] }), tool("find")],
@@ -147,6 +149,8 @@ async fn a_tool_that_comes_later_is_held_to_the_same_conditions() {
             disobedient,
             unfit,
             tool("resources/read"),
+            tool(""),
+            tool("_meta"),
             tool("pinned"),
             tool("user.get"),
             tool("user_get"),
@@ -163,7 +167,7 @@ async fn a_tool_that_comes_later_is_held_to_the_same_conditions() {
         }
         // it was never accepted, so it may become acceptable; a name that the task knows means what it meant
         both.tools[3] = tool("later");
-        both.tools[6]["description"] = json!("Another.");
+        both.tools[8]["description"] = json!("Another.");
         both.tools[4] = tool("unfit");
         let shown = names(&mut both).await;
         assert!(shown.contains(&"later".to_owned()), "{shown:?}");
