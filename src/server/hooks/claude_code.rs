@@ -368,7 +368,13 @@ impl Hook<'_> {
         let mut asked = Vec::new();
         for _ in 0..MAX_QUESTIONS {
             let asks = match outcome {
-                Outcome::Decided { decided } => return Ok(Settled { decision: *decided, asked }),
+                Outcome::Decided { decided } => {
+                    // the call was put to the prompt before and comes again: nobody knows what the user has said
+                    if asked.is_empty() && decided.notes.iter().any(|note| note == messages::passed_on()) {
+                        asked.push(messages::asks_again());
+                    }
+                    return Ok(Settled { decision: *decided, asked });
+                }
                 Outcome::Asks(asks) => asks,
             };
             let Asked::Review { reviewer, panel } = &asks.asks else {

@@ -48,6 +48,11 @@ pub(super) fn changed() -> String {
     "Rules have changed the arguments of this call.".to_owned()
 }
 
+/// The question for a call that was put to the prompt already.
+pub(super) fn asks_again() -> String {
+    "The same call has asked before. May it run?".to_owned()
+}
+
 /// The note with which a question is passed on.
 pub(super) fn passed_on() -> &'static str {
     "passed on to the prompt of Claude Code: the call is made only if its user agrees"
