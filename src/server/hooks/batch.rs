@@ -11,7 +11,7 @@ use super::session::Named;
 use super::subagent::is_launch;
 use crate::problem::{Kind as ProblemKind, Problem};
 use celador::cel::Json;
-use celador::task::{CallId, Verdict};
+use celador::task::{CallId, Review, Verdict};
 use serde_json::json;
 
 /// What is on record about a call of a turn.
@@ -75,7 +75,11 @@ impl Hook<'_> {
                 OnRecord::Nothing
             }
         })?;
-        let is_judged = match (on_record, refusal(call)) {
+        let refused = match refusal(call) {
+            Some(text) => Some(text),
+            None => self.unanswered_question(&id, call)?,
+        };
+        let is_judged = match (on_record, refused) {
             (OnRecord::Settled, _) | (OnRecord::Nothing, Some(_)) => true,
             (OnRecord::Open, Some(text)) => self.allows_refusal(&id, text)?,
             (OnRecord::Open, None) if is_launch(&call.tool_name, call.tool_response.as_ref()) => true,
@@ -86,6 +90,21 @@ impl Hook<'_> {
             (OnRecord::Nothing, None) => false,
         };
         Ok((!is_judged).then(|| messages::unjudged_result(&call.tool_name, &call.tool_use_id)))
+    }
+
+    /// The text of a call, if it is what the hook has put to the user: where nobody can be asked, Claude Code refuses the call with it.
+    fn unanswered_question<'c>(&self, id: &str, call: &'c BatchedCall) -> Result<Option<&'c Json>, Problem> {
+        let response = call.tool_response.as_ref();
+        let Some((response, text)) = response.and_then(|it| Some((it, it.root().as_str()?))) else {
+            return Ok(None);
+        };
+        let asked: Vec<String> = self.session.look(|task| {
+            let of_call = |review: &Review| review.call.as_ref().is_some_and(|call| call.as_str() == id);
+            let asked = task.reviews().filter(of_call);
+            asked.map(|review| review.text.unwrap_or_else(|| messages::asks(&review.reviewer))).collect()
+        })?;
+        let is_asked = !asked.is_empty() && asked.join("\n") == text;
+        Ok((is_asked || text == messages::changed()).then_some(response))
     }
 
     /// Whether the rules after a call take nothing out of the text of a refusal. Rules about results cannot read such a text and fail, so a denial lets it pass.
