@@ -64,7 +64,9 @@ for (const mode of REVISIONS) {
       const result = await it.callTool({ name: tool, arguments: {} }).catch((error) => error);
       if (tool === "honest") assert.equal(text(result), "good");
       assert.doesNotMatch(seen.join(), /evil/, tool);
-      assert.ok(seen.filter((message) => "id" in JSON.parse(message)).length <= 1, `${tool}: ${seen}`);
+      // a client that is asked for nothing asks again, each time under another id
+      const ids = seen.map((message) => JSON.parse(message).id).filter((id) => id !== undefined);
+      assert.equal(new Set(ids).size, ids.length, `${tool}: ${seen}`);
     }
   });
 }

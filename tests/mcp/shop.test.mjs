@@ -76,7 +76,7 @@ test("two reviews of one turn are asked side by side, and each answer counts for
   ]);
   assert.equal(text(first), "paid 100 for o-1 (signed by celador)");
   assert.equal(second.isError, true);
-  assert.match(asked[0].message, /Kim approves what is more than 50\.\nMay `refund` run/);
+  assert.match(asked[0].message, /^May `refund` run with these arguments\?\n`refund` \{/);
   const listed = await call(client, "list_paid", {});
   assert.deepEqual(listed.structuredContent, { result: ["o-1: 100 for u-7"] });
 });
@@ -230,7 +230,7 @@ test("the example of the page does what the page says", async (t) => {
   assert.doesNotMatch(JSON.stringify(await call(client, "read_text_file", { path: join(path, "a.txt") })), /AKIA/);
   await call(client, "write_file", { path: join(path, "b.txt"), content: "x" });
   assert.equal(readFileSync(join(path, "b.txt"), "utf8"), "x");
-  assert.match(asked.join(), /You approve what is written/);
+  assert.match(asked.join(), /^May this file be written\?\n`write_file` \{/);
 });
 
 test("a description with what nobody sees, or against a rule, hides the tool", async (t) => {

@@ -90,14 +90,14 @@ pub(super) fn not_pinned(file: &dyn Display) -> String {
     format!("it is not pinned in `{file}`")
 }
 
-pub(super) fn approve_call(function: &str, text: Option<&str>, arguments: &str) -> String {
-    let why = text.map(|text| format!("{text}\n")).unwrap_or_default();
-    format!("{why}May `{function}` run with these arguments?\n{arguments}")
+/// The question of a review, with what it is about: a question of a policy need not name the function.
+pub(super) fn approve_call(function: &str, question: Option<&str>, arguments: &str) -> String {
+    format!("{}\n`{function}` {arguments}", question.unwrap_or("May this call run?"))
 }
 
-pub(super) fn approve_result(function: &str, text: Option<&str>) -> String {
-    let why = text.map(|text| format!("{text}\n")).unwrap_or_default();
-    format!("{why}May the model receive the result of `{function}`?")
+/// The question of a review of a result.
+pub(super) fn approve_result(function: &str, question: Option<&str>) -> String {
+    format!("{}\n`{function}` has run.", question.unwrap_or("May the model receive this result?"))
 }
 
 pub(super) const UNKNOWN_RESULT: &str =
