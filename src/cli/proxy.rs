@@ -67,6 +67,10 @@ pub(crate) struct Arguments {
     /// Take tools out of requests that the maker of the model runs itself, such as a search of the web, instead of refusing the request
     #[arg(long)]
     drop_hosted: bool,
+    /// A header of requests that the model's API is sent besides those of the makers' clients, such as one that a gateway ahead of it needs; a
+    /// name that ends with `-` stands for all that begin so. May occur several times
+    #[arg(long, value_name = "NAME")]
+    forward_header: Vec<String>,
 
     /// What to log: `error`, `warn`, `info`, `debug`, or a filter; `warn` if not said
     #[arg(long, value_name = "FILTER")]
@@ -135,6 +139,7 @@ impl Arguments {
             rounds: self.rounds,
             allow_other: self.allow_other,
             drop_hosted: self.drop_hosted,
+            forward_headers: self.forward_header.clone(),
             observe: self.decisions.observe,
             ..LlmSettings::new(maker, self.agent.clone(), self.decisions.limits()?)
         })

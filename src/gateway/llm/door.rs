@@ -72,7 +72,8 @@ impl LlmProxy {
             return Err(LlmProxyError::Beyond);
         }
         let base = upstream_of(settings.maker, &settings.upstream);
-        let upstream = Upstream::new(&base).map_err(LlmProxyError::Upstream)?;
+        let upstream = Upstream::new(&base, &settings.forward_headers, settings.is_lax())
+            .map_err(LlmProxyError::Upstream)?;
         let taken = |error| LlmProxyError::Address(settings.listen, error);
         let listener = listen_beside(settings.listen).map_err(taken)?;
         let address = listener.local_addr().map_err(taken)?;
@@ -131,6 +132,7 @@ async fn serve(
     body: Body,
 ) -> Result<Response<Body>, Obstacle> {
     check_origin(&parts.headers)?;
+    name_headers(&proxy, &parts.headers);
     let path = parts.uri.path();
     let Some((api, address)) = found else {
         if !proxy.settings.allow_other {
@@ -156,6 +158,14 @@ async fn serve(
     // on a task of its own: who hangs up does not undo what the model has answered
     tokio::spawn(answer(proxy, asked, Teller::new(head)));
     told.await.map_err(|_| refuse(500, messages::broken_answer()))
+}
+
+/// Names headers that are in no list, once.
+fn name_headers(proxy: &Proxy, headers: &HeaderMap) {
+    let what = proxy.memory.unnamed(proxy.upstream.unknown(headers));
+    if !what.is_empty() {
+        warn!(?what, "{}", if proxy.is_lax() { messages::unjudged() } else { messages::header_left_out() });
+    }
 }
 
 fn refuse(status: u16, message: &str) -> Obstacle {

@@ -193,6 +193,10 @@ pub(super) fn misshapen_transform() -> &'static str {
     "a policy changed the messages to the model in a way that this request cannot be changed in"
 }
 
+pub(super) fn header_left_out() -> &'static str {
+    "left out of the request to the model's API; `--forward-header` sends it on"
+}
+
 pub(super) fn cut_off() -> &'static str {
     "the body did not come whole"
 }

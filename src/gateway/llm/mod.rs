@@ -93,6 +93,8 @@ pub struct LlmSettings {
     pub allow_other: bool,
     /// Whether tools that the maker runs are taken out of requests instead of refusing them.
     pub drop_hosted: bool,
+    /// Headers of requests that the model's API is sent besides those of the makers' clients, by their names or how these begin (`cf-access-`).
+    pub forward_headers: Vec<String>,
     /// Whether the engine observes: then the model is offered what the agent could not call, too.
     pub observe: bool,
     /// What bounds the connections of clients; how long one may be silent is the proxy's own.
@@ -112,6 +114,7 @@ impl LlmSettings {
             rounds: 4,
             allow_other: false,
             drop_hosted: false,
+            forward_headers: Vec::new(),
             observe: false,
             limits,
         }
@@ -143,10 +146,17 @@ struct Proxy {
     settings: LlmSettings,
 }
 
+impl LlmSettings {
+    /// Whether kinds of messages go on that the proxy does not know.
+    fn is_lax(&self) -> bool {
+        self.allow_other || self.observe
+    }
+}
+
 impl Proxy {
     /// Whether kinds of messages go on that the proxy does not know.
     fn is_lax(&self) -> bool {
-        self.settings.allow_other || self.settings.observe
+        self.settings.is_lax()
     }
 
     /// The agent as addresses name it.

@@ -7,7 +7,7 @@ use super::asking::Obstacle;
 use super::messages;
 use axum::body::Bytes;
 use axum::http::uri::Scheme;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use axum::http::{HeaderMap, HeaderName, Method, Request, Response, Uri};
 use celador_server::ClientError;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
@@ -59,6 +59,28 @@ const SENT: [&str; 27] = [
 /// Others of these, of two makers' own clients and two makers of gateways.
 const SENT_TOO: [&str; 5] = ["x-openai-", "x-portkey-", "x-request-id", "x-stainless-", "x-title"];
 
+/// Headers that no setting sends on: they are about the connection to the proxy, or about a body that is written anew, or from a browser.
+const OWN: [&str; 18] = [
+    "accept-encoding",
+    "accept-language",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "date",
+    "expect",
+    "host",
+    "keep-alive",
+    "origin",
+    "proxy-",
+    "sec-",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "via",
+    "x-celador-",
+];
+
 /// Headers of an answer that the client gets: ids, limits, and when to come again.
 const ANSWERED: [&str; 9] = [
     "anthropic-",
@@ -77,6 +99,10 @@ pub(crate) struct Upstream {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
     /// Scheme, authority and what stands before every path, without a slash at the end.
     base: String,
+    /// Headers of requests that go on as well, by their names or how these begin.
+    headers: Vec<String>,
+    /// Whether headers go on that are in no list.
+    is_lax: bool,
 }
 
 impl Upstream {
@@ -84,7 +110,7 @@ impl Upstream {
     ///
     /// # Errors
     /// [`ClientError::Address`] for what is none, [`ClientError::Insecure`] for one without TLS beyond loopback.
-    pub(crate) fn new(address: &str) -> Result<Self, ClientError> {
+    pub(crate) fn new(address: &str, headers: &[String], is_lax: bool) -> Result<Self, ClientError> {
         let uri: Uri = address.parse().map_err(|_| ClientError::Address)?;
         let authority = uri.authority().ok_or(ClientError::Address)?;
         if authority.as_str().contains('@') || uri.query().is_some() {
@@ -106,7 +132,8 @@ impl Upstream {
             .pool_timer(TokioTimer::new())
             .pool_idle_timeout(Duration::from_secs(60))
             .build(connector);
-        Ok(Self { client, base: address.trim_end_matches('/').to_owned() })
+        let headers = headers.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Ok(Self { client, base: address.trim_end_matches('/').to_owned(), headers, is_lax })
     }
 
     /// Sends a request and waits for the beginning of the answer.
@@ -118,7 +145,7 @@ impl Upstream {
         body: Bytes,
     ) -> Result<Response<Incoming>, Obstacle> {
         let mut request = Request::builder().method(method).uri(format!("{}{path}", self.base));
-        for (name, value) in sent(headers) {
+        for (name, value) in headers.iter().filter(|(name, _)| self.sends(name)) {
             request = request.header(name, value);
         }
         let request = request.body(Full::new(body)).map_err(|error| gone(&error))?;
@@ -126,6 +153,25 @@ impl Upstream {
             Ok(answer) => answer.map_err(|error| gone(&error)),
             Err(_) => Err(Obstacle::new(504, messages::no_upstream("it took too long"))),
         }
+    }
+}
+
+impl Upstream {
+    /// Whether a header of a request goes to the API.
+    fn sends(&self, name: &HeaderName) -> bool {
+        self.knows(name) || self.is_lax && !is_listed(&OWN, name)
+    }
+
+    /// Whether a header is in a list of those that go on.
+    fn knows(&self, name: &HeaderName) -> bool {
+        let is_set = is_listed(&self.headers, name) && !is_listed(&OWN, name);
+        is_set || is_listed(&SENT, name) || is_listed(&SENT_TOO, name)
+    }
+
+    /// Headers of a request that are in no list: left out, or sent on where all are.
+    pub(crate) fn unknown(&self, headers: &HeaderMap) -> Vec<String> {
+        let names = headers.keys().filter(|name| !self.knows(name) && !is_listed(&OWN, name));
+        names.map(|name| format!("the header `{name}`")).collect()
     }
 }
 
@@ -154,16 +200,11 @@ pub(crate) async fn piece(body: &mut Incoming) -> Result<Option<Bytes>, Obstacle
 }
 
 /// Whether a list has the name of a header, or how it begins.
-fn is_listed(list: &[&str], name: &HeaderName) -> bool {
-    list.iter().any(|known| match known.ends_with('-') {
+fn is_listed(list: &[impl AsRef<str>], name: &HeaderName) -> bool {
+    list.iter().map(AsRef::as_ref).any(|known| match known.ends_with('-') {
         true => name.as_str().starts_with(known),
-        false => name.as_str() == *known,
+        false => name.as_str() == known,
     })
-}
-
-/// Headers that go to the API.
-fn sent(headers: &HeaderMap) -> impl Iterator<Item = (&HeaderName, &HeaderValue)> {
-    headers.iter().filter(|(name, _)| is_listed(&SENT, name) || is_listed(&SENT_TOO, name))
 }
 
 /// Headers of an answer that go to the client.
@@ -188,4 +229,38 @@ pub(crate) fn is_loopback(host: &str) -> bool {
     let host = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Upstream;
+    use axum::http::{HeaderMap, HeaderName, HeaderValue};
+
+    #[test]
+    fn headers_go_on_that_a_list_or_a_setting_names() {
+        let set = ["X-Gateway-Team", "cf-access-", "host", "x-celador-"].map(str::to_owned);
+        for (name, strict, lax) in [
+            ("authorization", true, true),
+            ("anthropic-beta", true, true),
+            ("x-gateway-team", true, true),
+            ("x-gateway-teams", false, true),
+            ("cf-access-client-id", true, true),
+            ("x-http-method-override", false, true),
+            ("cookie", false, true),
+            ("host", false, false),
+            ("content-length", false, false),
+            ("accept-encoding", false, false),
+            ("proxy-authorization", false, false),
+            ("x-celador-task", false, false),
+        ] {
+            let name: HeaderName = name.parse().unwrap();
+            for (is_lax, expected) in [(false, strict), (true, lax)] {
+                let upstream = Upstream::new("https://api.example.com/v1", &set, is_lax).unwrap();
+                assert_eq!(upstream.sends(&name), expected, "{name} {is_lax}");
+            }
+            let upstream = Upstream::new("https://api.example.com/v1", &set, false).unwrap();
+            let headers: HeaderMap = [(name.clone(), HeaderValue::from_static("v"))].into_iter().collect();
+            assert_eq!(upstream.unknown(&headers).len(), usize::from(lax && !strict), "{name}");
+        }
+    }
 }
