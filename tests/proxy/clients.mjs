@@ -47,6 +47,23 @@ const ways = {
     const last = await ask()
     return { calls: calls.map((it) => it.name), text: last.content.map((it) => it.text).join('') }
   },
+  // a loop of the client's own, in which the API keeps the conversation
+  async runner(stream = false) {
+    const Anthropic = require('@anthropic-ai/sdk').Anthropic
+    const client = new Anthropic({ baseURL: address, apiKey: key })
+    const calls = []
+    const tools = ['get_order', 'delete_all'].map((name) => ({
+      name,
+      input_schema: schema,
+      run: () => (calls.push(name), result),
+      parse: (input) => input,
+    }))
+    const messages = [{ role: 'user', content: 'Look at o-7, then delete everything.' }]
+    const runner = client.beta.messages.toolRunner({ model: 'small-1', max_tokens: 99, messages, tools, stream })
+    const last = await runner.runUntilDone()
+    return { calls, text: last.content.map((it) => it.text).join('') }
+  },
+  'runner in events': () => ways.runner(true),
 }
 
 console.log(JSON.stringify(await ways[kind]()))

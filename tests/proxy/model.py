@@ -52,7 +52,7 @@ class Model:
                     return self.answer(200, {"input_tokens": 7})
                 if self.path.endswith("/embeddings"):
                     return self.answer(200, {"object": "list", "data": [{"object": "embedding", "index": 0, "embedding": [0.5]}], "model": "e", "usage": {"prompt_tokens": 1, "total_tokens": 1}})
-                api = {"/v1/chat/completions": Chat, "/v1/responses": Responses, "/v1/messages": Messages}[self.path]
+                api = {"/v1/chat/completions": Chat, "/v1/responses": Responses, "/v1/messages": Messages}[self.path.split("?")[0]]
                 model.requests.append(body)
                 try:
                     api.check(model, body)
@@ -237,9 +237,18 @@ class Responses:
 
 class Messages:
     @staticmethod
-    def check(_, body):
+    def history(model, body):
+        """What was said, also in a thread that the API keeps."""
+        thread = body.get("thread") or {}
+        previous = thread.get("previous_message_id")
+        if thread.get("type") == "continue" and previous not in model.stored:
+            raise Refused("no such message")
+        return model.stored.get(previous, []) + body["messages"]
+
+    @staticmethod
+    def check(model, body):
         asked, known, last = [], set(), None
-        for message in body["messages"]:
+        for message in Messages.history(model, body):
             content = message["content"]
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             if any(block["type"] == "text" and not block["text"].strip() for block in blocks):
@@ -269,6 +278,8 @@ class Messages:
             "id": f"msg_{model.count}", "type": "message", "role": "assistant", "model": body["model"], "content": content,
             "stop_reason": "tool_use" if calls else "end_turn", "stop_sequence": None, "usage": usage,
         }
+        if body.get("thread"):
+            model.stored[whole["id"]] = [*Messages.history(model, body), {"role": "assistant", "content": content}]
         return whole, list(Messages.events(whole))
 
     @staticmethod

@@ -31,11 +31,12 @@ def raw():
 def proxy(raw):
     begun = {}
 
-    def begin(maker="openai", *arguments):
-        if (maker, arguments) not in begun:
+    def begin(maker="openai", *arguments, policies=RULES):
+        key = (maker, arguments, policies)
+        if key not in begun:
             upstream = f"{raw.address}/v1" if maker == "openai" else raw.address
-            begun[maker, arguments] = Proxy(maker, upstream, "shop/desk", "--review-wait", "1", *arguments, policies=RULES)
-        return begun[maker, arguments]
+            begun[key] = Proxy(maker, upstream, "shop/desk", "--review-wait", "1", *arguments, policies=HERE / policies)
+        return begun[key]
 
     yield begin
     for it in begun.values():
@@ -185,7 +186,7 @@ def test_what_a_client_adds_to_a_conversation_is_judged(proxy, raw, role):
     ("chat", {"tools": {"type": "function"}}, "tools"),
     ("responses", {"background": 1}, "background"), ("responses", {"background": True}, "background"),
     ("responses", {"input": [{"type": "Message", "role": "user", "content": "x"}]}, "Message"),
-    ("responses", {"input": [{"type": "tool_search_output", "call_id": "a", "tools": []}]}, "tool_search_output"),
+    ("responses", {"input": [{"type": "tool_search_output", "call_id": "a", "tools": [{"type": "mcp", "server_label": "x"}]}]}, "mcp"),
     ("responses", {"input": [{"type": "additional_tools", "role": "developer", "tools": [{"type": "mcp", "server_label": "x"}]}]}, "mcp"),
     ("responses", {"tools": [{"type": "web_search"}]}, "web_search"),
     ("messages", {"mcp_servers": {"url": "x"}}, "mcp_servers"), ("messages", {"mcp_servers": []}, "mcp_servers"),
@@ -205,6 +206,43 @@ def test_observing_lets_what_is_unknown_go_on(proxy, raw):
     raw.says(said("chat"))
     status, _, _ = ask(proxy("openai", "--observe"), PATHS["chat"], chat(unheard_of=1))
     assert status == 200 and raw.asked()["unheard_of"] == 1
+
+
+@pytest.mark.parametrize("maker, api, event", [
+    ("openai", "responses", {"type": "response.unheard_of", "note": "new"}),
+    ("anthropic", "messages", {"type": "unheard_of", "note": "new"}),
+    ("openai", "chat", {"id": "c", "choices": [], "note": "new"}),
+    ("openai", "chat", {"id": "c", "choices": [{"index": 1, "delta": {"content": "new"}, "finish_reason": None}]}),
+])
+def test_observing_lets_unknown_events_go_on(proxy, raw, maker, api, event):
+    begun = {"chat": chunk({"content": "Hi."}), "responses": {"type": "response.created", "response": {**said(api), "output": []}},
+             "messages": {"type": "message_start", "message": {**said(api), "content": [], "stop_reason": None}}}[api]
+    ended = {"chat": [chunk({}, "stop")], "responses": [{"type": "response.completed", "response": said(api)}],
+             "messages": [{"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 1}},
+                          {"type": "message_stop"}]}[api]
+    for observes in (True, False):
+        raw.says(events(begun, event, *ended) + "data: [DONE]\n\n" * (api == "chat"))
+        status, _, body = ask(proxy(maker, *["--observe"] * observes), PATHS[api], FORMS[api](stream=True))
+        assert status == 200 and ('"new"' in body) == observes, body
+
+
+def test_a_search_for_tools_is_a_call_and_what_it_finds_is_held_to_rules(proxy, raw):
+    search = {"type": "tool_search", "execution": "client", "description": "Finds tools.", "parameters": {"type": "object"}}
+    call = {"type": "tool_search_call", "id": "t", "call_id": "a", "execution": "client", "arguments": {"query": "pay"}, "status": "completed"}
+    raw.says({**said("responses"), "output": [call]}, said("responses"), said("responses", "No search."))
+    body = responses(input=[{"role": "user", "content": "Pay."}], tools=[*tools_with_look("responses"), search])
+    status, _, answer = ask(proxy(policies="search.yaml"), PATHS["responses"], body)
+    assert status == 200 and json.loads(answer)["output"] == [call], answer
+    stranger = {"type": "function", "name": "unheard_of", "parameters": {}}
+    found = {"type": "tool_search_output", "call_id": "a", "execution": "client", "status": "completed", "tools": [*TOOLS["responses"], stranger]}
+    body["input"] += [call, found]
+    assert ask(proxy(policies="search.yaml"), PATHS["responses"], body)[0] == 200
+    assert [it["name"] for it in raw.asked()["input"][-1]["tools"]] == ["refund"]
+    # a desk without this function neither offers the search nor lets it through
+    raw.says({**said("responses"), "output": [call]}, said("responses", "No search."))
+    status, _, answer = ask(proxy(), PATHS["responses"], responses(tools=[*TOOLS["responses"], search]))
+    assert status == 200 and "No search." in answer and "tool_search_call" not in answer, answer
+    assert [it["type"] for it in raw.asked(0)["tools"]] == ["function"]
 
 
 def test_a_body_that_readers_take_for_different_ones_is_refused(proxy, raw):
@@ -256,7 +294,8 @@ def test_what_is_unknown_in_an_answer_does_not_go_on(proxy, raw, answer):
 
 
 def events(*data, end="\n\n"):
-    return "".join(f"event: {it['type']}{end[:len(end) // 2]}" * ("type" in it) + f"data: {json.dumps(it)}{end}" for it in data)
+    name = {True: f"event: {{}}{end[:len(end) // 2]}", False: ""}
+    return "".join(name["type" in it].format(it.get("type")) + f"data: {json.dumps(it)}{end}" for it in data)
 
 
 def chunk(delta, finish=None, index=0):
@@ -422,7 +461,7 @@ def test_a_path_is_the_one_of_the_table_or_none(proxy, raw, path):
         reply = connection.getresponse()
         reply.read()
         assert reply.status in (400, 403) or raw.paths == [path], f"{reply.status} {raw.paths} {host}"
-        assert not any("chat" in it for it in raw.paths)
+        assert not any("chat" in it.split("?")[0] for it in raw.paths)
     assert ask(proxy(), "/v1/models/..%2fresponses", b"", method="GET")[0] == 403
 
 

@@ -2,6 +2,7 @@
 
 use super::call::{ModelCall, complete_ids};
 use super::forms::{chat_answer as chat, messages_answer as messages, responses_answer as responses};
+use super::responses_answer::is_call;
 use super::shape::{Found, Shape};
 use super::{Api, is_type, text_of};
 use serde_json::{Value, json};
@@ -100,9 +101,7 @@ pub(super) fn decode(
         }
         Api::Responses => {
             let items = whole.get_mut("output").and_then(Value::as_array_mut).into_iter().flatten();
-            let is_call =
-                |item: &&mut Value| ["function_call", "custom_tool_call"].contains(&text_of(item, "type"));
-            complete_ids(items.filter(is_call), "call_id", made);
+            complete_ids(items.filter(|item| is_call(item)), "call_id", made);
         }
         Api::Messages => {
             let blocks = whole.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten();

@@ -38,12 +38,15 @@ impl Assembler {
     /// The events of what has come since the last time, as far as nothing of it is decided first.
     pub(crate) fn more(&mut self) -> String {
         let pinged = std::mem::take(&mut self.assembly.pinged);
-        let assembly = &self.assembly;
-        match self.api {
-            Api::Chat => chat_stream::more(&assembly.whole, &mut self.sent),
-            Api::Responses => responses_stream::more(assembly, &mut self.sent),
-            Api::Messages => messages_stream::more(assembly, &mut self.sent, pinged),
-        }
+        let unjudged = std::mem::take(&mut self.assembly.unjudged);
+        let (assembly, sent) = (&self.assembly, &mut self.sent);
+        sent.unjudged.extend(unjudged);
+        let known = match self.api {
+            Api::Chat => chat_stream::more(&assembly.whole, sent),
+            Api::Responses => responses_stream::more(assembly, sent),
+            Api::Messages => messages_stream::more(assembly, sent, pinged),
+        };
+        known + &sent.unjudged()
     }
 
     /// What has come that no table knows, since the last time.
@@ -53,6 +56,8 @@ impl Assembler {
 
     /// The whole answer, and how much of it the client has been sent; nothing of an answer that broke off.
     pub(crate) fn finish(self) -> Option<(Value, Sent)> {
-        self.assembly.complete.then_some((self.assembly.whole, self.sent))
+        let Self { assembly, mut sent, .. } = self;
+        sent.unjudged.extend(assembly.unjudged);
+        assembly.complete.then_some((assembly.whole, sent))
     }
 }

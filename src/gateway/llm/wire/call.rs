@@ -19,13 +19,25 @@ pub(crate) struct ModelCall {
     pub(crate) key: String,
     /// The name on the wire.
     pub(crate) name: String,
-    /// The group of tools that the name belongs to, as OpenAI has them.
+    /// The group of tools that the name belongs to: OpenAI's namespaces, Anthropic's toolsets.
     pub(crate) namespace: Option<String>,
-    /// Whether its tool takes a text. It is the argument `input` for rules.
-    pub(crate) is_custom: bool,
+    pub(crate) kind: CallKind,
     /// The arguments, if what the model wrote is an object of JSON that all readers read alike.
     pub(crate) arguments: Option<Map<String, Value>>,
 }
+
+/// What kind of tool a call is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallKind {
+    Function,
+    /// A tool that takes a text. It is the argument `input` for rules.
+    Custom,
+    /// OpenAI's search for more tools, where the client carries it out.
+    Search,
+}
+
+/// The name for rules of a search for tools.
+pub(super) const SEARCH: &str = "tool_search";
 
 /// The argument that the text of a custom tool is.
 const INPUT: &str = "input";
@@ -42,7 +54,7 @@ impl ModelCall {
     /// A call of a function.
     pub(crate) fn new(id: &str, name: &str, arguments: Option<Map<String, Value>>) -> Self {
         let [id, name] = [id, name].map(str::to_owned);
-        Self { key: id.clone(), id, name, namespace: None, is_custom: false, arguments }
+        Self { key: id.clone(), id, name, namespace: None, kind: CallKind::Function, arguments }
     }
 
     /// The name for rules.
@@ -71,14 +83,14 @@ impl ModelCall {
 
     fn custom(id: &str, name: &str, input: &str) -> Self {
         let arguments = [(INPUT.to_owned(), json!(input))].into_iter().collect();
-        Self { is_custom: true, ..Self::new(id, name, Some(arguments)) }
+        Self { kind: CallKind::Custom, ..Self::new(id, name, Some(arguments)) }
     }
 
     /// Its arguments as the interface writes them: a text of JSON, or that of a custom tool.
     fn text(&self) -> String {
         let Some(arguments) = &self.arguments else { return String::new() };
         match arguments.get(INPUT) {
-            Some(Value::String(input)) if self.is_custom => input.clone(),
+            Some(Value::String(input)) if self.kind == CallKind::Custom => input.clone(),
             _ => json!(arguments).to_string(),
         }
     }
@@ -96,7 +108,7 @@ impl ModelCall {
     }
 
     pub(super) fn for_chat(&self) -> Value {
-        if self.is_custom {
+        if self.kind == CallKind::Custom {
             return json!({"id": self.id, "type": "custom", "custom": {"name": self.name, "input": self.text()}});
         }
         json!({"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.text()}})
@@ -108,15 +120,24 @@ impl ModelCall {
         let namespace = Some(text_of(item, "namespace")).filter(|it| !it.is_empty()).map(str::to_owned);
         let call = match text_of(item, "type") {
             "custom_tool_call" => Self::custom(id, name, text_of(item, "input")),
+            "tool_search_call" => {
+                Self { kind: CallKind::Search, ..Self::new(id, SEARCH, Self::read(item.get("arguments"))) }
+            }
             _ => Self::new(id, name, Self::read(item.get("arguments"))),
         };
         Self { namespace, ..call }
     }
 
     pub(super) fn for_item(&self) -> Value {
-        let (kind, place, id) = match self.is_custom {
-            true => ("custom_tool_call", INPUT, "ctc"),
-            false => ("function_call", "arguments", "fc"),
+        let (kind, place, id) = match self.kind {
+            CallKind::Custom => ("custom_tool_call", INPUT, "ctc"),
+            CallKind::Function => ("function_call", "arguments", "fc"),
+            CallKind::Search => {
+                return json!({
+                    "type": "tool_search_call", "id": format!("tsc_{}", self.id), "call_id": self.id,
+                    "execution": "client", "arguments": self.arguments, "status": "completed"
+                });
+            }
         };
         let mut item = json!({
             "type": kind, "id": format!("{id}_{}", self.id), "call_id": self.id, "name": self.name,
@@ -130,8 +151,12 @@ impl ModelCall {
 
     /// Puts the arguments into an item of the call.
     pub(super) fn put_into_item(&self, item: &mut Value) {
-        let place = if self.is_custom { INPUT } else { "arguments" };
-        item.as_object_mut().map(|item| item.insert(place.to_owned(), json!(self.text())));
+        let (place, value) = match self.kind {
+            CallKind::Custom => (INPUT, json!(self.text())),
+            CallKind::Function => ("arguments", json!(self.text())),
+            CallKind::Search => ("arguments", json!(self.arguments)),
+        };
+        item.as_object_mut().map(|item| item.insert(place.to_owned(), value));
     }
 
     /// Takes the arguments of a call out of what holds it: a message of chat completions, an item of responses, or a block of messages.
@@ -155,12 +180,18 @@ impl ModelCall {
 
     /// A call of messages.
     pub(super) fn of_block(block: &Value) -> Self {
-        Self::new(text_of(block, "id"), text_of(block, "name"), Self::read(block.get("input")))
+        let namespace = Some(text_of(block, "toolset_name")).filter(|it| !it.is_empty()).map(str::to_owned);
+        let call = Self::new(text_of(block, "id"), text_of(block, "name"), Self::read(block.get("input")));
+        Self { namespace, ..call }
     }
 
     pub(super) fn for_block(&self) -> Value {
         let input = self.arguments.clone().unwrap_or_default();
-        json!({"type": "tool_use", "id": self.id, "name": self.name, "input": input})
+        let mut block = json!({"type": "tool_use", "id": self.id, "name": self.name, "input": input});
+        if let (Some(toolset), Some(block)) = (&self.namespace, block.as_object_mut()) {
+            block.insert("toolset_name".to_owned(), json!(toolset));
+        }
+        block
     }
 }
 

@@ -9,12 +9,13 @@ use super::{array, array_mut, is_true, said, text_of, tools};
 use serde_json::{Value, json};
 
 pub(super) fn read(body: &Value) -> Result<Conversation, String> {
-    let messages = body.get("messages").and_then(Value::as_array).ok_or("`messages` is not an array")?;
+    if !body.get("messages").is_some_and(Value::is_array) {
+        return Err("`messages` is not an array".to_owned());
+    }
     let mut unseen = check(REQUEST, body)?;
     if body.get("n").and_then(Value::as_u64).is_some_and(|n| n != 1) {
         unseen.push("another number of choices than one (`n`)".to_owned());
     }
-    let items = messages.iter().enumerate().map(|(at, message)| item(at, message));
     Ok(Conversation {
         model: said(body, "/model").ok_or("`model` is missing")?,
         streams: is_true(body, "stream"),
@@ -22,7 +23,7 @@ pub(super) fn read(body: &Value) -> Result<Conversation, String> {
             .pointer("/stream_options/include_usage")
             .and_then(Value::as_bool)
             .unwrap_or_default(),
-        items: items.collect(),
+        items: items(body),
         tools: tools::of_chat(body),
         unseen,
         user: said(body, "/user").or_else(|| said(body, "/safety_identifier")),
@@ -30,6 +31,11 @@ pub(super) fn read(body: &Value) -> Result<Conversation, String> {
         previous: None,
         is_kept: false,
     })
+}
+
+/// What was said.
+pub(super) fn items(body: &Value) -> Vec<Item> {
+    array(body, "messages").iter().enumerate().map(|(at, message)| item(at, message)).collect()
 }
 
 fn item(at: usize, message: &Value) -> Item {

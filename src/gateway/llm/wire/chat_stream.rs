@@ -21,7 +21,14 @@ pub(super) fn take(assembly: &mut Assembly, mut chunk: Value) -> Result<(), Faul
     if !chunk.is_object() {
         return Err(Fault::Broken("a chunk is no object".to_owned()));
     }
-    assembly.gone.extend(hold(&CHUNK, &mut chunk, assembly.lax)?);
+    let mut unknown = hold(&CHUNK, &mut chunk, assembly.lax)?;
+    if array(&chunk, "choices").iter().any(|choice| !is_first(choice)) {
+        unknown.push("a choice that nobody asked for".to_owned());
+    }
+    if !unknown.is_empty() && assembly.lax {
+        assembly.unjudged.push(unjudged(&chunk));
+    }
+    assembly.gone.extend(unknown);
     if assembly.whole.is_null() {
         assembly.whole = json!({"object": "chat.completion"});
     }
@@ -31,12 +38,9 @@ pub(super) fn take(assembly: &mut Assembly, mut chunk: Value) -> Result<(), Faul
             whole.insert(key.to_owned(), value.clone());
         }
     }
-    let first = |choice: &&Value| choice.get("index").and_then(Value::as_u64).is_none_or(|index| index == 0);
-    let choices = array(&chunk, "choices");
-    if choices.iter().any(|choice| !first(&choice)) {
-        assembly.gone.push("a choice that nobody asked for".to_owned());
-    }
-    let Some(choice) = choices.iter().find(first) else { return Ok(()) };
+    let Some(choice) = array(&chunk, "choices").iter().find(|choice| is_first(choice)) else {
+        return Ok(());
+    };
     let own = whole.entry("choices").or_insert_with(
         || json!([{"index": 0, "message": {"role": "assistant", "content": null}, "finish_reason": null}]),
     );
@@ -61,6 +65,56 @@ pub(super) fn take(assembly: &mut Assembly, mut chunk: Value) -> Result<(), Faul
         take_delta(message, delta, &mut assembly.indexes);
     }
     Ok(())
+}
+
+/// Whether a choice is the one that was asked for.
+fn is_first(choice: &Value) -> bool {
+    choice.get("index").and_then(Value::as_u64).is_none_or(|index| index == 0)
+}
+
+/// What nobody judges of a chunk, as a chunk of its own: members that no table has, and other choices.
+fn unjudged(chunk: &Value) -> Value {
+    let mut known = chunk.clone();
+    CHUNK.prune(&mut known, &mut String::new(), &mut Vec::new());
+    if let Some(choices) = known.get_mut("choices").and_then(Value::as_array_mut) {
+        // nothing of another choice is known
+        choices.iter_mut().filter(|choice| !is_first(choice)).for_each(|choice| *choice = json!({}));
+    }
+    let mut rest = beyond(chunk, &known);
+    let Some(members) = rest.as_object_mut() else { return rest };
+    for key in ["id", "object", "created", "model"] {
+        if let Some(value) = chunk.get(key) {
+            members.insert(key.to_owned(), value.clone());
+        }
+    }
+    let choices = members.entry("choices").or_insert_with(|| json!([]));
+    if let Some(choices) = choices.as_array_mut() {
+        choices.retain(|choice| choice.as_object().is_some_and(|choice| !choice.is_empty()));
+        for choice in choices.iter_mut().filter_map(Value::as_object_mut) {
+            choice.entry("index").or_insert_with(|| json!(0));
+            choice.entry("delta").or_insert_with(|| json!({}));
+            choice.entry("finish_reason").or_insert(Value::Null);
+        }
+    }
+    rest
+}
+
+/// What a value has beyond another one, which is the same with members left out.
+fn beyond(value: &Value, known: &Value) -> Value {
+    match (value, known) {
+        (Value::Object(value), Value::Object(known)) => {
+            let members = value.iter().filter_map(|(key, value)| match known.get(key) {
+                None => Some((key.clone(), value.clone())),
+                Some(known) if known == value => None,
+                Some(known) => Some((key.clone(), beyond(value, known))),
+            });
+            Value::Object(members.collect())
+        }
+        (Value::Array(values), Value::Array(known)) => {
+            values.iter().zip(known).map(|(value, known)| beyond(value, known)).collect()
+        }
+        _ => Value::Null,
+    }
 }
 
 fn take_delta(message: &mut Map<String, Value>, delta: Map<String, Value>, indexes: &mut Vec<Option<u64>>) {
@@ -178,6 +232,7 @@ pub(super) fn end(whole: &Value, sent: &mut Sent, wants_usage: bool) -> String {
         piece.as_object_mut().map(|piece| piece.insert("index".to_owned(), json!(index)));
         writer.say(json!({"tool_calls": [piece]}), None, Value::Null);
     }
+    writer.text += &sent.unjudged();
     writer.say(json!({}), None, choice.get("finish_reason").cloned().unwrap_or(Value::Null));
     if let Some(usage) = whole.get("usage").filter(|_| wants_usage) {
         let mut last = writer.chunk(json!([]));

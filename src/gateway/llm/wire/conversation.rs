@@ -115,6 +115,9 @@ pub(super) fn check(table: Members, body: &Value) -> Result<Vec<String>, String>
     }
 }
 
+/// The member that has the tools which a search has found: the content of its item, in which no text can stand.
+pub(super) const TOOLS: &str = "tools";
+
 /// Puts one text in the place of everything that an item has, images and all; results of calls that stand beside it stay.
 pub(crate) fn put_alone(body: &mut Value, item: &Item, text: &str) {
     let Some((above, key)) = item.holder.rsplit_once('/') else { return };
@@ -125,6 +128,10 @@ pub(crate) fn put_alone(body: &mut Value, item: &Item, text: &str) {
         holder.retain(|key, _| !["refusal", "annotations", "audio"].contains(&key.as_str()));
     }
     let holder = holder.entry(key).or_insert(Value::Null);
+    if key == TOOLS {
+        *holder = json!([]);
+        return;
+    }
     let Value::Array(parts) = holder else {
         *holder = Value::String(text.to_owned());
         return;

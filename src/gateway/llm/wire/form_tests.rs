@@ -214,8 +214,8 @@ fn requests_with_what_no_table_has_are_named() {
         ),
         (
             Api::Responses,
-            responses(json!({"input": [{"type": "tool_search_output", "tools": []}]})),
-            Ok("tool_search_output"),
+            responses(json!({"input": [{"type": "tool_search_output", "tools": [{"type": "mcp"}]}]})),
+            Ok("mcp"),
         ),
         (
             Api::Responses,

@@ -8,20 +8,18 @@ use super::{array, array_mut, is_true, is_type, said, text_of, tools};
 use serde_json::{Value, json};
 
 pub(super) fn read(body: &Value) -> Result<Conversation, String> {
-    let messages = body.get("messages").and_then(Value::as_array).ok_or("`messages` is not an array")?;
+    if !body.get("messages").is_some_and(Value::is_array) {
+        return Err("`messages` is not an array".to_owned());
+    }
     let mut unseen = check(REQUEST, body)?;
     if body.get("mcp_servers").is_some() {
         unseen.push("`mcp_servers`, which Anthropic calls by itself".to_owned());
-    }
-    let mut items = vec![Item::new(Kind::System, &PROSE, body, "/system".to_owned())];
-    for (at, message) in messages.iter().enumerate() {
-        read_message(body, at, message, &mut items);
     }
     Ok(Conversation {
         model: said(body, "/model").ok_or("`model` is missing")?,
         streams: is_true(body, "stream"),
         wants_usage: true,
-        items,
+        items: items(body),
         tools: tools::of_messages(body),
         unseen,
         user: said(body, "/metadata/user_id"),
@@ -29,6 +27,15 @@ pub(super) fn read(body: &Value) -> Result<Conversation, String> {
         previous: said(body, "/thread/previous_message_id"),
         is_kept: false,
     })
+}
+
+/// What was said: the instructions first.
+pub(super) fn items(body: &Value) -> Vec<Item> {
+    let mut items = vec![Item::new(Kind::System, &PROSE, body, "/system".to_owned())];
+    for (at, message) in array(body, "messages").iter().enumerate() {
+        read_message(body, at, message, &mut items);
+    }
+    items
 }
 
 fn read_message(body: &Value, at: usize, message: &Value, items: &mut Vec<Item>) {

@@ -72,6 +72,7 @@ pub(super) fn take(assembly: &mut Assembly, mut event: Value) -> Result<(), Faul
                 return Err(Fault::Broken("a block that has ended goes on".to_owned()));
             } else if let Some(unknown) = take_piece(block, event.get("delta").unwrap_or(&Value::Null)) {
                 assembly.gone.push(unknown);
+                assembly.keep_unjudged(&event);
             }
         }
         "message_delta" => take_end(&mut assembly.whole, &event),
@@ -152,7 +153,7 @@ pub(super) fn more(assembly: &Assembly, sent: &mut Sent, pinged: bool) -> String
 
 /// The rest of an answer.
 pub(super) fn end(whole: &Value, sent: &mut Sent) -> String {
-    let mut text = written(whole, sent, &|_| true, true);
+    let mut text = written(whole, sent, &|_| true, true) + &sent.unjudged();
     let mut delta =
         json!({"stop_reason": whole.get("stop_reason"), "stop_sequence": whole.get("stop_sequence")});
     if let (Some(details), Some(delta)) =
@@ -205,7 +206,7 @@ fn written(whole: &Value, sent: &mut Sent, done: &dyn Fn(usize) -> bool, all: bo
             break;
         }
         text += &sse::event("content_block_stop", &json!({"type": "content_block_stop", "index": index}));
-        *sent = Sent { begun: true, units: index.saturating_add(1), ..Sent::default() };
+        sent.next_unit();
     }
     text
 }

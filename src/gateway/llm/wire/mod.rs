@@ -158,9 +158,13 @@ impl Api {
 
     /// The items that an answer adds to a conversation, as its client sends them back.
     pub(crate) fn items(self, whole: &Value) -> Vec<Item> {
-        let mut body = json!({"model": "", "messages": [], "input": []});
+        let mut body = json!({"messages": [], "input": []});
         self.append(&mut body, whole);
-        self.read(&body).map(|conversation| conversation.items).unwrap_or_default()
+        match self {
+            Self::Chat => chat::items(&body),
+            Self::Responses => responses::items(&body),
+            Self::Messages => messages::items(&body),
+        }
     }
 
     /// Puts another answer behind one of which the client has been sent the beginning.
@@ -342,3 +346,5 @@ fn add_usage(into: &mut Value, other: &Value) {
 mod form_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;

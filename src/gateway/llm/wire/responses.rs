@@ -1,9 +1,10 @@
 //! Requests of OpenAI's responses as a conversation: `input` is a text, or items, of which calls and their results are some.
 
 use super::answer::Told;
-use super::call::ModelCall;
-use super::conversation::{Conversation, Item, Kind, check};
+use super::call::{CallKind, ModelCall};
+use super::conversation::{Conversation, Item, Kind, TOOLS, check};
 use super::forms::responses::{CONTENT, REQUEST};
+use super::responses_answer::{is_call, is_output};
 use super::shape::{Shape, short};
 use super::{array, array_mut, is_true, is_type, said, text_of, tools};
 use serde_json::{Value, json};
@@ -22,20 +23,12 @@ pub(super) fn read(body: &Value) -> Result<Conversation, String> {
     let roles = messages.map(|item| text_of(item, "role"));
     let unknown = roles.filter(|role| !["system", "developer", "user", "assistant"].contains(role));
     unseen.extend(unknown.map(|role| format!("a message of role `{}`", short(role))));
-    let mut items = vec![Item::new(Kind::System, &Shape::Text, body, "/instructions".to_owned())];
-    match body.get("input") {
-        Some(Value::String(_)) => items.push(Item::new(Kind::User, &Shape::Text, body, "/input".to_owned())),
-        Some(Value::Array(input)) => {
-            items.extend(input.iter().enumerate().filter_map(|(at, it)| item(body, at, it)));
-        }
-        _ => {}
-    }
     Ok(Conversation {
         // the model of a stored prompt, or the one that the vendor takes
         model: said(body, "/model").unwrap_or_default(),
         streams: is_true(body, "stream"),
         wants_usage: true,
-        items,
+        items: items(body),
         tools: tools::of_responses(body),
         unseen,
         user: said(body, "/user").or_else(|| said(body, "/safety_identifier")),
@@ -45,6 +38,19 @@ pub(super) fn read(body: &Value) -> Result<Conversation, String> {
         previous: said(body, "/previous_response_id"),
         is_kept: body.get("conversation").is_some_and(|it| !it.is_null()),
     })
+}
+
+/// What was said: the instructions first.
+pub(super) fn items(body: &Value) -> Vec<Item> {
+    let mut items = vec![Item::new(Kind::System, &Shape::Text, body, "/instructions".to_owned())];
+    match body.get("input") {
+        Some(Value::String(_)) => items.push(Item::new(Kind::User, &Shape::Text, body, "/input".to_owned())),
+        Some(Value::Array(input)) => {
+            items.extend(input.iter().enumerate().filter_map(|(at, it)| item(body, at, it)));
+        }
+        _ => {}
+    }
+    items
 }
 
 fn item(body: &Value, at: usize, item: &Value) -> Option<Item> {
@@ -57,12 +63,16 @@ fn item(body: &Value, at: usize, item: &Value) -> Option<Item> {
             };
             return Some(Item::new(kind, &CONTENT, body, format!("/input/{at}/content")));
         }
-        "function_call" | "custom_tool_call" => Kind::Assistant(vec![ModelCall::of_item(item)]),
-        "function_call_output" | "custom_tool_call_output" => Kind::result(text_of(item, "call_id"), false),
+        _ if is_call(item) => Kind::Assistant(vec![ModelCall::of_item(item)]),
+        _ if is_output(item) => Kind::result(text_of(item, "call_id"), false),
         _ => return None,
     };
     Some(match kind {
         Kind::Assistant(_) => Item { kind, texts: Vec::new(), holder: format!("/input/{at}/content") },
+        // its tools are held to the rules as those of the request
+        kind if is_type(item, "tool_search_output") => {
+            Item { kind, texts: Vec::new(), holder: format!("/input/{at}/{TOOLS}") }
+        }
         kind => Item::new(kind, &CONTENT, body, format!("/input/{at}/output")),
     })
 }
@@ -84,7 +94,17 @@ pub(super) fn append(body: &mut Value, whole: &Value) {
 }
 
 fn result(told: &Told) -> Value {
-    let kind = if told.call.is_custom { "custom_tool_call_output" } else { "function_call_output" };
+    let kind = match told.call.kind {
+        CallKind::Custom => "custom_tool_call_output",
+        CallKind::Function => "function_call_output",
+        // it has no place for a text: nothing is found
+        CallKind::Search => {
+            return json!({
+                "type": "tool_search_output", "call_id": told.call.id, "execution": "client",
+                "status": "completed", TOOLS: []
+            });
+        }
+    };
     json!({"type": kind, "call_id": told.call.id, "output": told.text})
 }
 
@@ -97,16 +117,15 @@ pub(super) fn tell(body: &mut Value, told: &[Told]) {
 /// The call stands in the input, or in an answer that the API has kept: then its output alone is in the input.
 pub(super) fn insert(body: &mut Value, beside: &str, after: usize, told: &[Told]) {
     let Some(input) = input(body) else { return };
-    let find = |input: &[Value], kinds: [&str; 2]| {
-        let is_it =
-            |item: &Value| kinds.iter().any(|kind| is_type(item, kind)) && text_of(item, "call_id") == beside;
+    let find = |input: &[Value], is: fn(&Value) -> bool| {
+        let is_it = |item: &Value| is(item) && text_of(item, "call_id") == beside;
         let found = input.iter().enumerate().filter(|(_, item)| is_it(item)).nth(after);
         found.map(|(at, _)| at.saturating_add(1))
     };
-    if let Some(at) = find(input, ["function_call", "custom_tool_call"]) {
+    if let Some(at) = find(input, is_call) {
         input.splice(at..at, told.iter().map(|told| told.call.for_item()));
     }
-    if let Some(at) = find(input, ["function_call_output", "custom_tool_call_output"]) {
+    if let Some(at) = find(input, is_output) {
         input.splice(at..at, told.iter().map(result));
     }
 }
@@ -134,6 +153,6 @@ pub(super) fn put_unsent(body: &mut Value, previous: Option<&str>, ahead: Vec<Va
 }
 
 pub(super) fn unsent_of(whole: &Value, has_calls: bool) -> Vec<Value> {
-    let is_news = |item: &&Value| !has_calls || item.get("call_id").is_none();
+    let is_news = |item: &&Value| !(has_calls && is_call(item));
     array(whole, "output").iter().filter(is_news).cloned().collect()
 }

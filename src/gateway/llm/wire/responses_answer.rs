@@ -10,9 +10,27 @@ use serde_json::{Value, json};
 /// The items of an answer, for its texts.
 static OUTPUT: Shape = Shape::Object(&[("output", Shape::List(&Shape::Kinds(&ITEMS)))]);
 
-/// Whether an item is a call.
+/// Whether an item is a call that the client carries out.
 pub(super) fn is_call(item: &Value) -> bool {
-    is_type(item, "function_call") || is_type(item, "custom_tool_call")
+    match text_of(item, "type") {
+        "function_call" | "custom_tool_call" => true,
+        "tool_search_call" => !is_of_vendor(item),
+        _ => false,
+    }
+}
+
+/// Whether an item is what a call came to that the client has carried out.
+pub(super) fn is_output(item: &Value) -> bool {
+    match text_of(item, "type") {
+        "function_call_output" | "custom_tool_call_output" => true,
+        "tool_search_output" => !is_of_vendor(item),
+        _ => false,
+    }
+}
+
+/// Whether OpenAI itself has searched for tools: among those of the request.
+fn is_of_vendor(item: &Value) -> bool {
+    item.get("execution").is_some_and(|it| it == "server")
 }
 
 pub(super) fn answer(whole: &Value) -> Answer {

@@ -206,6 +206,7 @@ pub(super) fn more(assembly: &Assembly, sent: &mut Sent) -> String {
 pub(super) fn end(whole: &Value, sent: &mut Sent) -> String {
     let mut writer = Writer::begun(whole, sent);
     writer.items(whole, &|_| true, true);
+    writer.text += &writer.sent.unjudged();
     let last = match text_of(whole, "status") {
         "incomplete" => "response.incomplete",
         "failed" => "response.failed",
@@ -269,8 +270,7 @@ impl<'w> Writer<'w> {
             }
             let index = self.sent.units;
             self.say("response.output_item.done", json!({"output_index": index, "item": item}));
-            let sequence = self.sent.sequence;
-            *self.sent = Sent { begun: true, units: index.saturating_add(1), sequence, ..Sent::default() };
+            self.sent.next_unit();
         }
     }
 
@@ -278,6 +278,9 @@ impl<'w> Writer<'w> {
     fn parts(&mut self, item: &Value, is_done: bool) {
         let id = item.get("id").cloned().unwrap_or_default();
         let at = json!({"item_id": id, "output_index": self.sent.units});
+        if is_type(item, "tool_search_call") || is_type(item, "tool_search_output") {
+            return;
+        }
         if is_call(item) {
             let (kind, key) = match is_type(item, "custom_tool_call") {
                 true => ("response.custom_tool_call_input", "input"),
@@ -358,10 +361,12 @@ impl<'w> Writer<'w> {
 fn emptied(item: &Value) -> Value {
     let mut begun = item.clone();
     if let Some(begun) = begun.as_object_mut() {
+        let is_object = begun.get("arguments").is_some_and(Value::is_object);
+        let arguments = if is_object { json!({}) } else { json!("") };
         let empty = [
             ("content", json!([])),
             ("summary", json!([])),
-            ("arguments", json!("")),
+            ("arguments", arguments),
             ("input", json!("")),
             ("status", json!("in_progress")),
         ];

@@ -1,7 +1,8 @@
 //! The tools of a request, wherever it has them: read, taken out, and those that the vendor runs told from the client's.
 
-use super::call::full_name;
+use super::call::{SEARCH, full_name};
 use super::conversation::Tool;
+use super::forms::messages_tools::TOOLSETS;
 use super::forms::{chat, messages_tools, responses_tools};
 use super::shape::Kinds;
 use super::{Api, array, is_type, text_of};
@@ -33,8 +34,16 @@ pub(super) fn of_chat(body: &Value) -> Vec<Tool> {
     array(body, "tools").iter().filter_map(read).collect()
 }
 
+/// Items of a request that bring tools into the conversation.
+const LISTS: [&str; 2] = ["additional_tools", "tool_search_output"];
+
+/// Whether a tool is OpenAI's search among the tools of the request: it is carried out there, and offers nothing of its own.
+fn is_search_of_vendor(it: &Value) -> bool {
+    is_type(it, SEARCH) && it.get("execution").is_none_or(|it| it != "client")
+}
+
 pub(super) fn of_responses(body: &Value) -> Vec<Tool> {
-    let items = array(body, "input").iter().filter(|item| is_type(item, "additional_tools"));
+    let items = array(body, "input").iter().filter(|item| LISTS.iter().any(|kind| is_type(item, kind)));
     let lists = items.map(|item| array(item, "tools")).chain([array(body, "tools")]);
     let mut tools = Vec::new();
     for it in lists.flatten() {
@@ -53,6 +62,7 @@ fn of_namespace(namespace: Option<&str>, it: &Value) -> Option<Tool> {
     match text_of(it, "type") {
         "function" => Some(tool(&name, it, it.get("parameters"))),
         "custom" => Some(tool(&name, it, Some(&a_text()))),
+        SEARCH if !is_search_of_vendor(it) => Some(tool(SEARCH, it, it.get("parameters"))),
         _ => None,
     }
 }
@@ -62,9 +72,57 @@ pub(super) fn of_messages(body: &Value) -> Vec<Tool> {
     let added = blocks.filter(|block| is_type(block, "tool_addition"));
     let added = added.filter_map(|block| block.pointer("/tool/definition"));
     let all = array(body, "tools").iter().chain(added);
-    all.filter(|it| !is_hosted(Api::Messages, it))
-        .map(|it| tool(text_of(it, "name"), it, it.get("input_schema")))
-        .collect()
+    let mut tools = Vec::new();
+    for it in all.filter(|it| !is_hosted(Api::Messages, it)) {
+        match toolset(it) {
+            Some((name, members)) => tools.extend(
+                members
+                    .iter()
+                    .filter(|member| is_enabled(it, member))
+                    .map(|member| tool(&full_name(Some(name), member), &Value::Null, None)),
+            ),
+            None => tools.push(tool(text_of(it, "name"), it, it.get("input_schema"))),
+        }
+    }
+    tools
+}
+
+/// The family and the members of one of Anthropic's toolsets.
+fn toolset(it: &Value) -> Option<(&'static str, &'static [&'static str])> {
+    let sets = TOOLSETS.iter().find(|(kind, ..)| is_type(it, kind));
+    sets.map(|(_, name, members)| (*name, *members))
+}
+
+/// Whether a request offers a member of a toolset.
+fn is_enabled(toolset: &Value, member: &str) -> bool {
+    let enabled = toolset.get("configs").and_then(|it| it.get(member)?.get("enabled"));
+    enabled.is_none_or(|it| *it != Value::Bool(false))
+}
+
+/// Leaves the members of a toolset that pass a test; whether one is left.
+fn keep_members(toolset: &mut Value, members: &[&str], mut test: impl FnMut(&str) -> bool) -> bool {
+    let mut is_left = false;
+    for member in members {
+        if !is_enabled(toolset, member) {
+            continue;
+        }
+        if test(member) {
+            is_left = true;
+        } else if let Some(set) = toolset.as_object_mut() {
+            let configs = set.entry("configs").or_insert_with(|| json!({}));
+            if configs.is_null() {
+                *configs = json!({});
+            }
+            let config = configs.as_object_mut().map(|it| it.entry(*member).or_insert_with(|| json!({})));
+            if let Some(config) = config {
+                if config.is_null() {
+                    *config = json!({});
+                }
+                config.as_object_mut().map(|it| it.insert("enabled".to_owned(), json!(false)));
+            }
+        }
+    }
+    is_left
 }
 
 /// The table of the tools of an interface.
@@ -86,6 +144,7 @@ fn is_hosted(api: Api, it: &Value) -> bool {
 fn name_of(api: Api, it: &Value) -> &str {
     let of = match api {
         Api::Chat => it.get("function").or_else(|| it.get("custom")).unwrap_or(it),
+        Api::Responses if is_type(it, SEARCH) => return SEARCH,
         Api::Responses | Api::Messages => it,
     };
     text_of(of, "name")
@@ -96,7 +155,8 @@ pub(super) fn keep(api: Api, body: &mut Value, keep: &impl Fn(&str) -> bool) -> 
     let mut gone = Vec::new();
     retain(api, body, &mut |namespace, it| {
         let name = full_name(namespace, name_of(api, it));
-        let stays = is_hosted(api, it) || keep(&name);
+        let is_search = api == Api::Responses && is_search_of_vendor(it);
+        let stays = is_hosted(api, it) || is_search || keep(&name);
         if !stays {
             gone.push(name.into_owned());
         }
@@ -137,7 +197,12 @@ fn retain(api: Api, body: &mut Value, test: &mut dyn FnMut(Option<&str>, &Value)
                 members.retain(|member| test(Some(&namespace), member));
                 return !members.is_empty();
             }
-            test(None, it)
+            match toolset(it) {
+                Some((name, members)) if api == Api::Messages => {
+                    keep_members(it, members, |member| test(Some(name), &json!({"name": member})))
+                }
+                _ => test(None, it),
+            }
         });
         tools.is_empty()
     };
@@ -150,9 +215,13 @@ fn retain(api: Api, body: &mut Value, test: &mut dyn FnMut(Option<&str>, &Value)
         Api::Responses => {
             if let Some(Value::Array(items)) = body.get_mut("input") {
                 items.retain_mut(|item| {
-                    let is_empty = is_type(item, "additional_tools")
-                        && item.get_mut("tools").and_then(Value::as_array_mut).is_some_and(&mut list);
-                    !is_empty
+                    if !LISTS.iter().any(|kind| is_type(item, kind)) {
+                        return true;
+                    }
+                    let tools = item.get_mut("tools").and_then(Value::as_array_mut);
+                    let is_empty = tools.is_some_and(&mut list);
+                    // a search has an output, though nothing is found
+                    !is_empty || is_type(item, "tool_search_output")
                 });
             }
         }

@@ -114,6 +114,7 @@ pub(in super::super) static BLOCKS: Kinds = Kinds {
                 ("input", Shape::Map(&RAW)),
                 ("cache_control", CACHE),
                 ("caller", super::messages_answer::CALLER),
+                ("toolset_name", Shape::Word),
             ],
         ),
         judged(
@@ -142,6 +143,14 @@ pub(in super::super) static BLOCKS: Kinds = Kinds {
                 ("source", Shape::Text),
                 ("title", Shape::Text),
                 ("citations", Shape::Object(&[("enabled", Shape::Bool)])),
+                ("cache_control", CACHE),
+            ],
+        ),
+        judged(
+            "browser_state",
+            &[
+                ("tabs", Shape::List(&Shape::Object(TAB))),
+                ("state_changes", Shape::List(&Shape::Object(TAB_CHANGE))),
                 ("cache_control", CACHE),
             ],
         ),
@@ -182,7 +191,6 @@ pub(in super::super) static BLOCKS: Kinds = Kinds {
         ),
         passed("redacted_thinking", "encrypted by the vendor", &[("data", Shape::Own)]),
         refused("compaction", "a summary that no rule has read"),
-        refused("browser_state", "pages of a browser that no rule reads"),
         refused("container_upload", "a file for what Anthropic runs"),
         refused("server_tool_use", HOSTED),
         refused("mcp_tool_use", HOSTED),
@@ -198,6 +206,21 @@ pub(in super::super) static BLOCKS: Kinds = Kinds {
         refused("fallback", "another model that no rule was asked about"),
     ],
 };
+
+/// A tab of a browser.
+const TAB: Members =
+    &[("tab_id", Shape::Word), ("title", Shape::Text), ("url", Shape::Text), ("active", Shape::Bool)];
+
+/// What a call has opened or loaded in a browser.
+const TAB_CHANGE: Members = &[
+    ("type", Shape::Word),
+    ("tab_id", Shape::Word),
+    ("download_id", Shape::Word),
+    ("url", Shape::Text),
+    ("path", Shape::Text),
+    ("error", Shape::Text),
+    ("size_bytes", Shape::Count),
+];
 
 /// Where the content of a document is.
 pub(in super::super) static SOURCES: Kinds = Kinds {

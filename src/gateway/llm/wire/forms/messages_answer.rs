@@ -55,6 +55,7 @@ pub(in super::super) static BLOCKS: Kinds = Kinds {
                 ("name", Shape::Word),
                 ("input", Shape::Either(&[Shape::Map(&RAW), Shape::Own])),
                 ("caller", CALLER),
+                ("toolset_name", Shape::Word),
             ],
         ),
         passed(

@@ -5,8 +5,72 @@ use super::{CACHE, RAW, WORDS};
 
 /// Why a tool is refused that the vendor carries out.
 const HOSTED: &str = "Anthropic runs it";
-/// Why a set of tools is refused.
-const TOOLSET: &str = "its tools have no names that rules are for";
+const BROWSER: &str = "browser_toolset_20260801";
+const COMPUTER: &str = "computer_toolset_20260801";
+
+/// Sets of tools that the client carries out: the type, the name by which calls say the set, and its tools.
+pub(in super::super) const TOOLSETS: [(&str, &str, &[&str]); 2] = [
+    (
+        BROWSER,
+        "browser",
+        &[
+            "close_tab",
+            "double_click",
+            "file_upload",
+            "find",
+            "form_input",
+            "get_page_text",
+            "hold_key",
+            "hover",
+            "javascript_exec",
+            "key",
+            "left_click",
+            "left_click_drag",
+            "left_mouse_down",
+            "left_mouse_up",
+            "list_tabs",
+            "middle_click",
+            "mouse_move",
+            "navigate",
+            "new_tab",
+            "read_console",
+            "read_network",
+            "read_page",
+            "right_click",
+            "screenshot",
+            "scroll",
+            "scroll_to",
+            "switch_tab",
+            "triple_click",
+            "type",
+            "wait",
+            "zoom",
+        ],
+    ),
+    (
+        COMPUTER,
+        "computer",
+        &[
+            "cursor_position",
+            "double_click",
+            "hold_key",
+            "key",
+            "left_click",
+            "left_click_drag",
+            "left_mouse_down",
+            "left_mouse_up",
+            "middle_click",
+            "mouse_move",
+            "right_click",
+            "screenshot",
+            "scroll",
+            "triple_click",
+            "type",
+            "wait",
+            "zoom",
+        ],
+    ),
+];
 
 pub(in super::super) static TOOLS: Kinds = Kinds {
     what: "a tool",
@@ -25,8 +89,8 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
         client("computer_20250124"),
         client("computer_20251124"),
         client("memory_20250818"),
-        refused("browser_toolset_20260801", TOOLSET),
-        refused("computer_toolset_20260801", TOOLSET),
+        judged(BROWSER, TOOLSET),
+        judged(COMPUTER, TOOLSET),
         refused("code_execution_20250522", HOSTED),
         refused("code_execution_20250825", HOSTED),
         refused("code_execution_20260120", HOSTED),
@@ -46,6 +110,11 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
         refused("mcp_toolset", HOSTED),
     ],
 };
+
+/// What a request says of a set of tools.
+const TOOLSET: Members = &[("configs", Shape::Map(&CONFIG)), ("cache_control", CACHE)];
+
+static CONFIG: Shape = Shape::Object(&[("enabled", Shape::Bool), ("defer_loading", Shape::Bool)]);
 
 const CUSTOM: Members = &[
     ("name", Shape::Word),

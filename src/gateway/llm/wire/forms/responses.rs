@@ -1,7 +1,7 @@
 //! Requests of OpenAI's responses.
 
 use super::super::shape::{Kinds, Members, Shape, judged, passed, refused};
-use super::responses_answer::{ANNOTATIONS, CALLER, REASONING};
+use super::responses_answer::{ANNOTATIONS, CALLER, REASONING, SEARCH_CALL, SEARCH_OUTPUT};
 use super::responses_tools::TOOLS;
 use super::{CACHE, OWN, RAW, WORD, WORDS};
 
@@ -156,6 +156,8 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
             "additional_tools",
             &[("id", Shape::Word), ("role", Shape::Word), ("tools", Shape::List(&Shape::Kinds(&TOOLS)))],
         ),
+        judged("tool_search_call", SEARCH_CALL),
+        judged("tool_search_output", SEARCH_OUTPUT),
         passed("reasoning", "the model's own, which it is given back", REASONING),
         passed(
             "compaction",
@@ -169,8 +171,6 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
             &[("id", Shape::Word), ("reasoning", Shape::Map(&WORD)), ("text", Shape::Map(&RAW))],
         ),
         refused("item_reference", "what it stands for is not in the request"),
-        refused("tool_search_call", "OpenAI runs it"),
-        refused("tool_search_output", "tools come with it that no rule was asked about"),
         refused("web_search_call", "OpenAI runs it"),
         refused("file_search_call", "OpenAI runs it"),
         refused("code_interpreter_call", "OpenAI runs it"),

@@ -1,6 +1,7 @@
 //! Answers of OpenAI's responses, whole; those in events are put together into the same.
 
 use super::super::shape::{Kinds, Members, Row, Shape, judged, passed};
+use super::responses_tools::TOOLS;
 use super::{NUMBERS, OWN, RAW};
 use celador_server::traffic::Treatment;
 
@@ -89,6 +90,8 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
                 ("caller", CALLER),
             ],
         ),
+        judged("tool_search_call", SEARCH_CALL),
+        passed("tool_search_output", "tools of the request, among which OpenAI searches", SEARCH_OUTPUT),
         passed("reasoning", "it streams, and is kept as it is", REASONING),
         passed(
             "compaction",
@@ -97,6 +100,26 @@ pub(in super::super) static ITEMS: Kinds = Kinds {
         ),
     ],
 };
+
+/// A search for tools, which OpenAI or the client carries out.
+pub(in super::super) const SEARCH_CALL: Members = &[
+    ("id", Shape::Word),
+    ("call_id", Shape::Word),
+    ("execution", Shape::Word),
+    ("arguments", Shape::Either(&[Shape::Map(&RAW), Shape::Word])),
+    ("status", Shape::Word),
+    ("created_by", Shape::Word),
+];
+
+/// The tools that a search has found.
+pub(in super::super) const SEARCH_OUTPUT: Members = &[
+    ("id", Shape::Word),
+    ("call_id", Shape::Word),
+    ("execution", Shape::Word),
+    ("tools", Shape::List(&Shape::Kinds(&TOOLS))),
+    ("status", Shape::Word),
+    ("created_by", Shape::Word),
+];
 
 /// Who asks for a call; a program of the vendor's own is judged as the model is.
 pub(in super::super) const CALLER: Shape =

@@ -21,6 +21,11 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
                 ("tools", Shape::List(&Shape::Kinds(&MEMBERS))),
             ],
         ),
+        // OpenAI searches among the tools of the request; what the client searches is a call like any other
+        judged(
+            "tool_search",
+            &[("execution", Shape::Word), ("description", Shape::Word), ("parameters", Shape::Raw)],
+        ),
         refused("web_search", HOSTED),
         refused("web_search_2025_08_26", HOSTED),
         refused("web_search_preview", HOSTED),
@@ -30,7 +35,6 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
         refused("code_interpreter", HOSTED),
         refused("image_generation", HOSTED),
         refused("programmatic_tool_calling", HOSTED),
-        refused("tool_search", HOSTED),
         refused("shell", "its calls have no name that a rule is for"),
         refused("local_shell", "its calls have no name that a rule is for"),
         refused("apply_patch", "its calls have no name that a rule is for"),
