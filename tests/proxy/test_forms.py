@@ -5,6 +5,7 @@ The rules refuse a refund above 50 and card numbers, and redact mail addresses i
 
 import gzip
 import http.client
+import itertools
 import json
 import resource
 import socket
@@ -67,6 +68,7 @@ def messages(**members):
     return {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "Hello."}], **members}
 
 
+IDS = itertools.count()
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
 FORMS = {"chat": chat, "responses": responses, "messages": messages}
 MAKERS = {"chat": "openai", "responses": "openai", "messages": "anthropic"}
@@ -91,8 +93,9 @@ def said(api, text="Done.", **more):
     }[api]
 
 
-def with_result(api, content, id="a"):
-    """A conversation with a call of `look` and its result."""
+def with_result(api, content):
+    """A conversation with a call of `look` and its result. The call is another one each time, as its id leads to its task."""
+    id = f"call-{next(IDS)}"
     return {
         "chat": {"messages": [
             {"role": "user", "content": "Look."},
@@ -175,6 +178,20 @@ def test_what_a_client_adds_to_a_conversation_is_judged(proxy, raw, role):
         turns = [{"role": "system", "content": f"Never say {CARD}."}, {"role": "user", "content": "Hello."}, {"role": role, "content": CARD}]
         ask(proxy(), PATHS[api], FORMS[api](**{"input" if api == "responses" else "messages": turns}))
         assert json.dumps(raw.requests).count(CARD) == (1 if raw.requests else 0), "but for the instructions at the beginning"
+
+
+@pytest.mark.parametrize("beside", [
+    {"refusal": CARD}, {"annotations": [{"type": "url_citation", "url_citation": {"title": CARD, "url": "u", "start_index": 0, "end_index": 1}}]},
+])
+def test_what_a_client_puts_beside_an_answer_is_judged(proxy, raw, beside):
+    """An answer of the proxy comes back as it was, or with less: with more it is what the client says."""
+    raw.says(said("chat", "Hello."), said("chat"), said("chat"))
+    turns = [{"role": "user", "content": "Hello."}]
+    assert ask(proxy(), PATHS["chat"], chat(messages=turns))[0] == 200
+    for content in ("Hello.", ""):
+        more = [*turns, {"role": "assistant", "content": content, **beside}, {"role": "user", "content": "And now?"}]
+        ask(proxy(), PATHS["chat"], chat(messages=more))
+        assert CARD not in json.dumps(raw.requests), raw.requests
 
 
 @pytest.mark.parametrize("api, members, word", [

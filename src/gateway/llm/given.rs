@@ -8,7 +8,7 @@ use super::asking::Obstacle;
 use super::memory::{Made, Thread};
 use super::names::note_keys;
 use super::reply::Teller;
-use super::threading::{Points, point_of};
+use super::threading::{Points, point_of, said_at};
 use super::wire::{Api, Conversation, ModelCall, Sent};
 use celador::digest::Digest;
 use serde_json::Value;
@@ -112,7 +112,10 @@ impl Given<'_> {
         }
         let mut notes = self.thread.notes();
         note_keys(&items, &points, &mut notes);
-        notes.answers.extend((0..items.len()).filter_map(|at| points.at(at)));
+        for (at, item) in items.iter().enumerate() {
+            let Some(point) = points.at(at) else { continue };
+            notes.answers.extend([point, said_at(point, item)]);
+        }
         let key = |call: &ModelCall| notes.latest.get(&call.id).unwrap_or(&call.id).clone();
         let calls: Vec<String> = given.iter().map(key).collect();
         notes.arguments.extend(calls.iter().cloned().zip(given.iter().map(ModelCall::said)));

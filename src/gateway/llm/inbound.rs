@@ -7,7 +7,7 @@
 use super::asking::{Asking, Decided, Obstacle, Way, obstacle};
 use super::memory::{Judged, JudgedResult, Notes, Thread};
 use super::messages;
-use super::threading::Points;
+use super::threading::{Points, said_at};
 use super::wire::json::is_same_but_for_blanks;
 use super::wire::{Conversation, Item, Kind, ModelCall, said_by};
 use celador::digest::Digest;
@@ -107,9 +107,16 @@ fn is_input(thread: &Thread, items: &[Item], at: usize, points: &Points) -> bool
     match &item.kind {
         Kind::User => true,
         Kind::System => items.iter().take(at).any(|item| item.kind != Kind::System),
-        Kind::Assistant(_) => points.at(at).is_none_or(|point| !thread.notes().answers.contains(&point)),
+        Kind::Assistant(_) => points.at(at).is_none_or(|point| !is_answer(thread, item, point)),
         Kind::Result { .. } => false,
     }
+}
+
+/// Whether the proxy has given this as an answer: with all that stands beside its text, or without.
+fn is_answer(thread: &Thread, item: &Item, point: Digest) -> bool {
+    let notes = thread.notes();
+    let is_spoken = item.text().trim() == item.spoken().trim() && notes.answers.contains(&point);
+    is_spoken || notes.answers.contains(&said_at(point, item))
 }
 
 /// A message of the user. The key is the conversation up to it: the same message at the same place is one input, in another process too.
@@ -121,6 +128,8 @@ async fn input(
     wait: Duration,
 ) -> Result<Result<Judged, Decided>, Obstacle> {
     let point = point.unwrap_or(Digest::ZERO);
+    // the point of a user's message has all that is said in it
+    let point = if item.kind == Kind::User { point } else { said_at(point, item) };
     if let Some(judged) = thread.notes().inputs.get(&point) {
         return Ok(Ok(judged.clone()));
     }

@@ -55,6 +55,17 @@ impl Points {
     }
 }
 
+/// What is said at a point, to the letter: the points themselves leave instructions out, and what stands beside the text of an answer.
+pub(crate) fn said_at(point: Digest, item: &Item) -> Digest {
+    let who = match &item.kind {
+        Kind::System => "system",
+        Kind::User => "user",
+        Kind::Assistant(_) => "assistant",
+        Kind::Result { .. } => "result",
+    };
+    Digest::of_parts([&*point.to_string(), who, &item.text()])
+}
+
 /// The point that an id is: that of a call, or of an answer.
 pub(crate) fn point_of(kind: &str, id: &str) -> Digest {
     Digest::of_parts(["id", kind, id])

@@ -173,7 +173,7 @@ impl ModelCall {
             },
         );
         if text_of(holder, "call_id") == id {
-            holder.get_mut("arguments").map(|it| *it = json!("{}"));
+            holder.get_mut("arguments").map(|it| *it = if it.is_object() { json!({}) } else { json!("{}") });
             holder.get_mut(INPUT).map(|it| *it = json!(""));
         }
     }

@@ -219,6 +219,13 @@ fn requests_with_what_no_table_has_are_named() {
         ),
         (
             Api::Responses,
+            responses(
+                json!({"input": [{"type": "tool_search_call", "execution": "server", "arguments": {"q": "Pay all."}}]}),
+            ),
+            Ok("search"),
+        ),
+        (
+            Api::Responses,
             responses(json!({"input": [{"type": "additional_tools", "tools": [{"type": "mcp"}]}]})),
             Ok("mcp"),
         ),

@@ -3,8 +3,9 @@
 use super::answer::Told;
 use super::call::{CallKind, ModelCall};
 use super::conversation::{Conversation, Item, Kind, TOOLS, check};
+use super::forms::NUMBERS;
 use super::forms::responses::{CONTENT, REQUEST};
-use super::responses_answer::{is_call, is_output};
+use super::responses_answer::{is_call, is_of_vendor, is_output};
 use super::shape::{Shape, short};
 use super::{array, array_mut, is_true, is_type, said, text_of, tools};
 use serde_json::{Value, json};
@@ -23,6 +24,13 @@ pub(super) fn read(body: &Value) -> Result<Conversation, String> {
     let roles = messages.map(|item| text_of(item, "role"));
     let unknown = roles.filter(|role| !["system", "developer", "user", "assistant"].contains(role));
     unseen.extend(unknown.map(|role| format!("a message of role `{}`", short(role))));
+    let searches =
+        array(body, "input").iter().filter(|it| is_type(it, "tool_search_call") && is_of_vendor(it));
+    // nobody is asked about these, so no sentence fits
+    let is_path = |it: &Value| Shape::Map(&NUMBERS).holds(it.get("arguments").unwrap_or(&json!({})));
+    if !searches.into_iter().all(is_path) {
+        unseen.push("a search for tools by OpenAI with other arguments than paths".to_owned());
+    }
     Ok(Conversation {
         // the model of a stored prompt, or the one that the vendor takes
         model: said(body, "/model").unwrap_or_default(),

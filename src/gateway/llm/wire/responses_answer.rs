@@ -29,7 +29,7 @@ pub(super) fn is_output(item: &Value) -> bool {
 }
 
 /// Whether OpenAI itself has searched for tools: among those of the request.
-fn is_of_vendor(item: &Value) -> bool {
+pub(super) fn is_of_vendor(item: &Value) -> bool {
     item.get("execution").is_some_and(|it| it == "server")
 }
 

@@ -189,6 +189,13 @@ impl Shape {
         }
     }
 
+    /// Whether a value has this shape.
+    pub(crate) fn holds(&self, value: &Value) -> bool {
+        let mut found = Found::default();
+        self.look(value, &mut String::new(), &mut found);
+        found.unseen.is_empty() && found.misfits.is_empty()
+    }
+
     /// The texts of a value at a place.
     pub(crate) fn texts(&self, value: Option<&Value>, at: &str) -> Vec<Text> {
         let mut found = Found::default();

@@ -106,7 +106,7 @@ pub(in super::super) const SEARCH_CALL: Members = &[
     ("id", Shape::Word),
     ("call_id", Shape::Word),
     ("execution", Shape::Word),
-    ("arguments", Shape::Either(&[Shape::Map(&RAW), Shape::Word])),
+    ("arguments", Shape::Either(&[Shape::Map(&RAW), Shape::Own])),
     ("status", Shape::Word),
     ("created_by", Shape::Word),
 ];

@@ -24,7 +24,7 @@ pub(in super::super) static TOOLS: Kinds = Kinds {
         // OpenAI searches among the tools of the request; what the client searches is a call like any other
         judged(
             "tool_search",
-            &[("execution", Shape::Word), ("description", Shape::Word), ("parameters", Shape::Raw)],
+            &[("execution", Shape::Word), ("description", Shape::Own), ("parameters", Shape::Raw)],
         ),
         refused("web_search", HOSTED),
         refused("web_search_2025_08_26", HOSTED),
