@@ -202,7 +202,7 @@ impl Client {
     }
 
     async fn request(&mut self, method: &str, mut params: Value) -> Answers {
-        self.next += 1;
+        self.next = self.next.saturating_add(1);
         if self.session.is_none() && method != "initialize" {
             params["_meta"] = json!({
                 "io.modelcontextprotocol/protocolVersion": MODERN,
