@@ -35,4 +35,6 @@ pub use function::DETECTION;
 pub use invisible::{has_invisible, is_invisible, without_invisible};
 pub use kind::Kind;
 pub use pii::PII;
+#[cfg(feature = "parsers")]
+pub(crate) use reading::Reading;
 pub use secrets::SECRETS;

@@ -14,7 +14,7 @@ use std::sync::LazyLock;
 use unicode_normalization::char::decompose_compatible;
 
 /// A text as it is read.
-pub(super) struct Reading<'t> {
+pub(crate) struct Reading<'t> {
     text: Cow<'t, str>,
     /// What stands where, in order; empty if the text is read as it is.
     parts: Vec<Part>,
@@ -41,7 +41,7 @@ impl<'t> Reading<'t> {
     ///
     /// # Errors
     /// `budget_exceeded`.
-    pub(super) fn of(meter: &mut Meter<'_>, text: &'t str) -> Result<Self, Fault> {
+    pub(crate) fn of(meter: &mut Meter<'_>, text: &'t str) -> Result<Self, Fault> {
         meter.charge_text(text.len())?;
         // by blocks without a way out, which a processor compares many bytes of at a time
         let blocks = text.as_bytes().chunks(BLOCK);
@@ -60,7 +60,7 @@ impl<'t> Reading<'t> {
         Ok(reading)
     }
 
-    pub(super) fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         &self.text
     }
 

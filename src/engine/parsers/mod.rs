@@ -1,4 +1,4 @@
-//! Parsers of texts in other languages, as functions of expressions: SQL, lists of e-mail addresses, Markdown and HTML.
+//! Parsers of texts in other languages, as functions of expressions: SQL, lists of e-mail addresses, Markdown, HTML, and text in unusual spellings.
 //!
 //! Each function reads a text as its consumer does (a database, a mail server, a renderer) and returns what a rule can compare with a list of
 //! allowed values. A text that cannot be read is an error, so a rule that asks one of these functions fails closed. The parsers
@@ -6,12 +6,15 @@
 
 mod email;
 mod links;
+mod plain;
 mod sql;
 
 use crate::cel::{Entries, ErrorCode, Fault, Function, Key, List, Map, Meter, Value};
+use indexmap::IndexMap;
 
 /// The functions of all parsers.
-pub const PARSERS: &[Function] = &[sql::STATEMENTS, email::ADDRESSES, email::DOMAINS, links::FIND];
+pub const PARSERS: &[Function] =
+    &[sql::STATEMENTS, email::ADDRESSES, email::DOMAINS, links::FIND, plain::TEXT];
 
 /// Rejects a text that is too long for a parser.
 fn check_size(meter: &mut Meter<'_>, text: &str) -> Result<(), Fault> {
@@ -58,4 +61,56 @@ fn each_string(
         Value::Shortened => Err(ErrorCode::ValueShortened.into()),
         _ => Ok(()),
     }
+}
+
+/// Visits every string of a value, and every text that the elements of a list make together.
+fn each_text(
+    meter: &mut Meter<'_>,
+    value: &Value<'_>,
+    found: &mut dyn FnMut(&mut Meter<'_>, &str) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    meter.charge(1)?;
+    match value {
+        Value::String(text) => found(meter, text),
+        Value::List(list) => {
+            list.iter().try_for_each(|item| each_text(meter, &item, found))?;
+            joined(meter, list)?.iter().try_for_each(|text| found(meter, text))
+        }
+        Value::Map(map) => map.iter().try_for_each(|(key, value)| {
+            each_text(meter, &key.value(), found)?;
+            each_text(meter, &value, found)
+        }),
+        Value::Optional(Some(value)) => each_text(meter, value, found),
+        Value::Shortened => Err(ErrorCode::ValueShortened.into()),
+        _ => Ok(()),
+    }
+}
+
+/// The texts that the elements of a list make together: parts of a message are delivered as one. Members of maps are joined by their
+/// names.
+fn joined(meter: &mut Meter<'_>, list: &List<'_>) -> Result<Vec<String>, Fault> {
+    let mut texts: IndexMap<String, (usize, String)> = IndexMap::new();
+    let mut push = |name: &str, text: &str| {
+        let (count, joined) = texts.entry(name.to_owned()).or_default();
+        *count = count.saturating_add(1);
+        joined.push_str(text);
+    };
+    for item in list.iter() {
+        match &item {
+            Value::String(text) => {
+                meter.charge_built(text.len())?;
+                push("", text);
+            }
+            Value::Map(map) => {
+                for (key, value) in map.iter() {
+                    if let (Value::String(name), Value::String(text)) = (key.value(), &value) {
+                        meter.charge_built(name.len().saturating_add(text.len()))?;
+                        push(&name, text);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(texts.into_values().filter(|(count, _)| *count > 1).map(|(_, text)| text).collect())
 }

@@ -91,7 +91,7 @@ mod world;
 pub use agent::{agents_named, full_name};
 pub use arrival::{Arrival, ArrivalBody};
 pub use background::Background;
-pub use case::{Aspect, Case, TestedStep};
+pub use case::{Aspect, Case, Manifests, TestedStep};
 pub use case_file::read;
 pub use counted::CountedAmount;
 pub use coverage::{ClauseCoverage, Coverage, FileCoverage, SeenPart, Share, Shares, StepCoverage};

@@ -1,10 +1,11 @@
-//! URLs in HTML: of every attribute, of style sheets, of text, and of HTML inside comments and attributes.
+//! URLs in HTML: of every attribute, of style sheets, of text, and of HTML inside comments, declarations and attributes.
 
 use super::{Links, style, text};
 use crate::cel::Fault;
 use html5gum::emitters::default::DefaultEmitter;
 use html5gum::{HtmlString, StartTag, Token, Tokenizer};
 use std::borrow::Cow;
+use std::iter;
 
 /// HTML in HTML (`srcdoc`, comments) that is followed.
 const MAX_NESTING: usize = 4;
@@ -64,17 +65,34 @@ const ATTRIBUTES: &[(&str, Attribute)] = &[
 /// Reads a page twice: with elements whose content is raw text (`<style>`, `<textarea>`), and without, as inside of SVG and where a
 /// sanitizer removes such an element but not its content.
 pub(super) fn read(page: &str, links: &mut Links) -> Result<(), Fault> {
-    read_nested(page, links, 0)?;
-    // a tag at the end that nothing closes: what the text is put into may close it
-    let unclosed = page.rfind('<').and_then(|at| page.get(at..)).filter(|tag| !tag.contains('>'));
-    let closed = unclosed.into_iter().flat_map(|tag| [">", "'>", "\">"].map(|end| format!("{tag}{end}")));
-    closed.into_iter().try_for_each(|tag| read_nested(&tag, links, 0))
+    read_nested(page, links, 0)
 }
 
 fn read_nested(page: &str, links: &mut Links, depth: usize) -> Result<(), Fault> {
     if depth > MAX_NESTING {
         return Err(Fault::refused("HTML that is not nested in attributes and comments again and again"));
     }
+    tokens(page, links, depth)?;
+    // a tag at the end that nothing closes: what the text is put into may close it
+    let unclosed = page.rfind('<').and_then(|at| page.get(at..)).filter(|tag| !tag.contains('>'));
+    let closed = unclosed.into_iter().flat_map(|tag| [">", "'>", "\">"].map(|end| format!("{tag}{end}")));
+    closed.into_iter().try_for_each(|tag| tokens(&tag, links, depth))?;
+    // An XML parser sees elements in CDATA sections and entities, where HTML has a comment up to the first `>`.
+    if !DECLARATIONS.iter().any(|start| page.contains(start)) {
+        return Ok(());
+    }
+    for (at, _) in page.match_indices("<?") {
+        let instruction = page.get(at..).and_then(|rest| rest.split('>').next()).unwrap_or_default();
+        text::read(instruction, "instruction", true, links)?;
+    }
+    let content = DECLARATIONS.iter().fold(page.to_owned(), |page, start| page.replace(start, " "));
+    tokens(&content, links, depth)
+}
+
+/// Starts of processing instructions, CDATA sections, comments and document types.
+const DECLARATIONS: [&str; 2] = ["<!", "<?"];
+
+fn tokens(page: &str, links: &mut Links, depth: usize) -> Result<(), Fault> {
     for has_raw_text in [true, false] {
         let mut emitter = DefaultEmitter::default();
         emitter.naively_switch_states(has_raw_text);
@@ -118,6 +136,9 @@ fn element(tag: &StartTag<()>, links: &mut Links, depth: usize) -> Result<(), Fa
             Some(Attribute::Url) => links.resolve(&value, &from, is_fetched)?,
             Some(Attribute::UrlSet) => {
                 srcset(&value).into_iter().try_for_each(|url| links.resolve(url, &from, true))?;
+                // a reader that splits at every comma
+                let candidates = value.split(',').filter_map(|candidate| candidate.split_whitespace().next());
+                candidates.into_iter().try_for_each(|url| links.resolve(url, &from, true))?;
             }
             Some(Attribute::UrlList) => {
                 let urls = value.split(|letter: char| letter.is_whitespace() || letter == ',');
@@ -145,20 +166,26 @@ fn is_fetched(element: &str, attribute: &str) -> bool {
     }
 }
 
-/// An attribute whose meaning is not known: a URL as a whole if it has a scheme that renderers act on, and every URL in its text.
+/// Starts of URLs that renderers act on, without blanks.
+const URL_STARTS: [&str; 9] =
+    ["javascript:", "vbscript:", "data:", "http:", "https:", "//", "/\\", "\\\\", "\\/"];
+
+/// An attribute whose meaning is not known: its value as a URL, each element of a list (`values="a.png;//evil.test/b"`) as a URL, and every
+/// URL in its text.
 fn unknown(value: &str, from: &str, links: &mut Links) -> Result<(), Fault> {
-    let compact: String =
-        value.chars().filter(|letter| !letter.is_whitespace() && !letter.is_control()).collect();
-    let has_scheme =
-        |scheme: &str| compact.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
-    if ["javascript:", "vbscript:", "data:", "http:", "https:", "//", "/\\", "\\\\", "\\/"]
-        .iter()
-        .any(|scheme| has_scheme(scheme))
-    {
-        links.resolve(value, from, true)?;
+    for url in iter::once(value).chain(value.split([';', ','])) {
+        let is_shown = |letter: &char| !letter.is_whitespace() && !letter.is_control();
+        let start: String = url.chars().filter(is_shown).take(MAX_START_LETTERS).collect();
+        let start = start.to_ascii_lowercase();
+        if URL_STARTS.iter().any(|known| start.starts_with(known)) {
+            links.resolve(url, from, true)?;
+        }
     }
     text::read(value, from, true, links)
 }
+
+/// Letters of the longest of the starts.
+const MAX_START_LETTERS: usize = 11;
 
 /// The URLs of a `srcset`: up to a blank, or to a comma at the end.
 fn srcset(value: &str) -> Vec<&str> {

@@ -1,6 +1,22 @@
 //! Markdown as the HTML that renderers make of it.
 
+use super::Links;
+use crate::cel::Fault;
 use pulldown_cmark::{Options, Parser, html};
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// An image in spellings of single renderers: with a size (`![a](b.png =10x10)`), a blank in the URL, or no bracket at the end.
+static IMAGE: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r"(?s)!\[.{0,500}?\]\s?\(\s*<?([^\s)>]+)").ok());
+
+/// Adds the images that CommonMark leaves as text.
+pub(super) fn read_images(text: &str, links: &mut Links) -> Result<(), Fault> {
+    let found = IMAGE.iter().flat_map(|image| image.captures_iter(text));
+    found
+        .filter_map(|captures| captures.get(1))
+        .try_for_each(|url| links.resolve(url.as_str(), "img.src", true))
+}
 
 /// The extensions that renderers have. None that hides text from a renderer without it: formulas and front matter stay text.
 const EXTENSIONS: [Options; 2] = [

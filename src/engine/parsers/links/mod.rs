@@ -9,11 +9,13 @@ mod html;
 mod markdown;
 mod resolve;
 mod style;
+#[cfg(test)]
+mod tests;
 mod text;
 
-use super::{check_size, string_map};
-use crate::cel::{Code, ErrorCode, Fault, Function, List, Meter, Value};
-use indexmap::{IndexMap, IndexSet};
+use super::{check_size, each_text, string_map};
+use crate::cel::{Code, Fault, Function, List, Meter, Value};
+use indexmap::IndexSet;
 
 /// Cost units for each byte: the readings of a text.
 const UNITS_PER_BYTE: u64 = 4;
@@ -33,6 +35,10 @@ pub(super) const FIND: Function = Function {
         (
             "links.find('See [plan](https://example.com/a) ![x](//evil.test/?d=1)').filter(l, l.from != 'text').map(l, [l.from, l.scheme, l.host, l.fetched])",
             "[['a.href', 'https', 'example.com', false], ['img.src', 'https', 'evil.test', true]]",
+        ),
+        (
+            "links.find('<svg><![CDATA[<image href=//evil.test/x>]]></svg>').exists(l, l.fetched && l.host == 'evil.test')",
+            "true",
         ),
         (r#"links.find('<img src="https:/\\evil.test">').map(l, l.host)"#, "['evil.test']"),
         (
@@ -108,7 +114,7 @@ impl Links {
 
 fn find<'a>(meter: &mut Meter<'_>, value: &Value<'a>) -> Result<Value<'a>, Fault> {
     let mut links = Links::default();
-    walk(meter, value, &mut links)?;
+    each_text(meter, value, &mut |meter, text| read(meter, text, &mut links))?;
     List::charge(meter, links.0.len())?;
     let shown = |link: Link| {
         let Link { url, scheme, host, from, is_fetched } = link;
@@ -122,60 +128,10 @@ fn find<'a>(meter: &mut Meter<'_>, value: &Value<'a>) -> Result<Value<'a>, Fault
     links.0.into_iter().map(shown).collect::<Result<_, _>>().map(Value::list)
 }
 
-fn walk(meter: &mut Meter<'_>, value: &Value<'_>, links: &mut Links) -> Result<(), Fault> {
-    meter.charge(1)?;
-    match value {
-        Value::String(text) => read(meter, text, links),
-        Value::List(list) => {
-            list.iter().try_for_each(|item| walk(meter, &item, links))?;
-            for text in joined(meter, list)? {
-                read(meter, &text, links)?;
-            }
-            Ok(())
-        }
-        Value::Map(map) => map.iter().try_for_each(|(key, value)| {
-            walk(meter, &key.value(), links)?;
-            walk(meter, &value, links)
-        }),
-        Value::Optional(Some(value)) => walk(meter, value, links),
-        Value::Shortened => Err(ErrorCode::ValueShortened.into()),
-        _ => Ok(()),
-    }
-}
-
-/// The texts that the elements of a list make together: parts of a message are delivered as one. Members of maps are joined by their
-/// names.
-fn joined(meter: &mut Meter<'_>, list: &List<'_>) -> Result<Vec<String>, Fault> {
-    let mut texts: IndexMap<String, (usize, String)> = IndexMap::new();
-    let mut push = |name: &str, text: &str| {
-        let (count, joined) = texts.entry(name.to_owned()).or_default();
-        *count = count.saturating_add(1);
-        joined.push_str(text);
-    };
-    for item in list.iter() {
-        match &item {
-            Value::String(text) => {
-                meter.charge_built(text.len())?;
-                push("", text);
-            }
-            Value::Map(map) => {
-                for (key, value) in map.iter() {
-                    if let (Value::String(name), Value::String(text)) = (key.value(), &value) {
-                        meter.charge_built(name.len().saturating_add(text.len()))?;
-                        push(&name, text);
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    Ok(texts.into_values().filter(|(count, _)| *count > 1).map(|(_, text)| text).collect())
-}
-
 /// Reads one text in each way.
 fn read(meter: &mut Meter<'_>, text: &str, links: &mut Links) -> Result<(), Fault> {
     check_size(meter, text)?;
-    // no URL and no element without one of these signs
+    // no URL and no element is without one of these signs
     if !text.contains(['<', '[', ':', '/', '\\', '.', '&']) {
         return Ok(());
     }
@@ -184,5 +140,6 @@ fn read(meter: &mut Meter<'_>, text: &str, links: &mut Links) -> Result<(), Faul
         meter.charge_text(rendered.len())?;
         html::read(&rendered, links)?;
     }
+    markdown::read_images(text, links)?;
     html::read(text, links)
 }

@@ -2,25 +2,31 @@
 
 use super::{Links, text};
 use crate::cel::Fault;
+use indexmap::IndexSet;
 use regex::Regex;
 use std::sync::LazyLock;
 
-/// A quoted text, or what stands in the brackets of `url` and `src`.
-static VALUE: LazyLock<Option<Regex>> =
-    LazyLock::new(|| Regex::new(r#"(?is)"([^"]*)"|'([^']*)'|(?:url|src)\(\s*["']?([^"')]*)"#).ok());
+/// A quoted text.
+static QUOTED: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r#"(?s)"([^"]*)"|'([^']*)'"#).ok());
 
-/// Adds the URLs of a style sheet, or of a `style` attribute. Comments and escapes (`u\72l(`) are read as browsers read them, and not
-/// at all: either may show a URL.
+/// The content of the brackets of `url` and `src`.
+static FUNCTION: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"(?is)(?:url|src)\(\s*["']?([^"')]*)"#).ok());
+
+/// Adds the URLs of a style sheet, or of a `style` attribute. Comments and escapes (`u\72l(`) are read as browsers read them, and as
+/// any other text: `"/*"` begins no comment.
 pub(super) fn read(style: &str, links: &mut Links) -> Result<(), Fault> {
-    let style = without_comments(style);
-    let unescaped = unescape(&style);
-    for reading in [&style, &unescaped] {
-        let found = VALUE.iter().flat_map(|value| value.captures_iter(reading));
-        for captures in found {
-            let value = (1..=3).find_map(|group| captures.get(group)).map_or("", |value| value.as_str());
-            // a quoted text is no URL in `content` and in names of fonts
-            if captures.get(3).is_some() || value.contains(['/', '\\', ':']) {
-                links.resolve(value, "style", true)?;
+    let mut readings = IndexSet::from([style.to_owned(), without_comments(style)]);
+    readings.extend(readings.clone().iter().map(|reading| unescape(reading)));
+    for reading in &readings {
+        for (pattern, is_function) in [(&FUNCTION, true), (&QUOTED, false)] {
+            for captures in pattern.iter().flat_map(|pattern| pattern.captures_iter(reading)) {
+                let groups = captures.iter().skip(1);
+                let value = groups.flatten().next().map_or("", |value| value.as_str());
+                // a quoted text is no URL in `content` and in names of fonts
+                if is_function || value.contains(['/', '\\', ':']) {
+                    links.resolve(value, "style", true)?;
+                }
             }
         }
         text::read(reading, "style", true, links)?;
@@ -53,7 +59,11 @@ fn unescape(style: &str) -> String {
             digits.push(digit);
         }
         if digits.is_empty() {
-            read.extend(letters.next().filter(|next| *next != '\n'));
+            // an escaped line end is left out
+            match letters.next() {
+                Some('\r') => drop(letters.next_if_eq(&'\n')),
+                other => read.extend(other.filter(|letter| !matches!(letter, '\n' | '\x0c'))),
+            }
         } else {
             read.extend(u32::from_str_radix(&digits, 16).ok().and_then(char::from_u32));
             letters.next_if(|next| next.is_ascii_whitespace());

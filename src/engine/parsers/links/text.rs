@@ -23,7 +23,7 @@ pub(super) fn read(text: &str, from: &str, is_fetched: bool, links: &mut Links) 
             links.resolve(&format!("http://{url}"), from, is_fetched)?;
         }
     }
-    // what programs take for a URL beyond that: a scheme and any host (`http://2130706433/`), and `//evil.test/x` after a blank or a quote
+    // what programs take for a URL beyond that: a scheme and any host (`http://2130706433/`), and `//evil.test/x` after a blank or a sign
     for (at, _) in text.match_indices("//") {
         let ahead = text.get(..at).unwrap_or_default();
         let scheme = ahead.strip_suffix(':').map(|ahead| {
@@ -32,14 +32,17 @@ pub(super) fn read(text: &str, from: &str, is_fetched: bool, links: &mut Links) 
             letters.count().saturating_add(1)
         });
         let before = ahead.chars().next_back();
-        let is_start = before
-            .is_none_or(|letter| letter.is_whitespace() || matches!(letter, '(' | '<' | '"' | '\'' | '='));
+        let is_start = before.is_none_or(|letter| {
+            !letter.is_alphanumeric() && !matches!(letter, '/' | '\\' | ':' | '.' | '_' | '-')
+        });
         let from_scheme = scheme.filter(|letters| *letters > 1);
         if !is_start && from_scheme.is_none() {
             continue;
         }
         let rest = text.get(at.saturating_sub(from_scheme.unwrap_or_default())..).unwrap_or_default();
-        let ends = |letter: char| letter.is_whitespace() || matches!(letter, '<' | '>' | '"' | '\'' | ')');
+        let ends = |letter: char| {
+            letter.is_whitespace() || matches!(letter, '<' | '>' | '"' | '\'' | ')' | ']' | '}')
+        };
         let length =
             rest.chars().take(MAX_URL_LETTERS).take_while(|letter| !ends(*letter)).map(char::len_utf8).sum();
         let url = rest.get(..length).unwrap_or_default();

@@ -4,9 +4,9 @@ use super::names::{joined, plain, qualified};
 use super::scopes::Scopes;
 use crate::cel::Fault;
 use sqlparser::ast::{
-    AssignmentTarget, BinaryOperator, Delete, Expr, FromTable, Ident, InTarget, Insert, Merge, ObjectName,
-    OutputClause, Query, Select, SelectInto, SelectItem, SetExpr, Statement, TableFactor, TableObject,
-    TableWithJoins, Update, UpdateTableFromKind, Value, Visit, Visitor,
+    AssignmentTarget, BinaryOperator, Delete, Expr, FromTable, Ident, InTarget, Insert, Join, JoinConstraint,
+    JoinOperator, Merge, ObjectName, OutputClause, Query, Select, SelectInto, SelectItem, SetExpr, Statement,
+    TableFactor, TableObject, TableWithJoins, Update, UpdateTableFromKind, Value, Visit, Visitor,
 };
 use std::collections::HashSet;
 use std::ops::ControlFlow;
@@ -107,6 +107,9 @@ impl Visitor for Walk {
         for item in &select.projection {
             self.star(item);
         }
+        for from in &select.from {
+            self.joined_columns(&from.joins);
+        }
         select.into.as_ref().map_or(CONTINUE, |into| self.into(into))
     }
 
@@ -131,6 +134,14 @@ impl Visitor for Walk {
             TableFactor::OpenJsonTable { alias, .. } => (alias, Some("openjson".to_owned())),
             _ => return UNKNOWN_TABLE,
         };
+        // new names for the columns of a table, by position: any column may be meant
+        let is_renamed = alias.as_ref().is_some_and(|alias| !alias.columns.is_empty());
+        if is_renamed && matches!(factor, TableFactor::Table { .. } | TableFactor::NestedJoin { .. }) {
+            add(&mut self.facts.columns, "*".to_owned());
+        }
+        if let TableFactor::NestedJoin { table_with_joins, .. } = factor {
+            self.joined_columns(&table_with_joins.joins);
+        }
         self.aliases.extend(alias.iter().map(|alias| plain(&alias.name, self.folds)));
         if let Some(function) = function {
             add(&mut self.facts.functions, function);
@@ -187,6 +198,21 @@ impl Walk {
     fn facts_column(&mut self, names: &[Ident]) {
         if let Some(last) = names.last() {
             add(&mut self.facts.columns, plain(last, self.folds));
+        }
+    }
+
+    /// The columns that joins compare without an expression: those of `USING`, and any column for `NATURAL`.
+    fn joined_columns(&mut self, joins: &[Join]) {
+        for constraint in joins.iter().filter_map(|join| constraint(&join.join_operator)) {
+            match constraint {
+                JoinConstraint::Using(names) | JoinConstraint::UsingAlias(names, _) => {
+                    for name in names.iter().filter_map(|name| name.0.last()?.as_ident()) {
+                        add(&mut self.facts.columns, plain(name, self.folds));
+                    }
+                }
+                JoinConstraint::Natural => add(&mut self.facts.columns, "*".to_owned()),
+                JoinConstraint::On(_) | JoinConstraint::None => {}
+            }
         }
     }
 
@@ -281,6 +307,7 @@ impl Walk {
 
     /// Tables that a statement changes, with those that are joined to them.
     fn change(&mut self, tables: &TableWithJoins) -> Flow {
+        self.joined_columns(&tables.joins);
         self.target(&tables.relation)?;
         tables.joins.iter().try_for_each(|join| self.target(&join.relation))
     }
@@ -306,6 +333,33 @@ impl Walk {
             Some(before) => before.retain(|key| keys.contains(key)),
             none => *none = Some(keys),
         }
+    }
+}
+
+/// The condition of a join.
+const fn constraint(operator: &JoinOperator) -> Option<&JoinConstraint> {
+    match operator {
+        JoinOperator::Join(constraint)
+        | JoinOperator::Inner(constraint)
+        | JoinOperator::Left(constraint)
+        | JoinOperator::LeftOuter(constraint)
+        | JoinOperator::Right(constraint)
+        | JoinOperator::RightOuter(constraint)
+        | JoinOperator::FullOuter(constraint)
+        | JoinOperator::CrossJoin(constraint)
+        | JoinOperator::Semi(constraint)
+        | JoinOperator::LeftSemi(constraint)
+        | JoinOperator::RightSemi(constraint)
+        | JoinOperator::Anti(constraint)
+        | JoinOperator::LeftAnti(constraint)
+        | JoinOperator::RightAnti(constraint)
+        | JoinOperator::AsOf { constraint, .. }
+        | JoinOperator::StraightJoin(constraint) => Some(constraint),
+        JoinOperator::CrossApply
+        | JoinOperator::OuterApply
+        | JoinOperator::ArrayJoin
+        | JoinOperator::LeftArrayJoin
+        | JoinOperator::InnerArrayJoin => None,
     }
 }
 

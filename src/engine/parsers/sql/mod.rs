@@ -26,7 +26,7 @@ const ALL: &str = "all";
 pub(super) const STATEMENTS: Function = Function {
     name: "sql.statements",
     doc: "the statements of an SQL text: of each the `kinds` (its own, and those of statements inside), the tables that it `reads` and `writes`, \
-          the `functions` that it calls, the `columns` that it names (`*` for all of a table), the `keys` (columns that the WHERE of every UPDATE \
+          the `functions` that it calls, the `columns` that it names (`*` for all of a table, and where a join or an alias names none), the `keys` (columns that the WHERE of every UPDATE \
           and DELETE holds to constants), and whether it `locks` rows; an error where the text cannot be parsed. Dialects: `postgres`, `mysql`, `sqlite`, `mssql`; without one, or with `all`, all of them have to read \
           the text alike. Names are as a schema writes them: in double quotes unless they are plain words in small letters",
     cost: "1, 2 for each byte and dialect, and what is built",

@@ -187,55 +187,91 @@ fn keys_are_columns_that_a_change_holds_to_constants() {
     }
 }
 
-/// A text that nests a form so many times.
-fn deep(open: &str, middle: &str, close: &str, count: usize) -> String {
-    format!("select {}{middle}{}", open.repeat(count), close.repeat(count))
-}
+/// Each row: the text, and the columns that it names.
+const COLUMNS: &[(&str, &[&str])] = &[
+    ("select id, o.total from orders o order by city", &["id", "total", "city"]),
+    ("select o.*, id from orders o", &["*", "id"]),
+    ("select 1 union all table orders", &["*"]),
+    // a table by its name is a whole row
+    ("select orders from orders", &["orders"]),
+    ("select (o).email from orders o", &["o", "email"]),
+    // new names by position
+    ("select city from customers as orders(id, city)", &["city", "*"]),
+    ("select city from customers orders(id, city)", &["city", "*"]),
+    ("select a from (customers join orders on true) t(a, b)", &["a", "*"]),
+    ("select a from (select id from orders) t(a)", &["id", "a"]),
+    // columns that are compared without an expression
+    ("select 1 from customers join orders using (email)", &["email"]),
+    ("select 1 from customers left join orders using (id, salary)", &["id", "salary"]),
+    ("select 1 from customers natural join orders", &["*"]),
+    ("select 1 from (customers natural join orders)", &["*"]),
+    ("select 1 from a join (b join c using (email)) on true", &["email"]),
+];
 
-/// Texts that nest as deeply as they can are read or refused, on a small stack.
 #[test]
-fn deep_texts_end() {
-    let texts = [
-        deep("(", "1", ")", 12),
-        deep("(select ", "1", ")", 12),
-        deep("f(", "1", ")", 12),
-        deep("case when ", "1", " then 1 end", 40),
-        deep("1 + ", "1", "", 160),
-        deep("a.", "b", "", 10_000),
-        deep("1 union select ", "1", "", 160),
-        deep("1", "", "::int", 80),
-        deep("[", "1", "]", 12),
-        format!("select 1 from {}t{}", "(".repeat(12), ")".repeat(12)),
-        format!("select 1 from {}t", "t join ".repeat(20)),
-        format!("select 1 from t where {}1{}", "a in (".repeat(12), ")".repeat(12)),
-        format!("insert into t values {}(1)", "(1), ".repeat(5_000)),
-        "select ".repeat(5_000),
-    ];
-    on_a_small_stack(move || texts.iter().for_each(|text| read_by_each(text)));
-}
-
-/// What nests deeper than that no parser sees: it would try several readings of each level.
-#[test]
-fn deeper_texts_are_not_parsed() {
-    let texts = [
-        deep("(", "1", ")", 13),
-        deep("(", "1", ")", 10_000),
-        deep("(select ", "1", ")", 13),
-        deep("f(", "1", ")", 13),
-        deep("case when ", "1", " then 1 end", 50),
-        deep("not ", "1", "", 161),
-        deep("- ", "1", "", 10_000),
-        deep("1 + ", "1", "", 161),
-        deep("1 + ", "1", "", 10_000),
-        format!("select 1 from {}t{}", "(".repeat(13), ")".repeat(13)),
-        format!("select 1 from {}t", "t join ".repeat(21)),
-        "with a as (".repeat(5_000),
-    ];
-    for (text, reading) in texts.iter().flat_map(|text| DIALECTS.iter().map(move |reading| (text, reading))) {
-        let fault = reading.read(text, true).unwrap_err();
-        let why = Some("SQL with fewer nested brackets and operators");
-        assert_eq!(fault.expected(), why, "{}: {text:.60}", reading.name);
+fn every_column_is_found() {
+    for (text, columns) in COLUMNS {
+        let facts = read("postgres", text).unwrap_or_else(|fault| panic!("{text}: {fault}"));
+        let found: std::collections::BTreeSet<&str> = facts[0].columns.iter().map(String::as_str).collect();
+        assert_eq!(found, columns.iter().copied().collect(), "{text}");
     }
+}
+
+/// Forms that nest: the start of the text, what opens and closes a level with the innermost part between, and two depths: one that is parsed,
+/// and one that no parser sees, as it would try several readings of each level.
+type NestedForm = (&'static str, &'static str, &'static str, &'static str, usize, usize);
+
+const NESTED_FORMS: &[NestedForm] = &[
+    ("select ", "(", "1", ")", 12, 13),
+    ("select ", "(select ", "1", ")", 12, 13),
+    ("select ", "f(", "1", ")", 12, 13),
+    ("select ", "case when ", "1", " then 1 end", 40, 50),
+    ("select ", "1 + ", "1", "", 160, 161),
+    ("select ", "not ", "1", "", 160, 161),
+    ("select ", "- ", "1", "", 160, 161),
+    ("select 1 from ", "(", "t", ")", 12, 13),
+    ("select 1 from ", "t join ", "t", "", 20, 21),
+    ("select 1 from t where ", "a in (", "1", ")", 12, 20),
+    ("", "with a as (", "select 1", ") select 1", 12, 20),
+];
+
+/// Texts of the greatest depth are read or refused, on a small stack; deeper ones are not parsed.
+#[test]
+fn nested_forms_are_bounded() {
+    let text = |(start, open, middle, close, _, _): &NestedForm, depth: usize| {
+        format!("{start}{}{middle}{}", open.repeat(depth), close.repeat(depth))
+    };
+    on_a_small_stack(move || {
+        for form in NESTED_FORMS {
+            read_by_each(&text(form, form.4));
+            for (reading, depth) in DIALECTS.iter().flat_map(|reading| [(reading, form.5), (reading, 10_000)])
+            {
+                let text = text(form, depth);
+                let fault = reading.read(&text, true).unwrap_err();
+                let why = Some("SQL with fewer nested brackets and operators");
+                assert_eq!(fault.expected(), why, "{}: {text:.60}", reading.name);
+            }
+        }
+    });
+}
+
+/// Long texts that nest nothing are read or refused, on a small stack.
+#[test]
+fn long_texts_end() {
+    on_a_small_stack(|| {
+        for (start, word, end) in [
+            ("select ", "a.", "b"),
+            ("select ", "1 union select ", "1"),
+            ("select 1", "::int", ""),
+            ("select ", "[", "1"),
+            ("insert into t values ", "(1), ", "(1)"),
+            ("", "select ", ""),
+        ] {
+            for count in [80, 160, 5_000] {
+                read_by_each(&format!("{start}{}{end}", word.repeat(count)));
+            }
+        }
+    });
 }
 
 /// Words of every kind, in pairs that go on for as long as a text may.
