@@ -1,8 +1,8 @@
 //! The list of attacks on the shipped policies, held against their cases: each attempt that is listed is a case that runs,
-//! and each case of an attack is listed. Those on the policies of the library are let through without them.
+//! and each case of an attack is listed. Those on the policies of the library are allowed without them, and each promise has ten.
 
 use celador::limits::EngineLimits;
-use celador::scenario::{CaseOutcome, Palette, Runner, load_cases};
+use celador::scenario::{Aspect, Case, CaseOutcome, Manifests, Palette, Runner, load_cases};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
@@ -12,11 +12,11 @@ fn policies() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("policies")
 }
 
-/// The cases of attacks below a folder, without `attack-` and `.yaml`.
-fn cases(folder: &Path) -> BTreeSet<String> {
+/// The files of attacks in a folder, without the start of their names and `.yaml`.
+fn cases(folder: &Path, start: &str) -> BTreeSet<String> {
     let Ok(entries) = fs::read_dir(folder) else { return BTreeSet::new() };
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    names.filter_map(|name| Some(name.strip_prefix("attack-")?.strip_suffix(".yaml")?.to_owned())).collect()
+    names.filter_map(|name| Some(name.strip_prefix(start)?.strip_suffix(".yaml")?.to_owned())).collect()
 }
 
 /// `policy/attempt` of each row, and what is wrong with rows.
@@ -51,7 +51,9 @@ fn each_attack_that_is_listed_is_a_case_and_each_case_is_listed() {
     let mut found = BTreeSet::new();
     for policy in fs::read_dir(policies()).unwrap().map(|entry| entry.unwrap().path()) {
         let name = policy.file_name().unwrap().to_str().unwrap().to_owned();
-        found.extend(cases(&policy.join("cases")).into_iter().map(|attempt| format!("{name}/{attempt}")));
+        found.extend(
+            cases(&policy.join("cases"), "attack-").into_iter().map(|attempt| format!("{name}/{attempt}")),
+        );
     }
     wrong.extend(listed.difference(&found).map(|it| format!("listed, and there is no such case: {it}")));
     wrong.extend(found.difference(&listed).map(|it| format!("a case that is not listed: {it}")));
@@ -62,10 +64,13 @@ fn each_attack_that_is_listed_is_a_case_and_each_case_is_listed() {
 const HEAD: &str = "\
 # What the policies of the library stop
 
-Each attempt is a case that runs with the others: `policies/library/<policy>/cases/attack-<attempt>.yaml`. With the policy it is refused,
-altered or has to be allowed by a person; a test runs each without the policy too, and then it goes through. What each policy cannot hold
-stands at its beginning.
+Each promise of a policy has a file of bypass attempts, `policies/library/<policy>/cases/attacks-<promise>.yaml`, with at least ten attempts.
+Each attempt is a case: with the policy it is refused, altered or has to be allowed by a person; a test runs each without the policy too,
+and then it goes through. The head of each policy lists what the policy does not detect.
 ";
+
+/// Attempts that a promise has at the least.
+const ATTEMPTS: usize = 10;
 
 /// The folders of the library, by name.
 fn library() -> Vec<PathBuf> {
@@ -75,18 +80,34 @@ fn library() -> Vec<PathBuf> {
     folders
 }
 
-/// The page of attacks: one table for each policy, made of the cases.
+/// The files of attempts of a policy, by the names of the promises.
+fn promises(folder: &Path) -> Vec<(String, PathBuf)> {
+    let names = cases(&folder.join("cases"), "attacks-");
+    names.into_iter().map(|name| (name.clone(), folder.join(format!("cases/attacks-{name}.yaml")))).collect()
+}
+
+/// The attempts of one file.
+fn attempts(file: &Path) -> Vec<Case> {
+    let loaded = load_cases(&[file], &EngineLimits::default()).unwrap();
+    loaded
+        .into_iter()
+        .map(|case| case.unwrap_or_else(|report| panic!("{}", report.render(&Palette::PLAIN))))
+        .collect()
+}
+
+/// The page of attacks: one table for each promise, made of the cases.
 fn page() -> String {
     let mut page = HEAD.to_owned();
     for folder in library() {
-        let name = folder.file_name().unwrap().to_str().unwrap();
-        let attempts = cases(&folder.join("cases"));
-        assert!(attempts.len() >= 2, "{name}: only {} attacks", attempts.len());
-        write!(page, "\n## {name}\n\n| attempt | what it is |\n|---|---|\n").unwrap();
-        for attempt in attempts {
-            let text = fs::read_to_string(folder.join(format!("cases/attack-{attempt}.yaml"))).unwrap();
-            let about = text.lines().find_map(|line| line.strip_prefix("about: ")).unwrap();
-            writeln!(page, "| {attempt} | {} |", about.trim_matches('"').replace('|', "\\|")).unwrap();
+        writeln!(page, "\n## {}", folder.file_name().unwrap().to_str().unwrap()).unwrap();
+        for (name, file) in promises(&folder) {
+            let text = fs::read_to_string(&file).unwrap();
+            let promise = text.lines().find_map(|line| line.strip_prefix("about: ")).unwrap();
+            write!(page, "\n### {name}: {promise}\n\n| attempt | what it is |\n|---|---|\n").unwrap();
+            for case in attempts(&file) {
+                let (_, attempt) = case.name.text.split_once('/').unwrap();
+                writeln!(page, "| {attempt} | {} |", case.about.replace('|', "\\|")).unwrap();
+            }
         }
     }
     page
@@ -102,37 +123,68 @@ fn the_page_of_the_library_lists_its_attacks() {
     assert_eq!(fs::read_to_string(&path).unwrap_or_default(), page());
 }
 
-/// A policy that refuses what nobody would have done stops nothing.
+/// The rules of the example for Claude Code refuse each attempt although the user approves, ask about what they do not list, and allow what is harmless.
 #[test]
-fn each_attack_on_the_library_goes_through_without_its_policy() {
-    let limits = EngineLimits::default();
-    let (mut runner, mut wrong) = (Runner::new(limits), String::new());
-    for folder in library() {
-        let without = tempfile::tempdir().unwrap();
-        fs::create_dir(without.path().join("cases")).unwrap();
-        fs::copy(folder.join("example.yaml"), without.path().join("example.yaml")).unwrap();
-        for attempt in cases(&folder.join("cases")) {
-            let file = format!("cases/attack-{attempt}.yaml");
-            let text = fs::read_to_string(folder.join(&file)).unwrap();
-            assert!(text.contains("[../policy.yaml, ../example.yaml]"), "{attempt}");
-            let case = text.replace("../policy.yaml, ", "");
-            // in a case of several steps the last one is the attempt
-            let case = match case.rsplit_once("\n    expect: ").filter(|_| case.contains("\nsteps:")) {
-                Some((steps, _)) => {
-                    format!("{steps}\n    expect: {{decision: allow}}\nexpect: {{task: active}}\n")
-                }
-                None => {
-                    format!("{}\nexpect: {{decision: allow}}\n", case.rsplit_once("\nexpect:").unwrap().0)
-                }
-            };
-            // without the policy there is nothing that counts
-            let lines: Vec<&str> = case.lines().filter(|line| !line.starts_with("counters:")).collect();
-            fs::write(without.path().join(&file), lines.join("\n")).unwrap();
+fn the_example_for_claude_code_keeps_its_promises() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/claude-code");
+    let (mut runner, mut wrong) = (Runner::new(EngineLimits::default()), String::new());
+    for (promise, file) in promises(&folder) {
+        let attempts = attempts(&file);
+        let count = attempts.iter().filter(|case| !case.name.text.contains("/harmless")).count();
+        if count < ATTEMPTS {
+            writeln!(wrong, "{promise}: only {count} attempts").unwrap();
         }
-        for loaded in load_cases(&[without.path()], &limits).unwrap() {
-            let report = loaded.map_or_else(|report| report, |case| runner.run(&case));
+        for report in attempts.iter().map(|case| runner.run(case)) {
             if !matches!(report.outcome, CaseOutcome::Passed) {
                 wrong.push_str(&report.render(&Palette::PLAIN));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// A policy without promises promises nothing, and a promise with few attempts was not attacked.
+#[test]
+fn each_promise_of_the_library_has_ten_attempts() {
+    let mut wrong = Vec::new();
+    for folder in library() {
+        let name = folder.file_name().unwrap().to_str().unwrap();
+        let promises = promises(&folder);
+        if promises.len() < 2 {
+            wrong.push(format!("{name}: only {} promises", promises.len()));
+        }
+        for (promise, file) in promises {
+            let count = attempts(&file).len();
+            if count < ATTEMPTS {
+                wrong.push(format!("{name}, {promise}: only {count} attempts"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// A policy that refuses what nothing would have allowed stops nothing.
+#[test]
+fn each_attack_on_the_library_goes_through_without_its_policy() {
+    let (mut runner, mut wrong) = (Runner::new(EngineLimits::default()), String::new());
+    for (_, file) in library().iter().flat_map(|folder| promises(folder)) {
+        for mut case in attempts(&file) {
+            let Manifests::Files { paths, .. } = &mut case.manifests else { panic!("{}", case.name.text) };
+            let count = paths.len();
+            paths.retain(|path| &*path.text != "../policy.yaml");
+            assert_eq!(paths.len() + 1, count, "{}", case.name.text);
+            // without the policy there are no counters
+            case.counters.clear();
+            let report = runner.run(&case);
+            let is_allowed = match &report.outcome {
+                CaseOutcome::Failed { mismatches, found } => {
+                    found.text(Aspect::Decision) == Some("allow")
+                        || mismatches.iter().any(|mismatch| mismatch.found == Some("allow".into()))
+                }
+                CaseOutcome::Passed | CaseOutcome::Broken(_) => false,
+            };
+            if !is_allowed {
+                writeln!(wrong, "{}: {}", file.display(), report.render(&Palette::PLAIN)).unwrap();
             }
         }
     }
