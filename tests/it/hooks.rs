@@ -2,8 +2,8 @@
 //! half-way, without a store; and the settings that call them.
 
 use crate::serving::Serving;
-use celador_server::{HookDesk, Parts, ReadManifests, Settings, hook_stranger, system_clock};
-use celador_store::{Database, Location};
+use celador_server::hook_stranger;
+use celador_store::Location;
 use serde_json::{Value, json};
 use std::fs;
 use std::io::Write as _;
@@ -488,6 +488,47 @@ fn a_session_keeps_the_settings_that_it_began_with() {
     assert_eq!(json_of(&send("7", bare, &["--observe"])), json!({}));
 }
 
+/// A server has no files to compare, so a change of settings is refused there.
+#[test]
+fn a_server_refuses_changes_of_settings() {
+    let serving = Serving::with(&Location::Memory, |settings, _| {
+        settings.policies = MANIFESTS.map(PathBuf::from).to_vec();
+    });
+    for (source, query, is_refused) in [
+        (json!("project_settings"), "", true),
+        (json!("local_settings"), "", true),
+        (json!("user_settings"), "&grant=true", true),
+        (json!("something_new"), "", true),
+        (json!(null), "", true),
+        (json!(7), "", true),
+        (json!("Skills"), "", true),
+        (json!("skills"), "", false),
+        (json!("project_settings"), "&fail=open", false),
+    ] {
+        let event =
+            json!({"session_id": "s-1", "hook_event_name": "ConfigChange", "source": source, "cwd": "/srv"});
+        let answer = serving.post(&format!("/hooks/claude-code?user=kim{query}"), &event).json();
+        let expected = if is_refused { json!("block") } else { json!(null) };
+        assert_eq!(answer["decision"], expected, "{source} {query}: {answer}");
+    }
+}
+
+/// An abort, as where memory runs out, has the code that refuses.
+#[cfg(unix)]
+#[test]
+fn a_hook_that_aborts_refuses() {
+    let folder = tempfile::tempdir().unwrap();
+    for (flags, code) in [(&[][..], 2), (&["--fail", "open"], 1)] {
+        let mut command = command(folder.path());
+        let mut child = command.args(flags).spawn().unwrap();
+        // more than a pipe holds: the process has begun to read, and waits for the rest
+        child.stdin.as_mut().unwrap().write_all(&[b' '; 1_000_000]).unwrap();
+        let killed = Command::new("kill").args(["-ABRT", &child.id().to_string()]).status().unwrap();
+        assert!(killed.success());
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(code));
+    }
+}
+
 /// Hooks are installed for a version in which a hook that fails refuses, and a file that keeps them from being called is named.
 #[cfg(unix)]
 #[test]
@@ -640,39 +681,4 @@ fn a_nested_session_is_a_child_task() {
     let children = serving.get("/v1/tasks?parent=s-1").json();
     let ids: Vec<&Value> = children["tasks"].as_array().unwrap().iter().map(|task| &task["task"]).collect();
     assert_eq!(ids, ["s-2"], "{children}");
-}
-
-/// The example's rules hold against each attack that is written down, ask about what they do not know, and leave alone what is harmless.
-#[test]
-fn the_example_keeps_its_promises() {
-    let settings = Settings::new(vec!["examples/claude-code".into()]);
-    let database = Database::open(&Location::Memory, &settings.limits.store).unwrap();
-    let manifests = ReadManifests::of(&settings).unwrap();
-    let desk =
-        HookDesk::open(settings, manifests, Parts { clock: system_clock().unwrap(), database, log: None })
-            .unwrap();
-    let text = fs::read_to_string("tests/data/hooks/example-attacks.json").unwrap();
-    let promises: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let mut wrong = Vec::new();
-    for (at, promise) in promises.iter().enumerate() {
-        for expected in ["deny", "ask", "allow"] {
-            for (row, attack) in promise[expected].as_array().into_iter().flatten().enumerate() {
-                let (tool, input) = match attack.as_str() {
-                    Some(line) => (json!("Bash"), json!({"command": line})),
-                    None => (attack["tool"].clone(), attack["input"].clone()),
-                };
-                let event = json!({
-                    "session_id": format!("s-{at}-{expected}-{row}"), "hook_event_name": "PreToolUse", "tool_name": tool, "tool_input": input,
-                    "tool_use_id": "t",
-                });
-                let answer = desk.answer("user=kim", event.to_string().into_bytes()).unwrap();
-                let answer: Value = serde_json::from_slice(&answer).unwrap();
-                let found = answer["hookSpecificOutput"]["permissionDecision"].as_str().unwrap_or("allow");
-                if found != expected {
-                    wrong.push(format!("{}: {attack} is {found}, not {expected}", promise["promise"]));
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
 }

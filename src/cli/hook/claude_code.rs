@@ -23,6 +23,8 @@ use std::mem::forget;
 use std::panic;
 use std::path::{Path, PathBuf};
 use std::process;
+#[cfg(unix)]
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -104,6 +106,7 @@ impl Arguments {
             let _ = writeln!(io::stderr(), "error: {about}");
             process::exit(without_answer as i32);
         }));
+        on_abort(without_answer as i32)?;
         let (observes, is_open) = (self.observe, self.is_open());
         let deadline = timeout(&self.how).saturating_sub(SPARE_SECONDS);
         let event = Arc::new(OnceLock::new());
@@ -257,6 +260,20 @@ impl Arguments {
         let desk = HookDesk::open(settings, manifests, parts).map_err(|error| error.to_string())?;
         Ok((desk, database))
     }
+}
+
+/// Sets the exit code of a process that aborts, as where memory runs out. Claude Code lets an event go on after 134, the code of an abort.
+#[cfg(unix)]
+fn on_abort(code: i32) -> io::Result<()> {
+    let is_set = Arc::new(AtomicBool::new(true));
+    signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGABRT, code, is_set)?;
+    Ok(())
+}
+
+#[cfg(not(unix))]
+#[expect(clippy::unnecessary_wraps, reason = "registration can fail elsewhere")]
+fn on_abort(_code: i32) -> io::Result<()> {
+    Ok(())
 }
 
 /// The answers of two functions, of which the first runs on another thread if one can be begun.

@@ -97,7 +97,12 @@ impl HookAnswer {
 
     /// Nothing follows from the event, whichever it is: `continue` ends the turn, and `decision` blocks what the event is about.
     pub(super) fn stop(why: &str) -> Self {
-        Self { decision: Some("block"), reason: Some(why.to_owned()), ..Self::nothing() }.ending(why)
+        Self::block(why.to_owned()).ending(why)
+    }
+
+    /// What the event is about is not taken over.
+    pub(super) fn block(why: String) -> Self {
+        Self { decision: Some("block"), reason: Some(why), ..Self::nothing() }
     }
 
     /// A call is not made; the model is told why.
@@ -112,7 +117,7 @@ impl HookAnswer {
     /// What was said does not reach the model.
     pub(super) fn refuse_prompt(event: &Event, why: String) -> Self {
         let said = Specific { suppress_original_prompt: Some(true), ..Specific::of(event) };
-        Self { decision: Some("block"), reason: Some(why), ..Self::nothing() }.with(said)
+        Self::block(why).with(said)
     }
 
     /// A result does not reach the model; a text does in its place.
@@ -123,7 +128,7 @@ impl HookAnswer {
             false => withheld(shape.unwrap_or_default(), &why),
         };
         let specific = Specific { updated_tool_output: Some(output), ..Specific::of(event) };
-        Self { decision: Some("block"), reason: Some(why), ..Self::nothing() }.with(specific)
+        Self::block(why).with(specific)
     }
 }
 
@@ -153,7 +158,12 @@ fn named(event: &[u8]) -> Option<Event> {
     let event = Event { hook_event_name, ..Event::default() };
     let needs_only_its_name = matches!(
         event.kind(),
-        Kind::Before | Kind::SkillCommand | Kind::Prompt | Kind::Elicitation | Kind::ElicitationResult
+        Kind::Before
+            | Kind::SkillCommand
+            | Kind::Prompt
+            | Kind::Elicitation
+            | Kind::ElicitationResult
+            | Kind::Settings
     );
     needs_only_its_name.then_some(event)
 }
@@ -172,6 +182,7 @@ pub(super) fn refused(event: &Event, why: &str) -> HookAnswer {
         Kind::Prompt => HookAnswer::refuse_prompt(event, why),
         Kind::After => HookAnswer::withhold(event, why),
         Kind::Elicitation | Kind::ElicitationResult => HookAnswer::decline(event, why),
+        Kind::Settings => HookAnswer::block(why),
         Kind::Batch | Kind::Unknown | Kind::Unsupported => HookAnswer::stop(&why),
         // what has failed or stops anyway: to hold it up would keep the session in a circle
         Kind::Failed

@@ -116,10 +116,23 @@ impl Hook<'_> {
             }
             Kind::Elicitation => self.elicits(),
             Kind::ElicitationResult => self.elicited(),
+            Kind::Settings => Ok(self.settings_changed()),
             Kind::Passed => Ok(HookAnswer::nothing()),
             // refused before there is a session
             Kind::Unknown | Kind::Unsupported => Err(ProblemKind::BadRequest.into()),
         }
+    }
+
+    /// Settings have changed. A session goes on with those that it began with, unless its operator lets undecided events go on.
+    fn settings_changed(&self) -> HookAnswer {
+        // the text of a skill is no setting; its command lines are judged where they are run
+        if self.event.source.as_deref() == Some("skills")
+            || self.query.fails_open()
+            || self.session.observes()
+        {
+            return HookAnswer::nothing();
+        }
+        HookAnswer::block(messages::SETTINGS_CHANGED.to_owned())
     }
 
     /// Something is said: an input.

@@ -22,6 +22,9 @@ pub(crate) struct Event {
     /// The model of the session (`SessionStart`).
     #[serde(default)]
     pub(super) model: Option<String>,
+    /// What has changed, such as `project_settings` or `skills` (`ConfigChange`), or the reason of a start.
+    #[serde(default)]
+    pub(super) source: Option<String>,
     /// The tool that is called.
     #[serde(default)]
     pub(super) tool_name: Option<String>,

@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Elicitation,
     /// The user has answered an MCP server.
     ElicitationResult,
+    /// Settings have changed, which a server cannot compare.
+    Settings,
     /// The event decides nothing; its row says why.
     Passed,
     /// A hook that answers by decision cannot serve the event.
@@ -143,12 +145,11 @@ pub const EVENTS: &[HookEvent] = &[
     judged("SessionEnd", Kind::End, HookRegistration::Plain, "withdraws the open calls"),
     judged("Elicitation", Kind::Elicitation, HookRegistration::Plain, "`before` of a call of `Elicitation`"),
     judged("ElicitationResult", Kind::ElicitationResult, HookRegistration::Plain, "the result of that call"),
-    event(
+    judged(
         "ConfigChange",
-        Kind::Passed,
+        Kind::Settings,
         HookRegistration::Plain,
-        Treatment::Judged,
-        "`celador hook claude-code` compares the settings with those at the start; a server has no files to compare",
+        "`celador hook claude-code` compares the settings with those at the start; a server, which has no files to compare, refuses every change of settings",
     ),
     event(
         "PermissionRequest",

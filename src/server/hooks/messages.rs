@@ -135,3 +135,6 @@ pub(super) fn no_review_of_skills(texts: &str) -> String {
         .trim_end()
         .to_owned()
 }
+
+/// A change of settings that reaches a server.
+pub(super) const SETTINGS_CHANGED: &str = "A session keeps the settings that it began with: a server cannot compare them. Start a new session to use the change.";

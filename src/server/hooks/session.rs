@@ -69,6 +69,11 @@ impl<'s> Session<'s> {
         Self { service, request, event, query }
     }
 
+    /// Whether rules stop nothing.
+    pub(super) fn observes(&self) -> bool {
+        self.service.settings.observe
+    }
+
     /// How long the request of an event may take.
     pub(super) fn max_request_ms(&self) -> u64 {
         self.service.settings.limits.max_request_ms
