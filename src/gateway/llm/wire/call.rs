@@ -163,18 +163,21 @@ impl ModelCall {
     pub(crate) fn empty_arguments(holder: &mut Value, id: &str) {
         let calls = holder.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten();
         calls.filter(|call| text_of(call, "id") == id).for_each(|call| {
-            call.pointer_mut("/function/arguments").map(|it| *it = json!("{}"));
-            call.pointer_mut("/custom/input").map(|it| *it = json!(""));
+            for (place, none) in [("/function/arguments", "{}"), ("/custom/input", "")] {
+                call.pointer_mut(place).into_iter().for_each(|it| *it = json!(none));
+            }
         });
         let blocks = holder.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten();
         blocks.filter(|block| text_of(block, "type") == "tool_use" && text_of(block, "id") == id).for_each(
             |block| {
-                block.get_mut("input").map(|it| *it = json!({}));
+                block.get_mut("input").into_iter().for_each(|it| *it = json!({}));
             },
         );
         if text_of(holder, "call_id") == id {
-            holder.get_mut("arguments").map(|it| *it = if it.is_object() { json!({}) } else { json!("{}") });
-            holder.get_mut(INPUT).map(|it| *it = json!(""));
+            if let Some(it) = holder.get_mut("arguments") {
+                *it = if it.is_object() { json!({}) } else { json!("{}") };
+            }
+            holder.get_mut(INPUT).into_iter().for_each(|it| *it = json!(""));
         }
     }
 
