@@ -161,23 +161,17 @@ impl ModelCall {
 
     /// Takes the arguments of a call out of what holds it: a message of chat completions, an item of responses, or a block of messages.
     pub(crate) fn empty_arguments(holder: &mut Value, id: &str) {
-        let calls = holder.get_mut("tool_calls").and_then(Value::as_array_mut).into_iter().flatten();
-        calls.filter(|call| text_of(call, "id") == id).for_each(|call| {
-            for (place, none) in [("/function/arguments", "{}"), ("/custom/input", "")] {
-                call.pointer_mut(place).into_iter().for_each(|it| *it = json!(none));
-            }
-        });
-        let blocks = holder.get_mut("content").and_then(Value::as_array_mut).into_iter().flatten();
-        blocks.filter(|block| text_of(block, "type") == "tool_use" && text_of(block, "id") == id).for_each(
-            |block| {
-                block.get_mut("input").into_iter().for_each(|it| *it = json!({}));
-            },
-        );
         if text_of(holder, "call_id") == id {
-            if let Some(it) = holder.get_mut("arguments") {
-                *it = if it.is_object() { json!({}) } else { json!("{}") };
+            ["arguments", INPUT].iter().for_each(|place| empty(holder.get_mut(*place)));
+        }
+        for list in ["tool_calls", "content"] {
+            let entries = holder.get_mut(list).and_then(Value::as_array_mut).into_iter().flatten();
+            for call in entries.filter(|call| text_of(call, "id") == id) {
+                let is_block = text_of(call, "type") == "tool_use";
+                let places =
+                    if is_block { &["/input"][..] } else { &["/function/arguments", "/custom/input"] };
+                places.iter().for_each(|place| empty(call.pointer_mut(place)));
             }
-            holder.get_mut(INPUT).into_iter().for_each(|it| *it = json!(""));
         }
     }
 
@@ -239,6 +233,13 @@ fn write_value(value: &Value, to: &mut String) {
             _ => to.push_str(&number.to_string()),
         },
         other => to.push_str(&other.to_string()),
+    }
+}
+
+/// Puts arguments that say nothing in the place of others, in the form that these have.
+fn empty(arguments: Option<&mut Value>) {
+    if let Some(arguments) = arguments {
+        *arguments = if arguments.is_object() { json!({}) } else { json!("{}") };
     }
 }
 
