@@ -130,7 +130,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A key that may hold a rule, or a word of a schema, has no value that says something, so it checks nothing.",
     ),
-    row("empty_policy", MayLoseARule, "A policy has no steps and no limits, so it checks nothing."),
+    row(
+        "empty_policy",
+        MayLoseARule,
+        "A policy has no steps, limits or settings for reviews, so it checks nothing.",
+    ),
     row("empty_policy_key", MayLoseARule, "A key of a policy has no steps, so it checks nothing."),
     row(
         "excluded_match",

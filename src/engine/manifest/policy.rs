@@ -321,7 +321,9 @@ impl DeclaredPolicy {
             reader.report(&path, messages::scope_of_library(&place));
         }
         let has_steps = policy.steps().next().is_some() || !policy.uses.is_empty();
-        let is_empty = !has_steps && policy.limits == TaskLimits::default();
+        let is_empty = !has_steps
+            && policy.limits == TaskLimits::default()
+            && policy.reviews == DeclaredReviews::default();
         if is_empty && !reader.has_errors() {
             reader.report(path, messages::empty_policy(&policy.place));
         }

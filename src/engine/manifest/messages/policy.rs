@@ -22,8 +22,12 @@ pub(in crate::manifest) fn unread_variable(name: &Embedded) -> Diagnostic {
 }
 
 pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
-    Diagnostic::warning("empty_policy", "the policy has no steps and no limits", place.clone())
-        .help("put steps under `capabilities`, `guardrails` or `model`")
+    Diagnostic::warning(
+        "empty_policy",
+        "the policy has no steps, limits or settings for reviews",
+        place.clone(),
+    )
+    .help("put steps under `capabilities`, `guardrails` or `model`")
 }
 
 pub(in crate::manifest) fn bad_copy_letters(key: &Place, least: usize, most: usize) -> Diagnostic {

@@ -1,8 +1,7 @@
 //! What a model has answered, whichever the interface: a text, calls, tokens; or why it is no answer.
 
-use super::call::{ModelCall, complete_ids};
+use super::call::{ModelCall, complete_ids, is_call};
 use super::forms::{chat_answer as chat, messages_answer as messages, responses_answer as responses};
-use super::responses_answer::is_call;
 use super::shape::{Found, Shape};
 use super::{Api, is_type, text_of};
 use serde_json::{Value, json};

@@ -243,6 +243,29 @@ fn empty(arguments: Option<&mut Value>) {
     }
 }
 
+/// Whether an item is a call that the client carries out.
+pub(super) fn is_call(item: &Value) -> bool {
+    match text_of(item, "type") {
+        "function_call" | "custom_tool_call" => true,
+        "tool_search_call" => !is_of_vendor(item),
+        _ => false,
+    }
+}
+
+/// Whether an item is what a call came to that the client has carried out.
+pub(super) fn is_output(item: &Value) -> bool {
+    match text_of(item, "type") {
+        "function_call_output" | "custom_tool_call_output" => true,
+        "tool_search_output" => !is_of_vendor(item),
+        _ => false,
+    }
+}
+
+/// Whether OpenAI itself has searched for tools: among those of the request.
+pub(super) fn is_of_vendor(item: &Value) -> bool {
+    item.get("execution").is_some_and(|it| it == "server")
+}
+
 /// Gives calls ids that have none, and others to those that have the id of one before them in the same answer.
 pub(super) fn complete_ids<'c>(
     calls: impl Iterator<Item = &'c mut Value>,

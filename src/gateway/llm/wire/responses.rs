@@ -1,11 +1,10 @@
 //! Requests of OpenAI's responses as a conversation: `input` is a text, or items, of which calls and their results are some.
 
 use super::answer::Told;
-use super::call::{CallKind, ModelCall};
+use super::call::{CallKind, ModelCall, is_call, is_of_vendor, is_output};
 use super::conversation::{Conversation, Item, Kind, TOOLS, check};
 use super::forms::NUMBERS;
 use super::forms::responses::{CONTENT, REQUEST};
-use super::responses_answer::{is_call, is_of_vendor, is_output};
 use super::shape::{Shape, short};
 use super::{array, array_mut, is_true, is_type, said, text_of, tools};
 use serde_json::{Value, json};

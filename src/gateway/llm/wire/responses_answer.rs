@@ -1,7 +1,7 @@
 //! Answers of OpenAI's responses, whole: items, of which calls are some.
 
 use super::answer::{Answer, Usage, all_text};
-use super::call::ModelCall;
+use super::call::{ModelCall, is_call};
 use super::forms::responses_answer::ITEMS;
 use super::shape::Shape;
 use super::{add_usage, array, array_mut, count, is_type, text_of};
@@ -9,29 +9,6 @@ use serde_json::{Value, json};
 
 /// The items of an answer, for its texts.
 static OUTPUT: Shape = Shape::Object(&[("output", Shape::List(&Shape::Kinds(&ITEMS)))]);
-
-/// Whether an item is a call that the client carries out.
-pub(super) fn is_call(item: &Value) -> bool {
-    match text_of(item, "type") {
-        "function_call" | "custom_tool_call" => true,
-        "tool_search_call" => !is_of_vendor(item),
-        _ => false,
-    }
-}
-
-/// Whether an item is what a call came to that the client has carried out.
-pub(super) fn is_output(item: &Value) -> bool {
-    match text_of(item, "type") {
-        "function_call_output" | "custom_tool_call_output" => true,
-        "tool_search_output" => !is_of_vendor(item),
-        _ => false,
-    }
-}
-
-/// Whether OpenAI itself has searched for tools: among those of the request.
-pub(super) fn is_of_vendor(item: &Value) -> bool {
-    item.get("execution").is_some_and(|it| it == "server")
-}
 
 pub(super) fn answer(whole: &Value) -> Answer {
     let output = array(whole, "output");

@@ -3,8 +3,8 @@
 
 use super::answer::{Fault, hold};
 use super::assembly::{Assembly, Sent};
+use super::call::is_call;
 use super::forms::responses_answer::{EVENTS, ITEMS};
-use super::responses_answer::is_call;
 use super::shape::Shape;
 use super::{Api, array, array_mut, is_type, sse, text_of};
 use serde_json::{Value, json};
