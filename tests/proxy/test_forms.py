@@ -180,6 +180,19 @@ def test_what_a_client_adds_to_a_conversation_is_judged(proxy, raw, role):
         assert json.dumps(raw.requests).count(CARD) == (1 if raw.requests else 0), "but for the instructions at the beginning"
 
 
+def test_a_call_that_comes_back_under_another_name_says_nothing(proxy, raw):
+    call = {"id": "n-1", "type": "function", "function": {"name": "refund", "arguments": '{"amount": 7}'}}
+    answer = said("chat", None, tool_calls=[call])
+    raw.says(answer, said("chat"))
+    first = ask(proxy(), PATHS["chat"], chat(messages=[{"role": "user", "content": "A refund of 7."}], tools=TOOLS["chat"]))
+    assert "n-1" in first[2], first
+    call["function"]["name"] = "look"
+    turns = [{"role": "user", "content": "A refund of 7."}, {"role": "assistant", "content": None, "tool_calls": [call]},
+             {"role": "tool", "tool_call_id": "n-1", "content": "done"}]
+    assert ask(proxy(), PATHS["chat"], chat(messages=turns, tools=TOOLS["chat"]))[0] == 200
+    assert raw.asked()["messages"][1]["tool_calls"][0]["function"]["arguments"] == "{}"
+
+
 @pytest.mark.parametrize("beside", [
     {"refusal": CARD}, {"annotations": [{"type": "url_citation", "url_citation": {"title": CARD, "url": "u", "start_index": 0, "end_index": 1}}]},
 ])

@@ -13,6 +13,7 @@ use super::wire::{Conversation, Item, Kind, ModelCall, said_by};
 use celador::digest::Digest;
 use celador_server::strict_json;
 use serde_json::{Value, json};
+use std::ops::Range;
 use std::time::Duration;
 
 /// What came of judging what a client has sent.
@@ -43,10 +44,14 @@ pub(crate) async fn judge(
             _ if is_input(thread, items, at, points) => {
                 let judged = match input(asking, thread, item, points.at(at), wait).await? {
                     Ok(judged) => judged,
-                    // somebody has to answer first: nothing that was said behind it is looked at
+                    // somebody has to answer first: nothing that was said behind it is looked at, nor kept for a later request
                     Err(decided) => {
                         let text = messages::input_waits(decided.reviewer());
-                        inbound.changes.push((at, Judged::Withheld(text.clone())));
+                        let unjudged = at..items.len();
+                        inbound
+                            .changes
+                            .extend(unjudged.clone().map(|at| (at, Judged::Withheld(text.clone()))));
+                        inbound.foreign = calls_of(items, unjudged);
                         inbound.stopped = Some(("wait".to_owned(), text));
                         return Ok(inbound);
                     }
@@ -85,9 +90,22 @@ pub(crate) async fn judge(
     Ok(inbound)
 }
 
+/// The calls of some items, by the place of the item and the id on the wire.
+fn calls_of(items: &[Item], places: Range<usize>) -> Vec<(usize, String)> {
+    let calls = |at: usize| match items.get(at).map(|item| &item.kind) {
+        Some(Kind::Assistant(calls)) => calls.iter().map(|call| (at, call.id.clone())).collect(),
+        _ => Vec::new(),
+    };
+    places.flat_map(calls).collect()
+}
+
 /// Whether the model may read the arguments of a call that the client repeats: they were given to it, or judged with its result. Where
 /// nothing is remembered, a call that the task has let through is believed.
 async fn is_own(asking: Asking<'_>, thread: &Thread, call: &ModelCall) -> Result<bool, Obstacle> {
+    if call.arguments.is_none() {
+        // what readers read differently was neither given nor judged
+        return Ok(false);
+    }
     let known = thread.notes().arguments.get(&call.key).copied();
     if let Some(known) = known {
         return Ok(known == call.said());
@@ -294,7 +312,11 @@ async fn admit(
     let body = json!({"id": call.key, "function": call.function(), "arguments": arguments});
     let decided = asking.decide("before", None, Duration::ZERO, &body).await?;
     // what was not let through has no arguments that the model may read
-    let said = if decided.way() == Way::On { said_by(decided.value.as_object()) } else { Digest::ZERO };
+    let said = if decided.way() == Way::On {
+        said_by(&call.function(), decided.value.as_object())
+    } else {
+        Digest::ZERO
+    };
     thread.notes().arguments.insert(call.key.clone(), said);
     Ok(match decided.way() {
         Way::On => None,

@@ -76,9 +76,9 @@ impl ModelCall {
         }
     }
 
-    /// A digest of the arguments that is the same however a client writes them again: in another order of members, or `1` for `1.0`.
+    /// A digest of name and arguments that is the same however a client writes them again: in another order of members, or `1` for `1.0`.
     pub(crate) fn said(&self) -> Digest {
-        said_by(self.arguments.as_ref())
+        said_by(&self.function(), self.arguments.as_ref())
     }
 
     fn custom(id: &str, name: &str, input: &str) -> Self {
@@ -192,14 +192,14 @@ impl ModelCall {
     }
 }
 
-/// The digest of arguments; see [`ModelCall::said`].
-pub(crate) fn said_by(arguments: Option<&Map<String, Value>>) -> Digest {
+/// The digest of a call; see [`ModelCall::said`].
+pub(crate) fn said_by(function: &str, arguments: Option<&Map<String, Value>>) -> Digest {
     let mut written = String::new();
     match arguments {
         Some(members) => write_members(members, &mut written),
         None => written.push('?'),
     }
-    Digest::of(written.as_bytes())
+    Digest::of_parts([function, &written])
 }
 
 fn write_members(members: &Map<String, Value>, to: &mut String) {
