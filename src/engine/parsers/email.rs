@@ -4,7 +4,7 @@
 //! reader accepts what all of them read alike: addresses with commas between them, each plain (`ann@example.com`) or in angle
 //! brackets behind a name (`"Doe, Ann" <ann@example.com>`). Everything else is an error.
 
-use super::{check_size, each_string, texts};
+use super::{Lists, check_size, each_string, texts};
 use crate::cel::{Code, Fault, Function, Meter, Value};
 use email_address::{EmailAddress, Options};
 
@@ -82,7 +82,7 @@ fn addresses(meter: &mut Meter<'_>, value: &Value<'_>) -> Result<Vec<Address>, F
         Value::List(list) if list.iter().all(|item| matches!(item, Value::String(_))) => {}
         _ => return Err(unreadable()),
     }
-    each_string(meter, value, &mut |meter, text| {
+    each_string(meter, value, Lists::Apart, &mut |meter, text| {
         check_size(meter, text)?;
         meter.charge_text(text.len())?;
         let parts = split(text).ok_or_else(unreadable)?;

@@ -43,44 +43,37 @@ fn string_map<'a>(
     Ok(Value::map(entries.collect::<Entries<'a>>()))
 }
 
-/// Collects every string of a value, keys and the addresses of typed values included, in the order in which they are written.
+/// Which texts the elements of a list have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// Each its own.
+    Apart,
+    /// Each its own, and then those that they make together.
+    Joined,
+}
+
+/// Visits every string of a value, keys included, in the order in which they are written.
 fn each_string(
     meter: &mut Meter<'_>,
     value: &Value<'_>,
-    found: &mut dyn FnMut(&mut Meter<'_>, &str) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    meter.charge(1)?;
-    match value {
-        Value::String(text) => found(meter, text),
-        Value::List(list) => list.iter().try_for_each(|item| each_string(meter, &item, found)),
-        Value::Map(map) => map.iter().try_for_each(|(key, value)| {
-            each_string(meter, &key.value(), found)?;
-            each_string(meter, &value, found)
-        }),
-        Value::Optional(Some(value)) => each_string(meter, value, found),
-        Value::Shortened => Err(ErrorCode::ValueShortened.into()),
-        _ => Ok(()),
-    }
-}
-
-/// Visits every string of a value, and every text that the elements of a list make together.
-fn each_text(
-    meter: &mut Meter<'_>,
-    value: &Value<'_>,
+    lists: Lists,
     found: &mut dyn FnMut(&mut Meter<'_>, &str) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     meter.charge(1)?;
     match value {
         Value::String(text) => found(meter, text),
         Value::List(list) => {
-            list.iter().try_for_each(|item| each_text(meter, &item, found))?;
+            list.iter().try_for_each(|item| each_string(meter, &item, lists, found))?;
+            if lists == Lists::Apart {
+                return Ok(());
+            }
             joined(meter, list)?.iter().try_for_each(|text| found(meter, text))
         }
         Value::Map(map) => map.iter().try_for_each(|(key, value)| {
-            each_text(meter, &key.value(), found)?;
-            each_text(meter, &value, found)
+            each_string(meter, &key.value(), lists, found)?;
+            each_string(meter, &value, lists, found)
         }),
-        Value::Optional(Some(value)) => each_text(meter, value, found),
+        Value::Optional(Some(value)) => each_string(meter, value, lists, found),
         Value::Shortened => Err(ErrorCode::ValueShortened.into()),
         _ => Ok(()),
     }

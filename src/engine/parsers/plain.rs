@@ -4,7 +4,7 @@
 //! another text to a pattern. Programs differ in what they do with markup, so the result has each reading on lines of its own:
 //! the text as it is written, the shown text with and without a blank in the place of each tag, and what markup hides.
 
-use super::each_text;
+use super::{Lists, each_string};
 use crate::cel::{Code, Fault, Function, Meter, Value};
 use crate::detect::Reading;
 use html5gum::emitters::default::DefaultEmitter;
@@ -46,7 +46,7 @@ pub(super) const TEXT: Function = Function {
 
 fn plain<'a>(meter: &mut Meter<'_>, value: &Value<'a>) -> Result<Value<'a>, Fault> {
     let mut lines: IndexSet<String> = IndexSet::new();
-    each_text(meter, value, &mut |meter, text| {
+    each_string(meter, value, Lists::Joined, &mut |meter, text| {
         let mut add = |meter: &mut Meter<'_>, text: &str| {
             let line = Reading::of(meter, text)?.text().to_owned();
             meter.charge_built(line.len())?;

@@ -13,7 +13,7 @@ mod style;
 mod tests;
 mod text;
 
-use super::{check_size, each_text, string_map};
+use super::{Lists, check_size, each_string, string_map};
 use crate::cel::{Code, Fault, Function, List, Meter, Value};
 use indexmap::IndexSet;
 
@@ -114,7 +114,7 @@ impl Links {
 
 fn find<'a>(meter: &mut Meter<'_>, value: &Value<'a>) -> Result<Value<'a>, Fault> {
     let mut links = Links::default();
-    each_text(meter, value, &mut |meter, text| read(meter, text, &mut links))?;
+    each_string(meter, value, Lists::Joined, &mut |meter, text| read(meter, text, &mut links))?;
     List::charge(meter, links.0.len())?;
     let shown = |link: Link| {
         let Link { url, scheme, host, from, is_fetched } = link;
