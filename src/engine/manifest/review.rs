@@ -1,6 +1,6 @@
 //! Settings of a policy for reviews: whether other calls of the task proceed while one is open, and whether the model reads the reviewers' notes.
 //!
-//! In: the key `reviews` of a policy, and `note` of one of its steps. Out: [`Siblings`] and [`NoteReader`]s. The row of each key has its default.
+//! In: the key `reviews` of a policy, and `note` of one of its steps. Out: [`Siblings`] and [`NoteReader`]s.
 
 use super::fields::{Field, Key};
 use super::messages;
@@ -49,8 +49,9 @@ pub struct DeclaredReviews {
 mapping! {
     /// Settings for reviews.
     pub(super) ReviewKeys = "`reviews`" {
-        /// Whether other calls of the task proceed while a review is open. `wait` in one policy overrides `run` in another.
-        siblings: OneOf<Siblings> => "wait",
+        /// Whether other calls of the task proceed while a review is open. `wait` in one policy overrides `run` in another; they wait
+        /// where no policy has this key.
+        siblings: OneOf<Siblings>,
         /// Whether the model reads the reviewers' notes. `private` shows a note only to people who see the review, and to rules.
         note: OneOf<NoteReader> => "model",
     }
