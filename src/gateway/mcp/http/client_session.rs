@@ -4,7 +4,8 @@
 //! caller, so their ids and progress tokens are replaced by unique ones before the guard sees them, and restored in what comes back.
 
 use super::super::link::{Link, WAITING};
-use super::super::message::Message;
+use super::super::message::{Body, Message};
+use super::super::peer::MAX_OPEN;
 use super::authorization::Credentials;
 use super::headers::ParamHeaders;
 use super::message_stream::MessageStream;
@@ -44,6 +45,8 @@ struct State {
     /// Requests without a response so far, by the ids that the guard knows.
     open: HashMap<String, OpenRequest>,
     finished: VecDeque<Arc<MessageStream>>,
+    /// Ids of cancelled requests, which the guard may still have open.
+    cancelled: VecDeque<String>,
     headers: ParamHeaders,
 }
 
@@ -72,6 +75,7 @@ impl ClientSession {
             next: 1,
             open: HashMap::new(),
             finished: VecDeque::new(),
+            cancelled: VecDeque::new(),
             headers: ParamHeaders::default(),
         };
         let session = Arc::new(Self {
@@ -131,7 +135,7 @@ impl ClientSession {
                 replace(&mut body, "/params/_meta/progressToken", number.into());
             }
             let key = key(body.get("id").unwrap_or(&Value::Null));
-            if state.open.contains_key(&key) {
+            if state.open.contains_key(&key) || state.cancelled.contains(&key) {
                 return Err(DuplicateId);
             }
             let stream = MessageStream::new(number);
@@ -148,17 +152,23 @@ impl ClientSession {
         Ok(pending)
     }
 
-    /// Passes a notification or a response to the guard; returns whether the guard is there.
+    /// Passes a notification or a response to the guard; returns whether the guard is there. A cancelled request has no response: its
+    /// stream ends.
     pub(super) async fn pass(&self, message: Message) -> bool {
         let sender = {
             let mut state = self.state();
             state.used = Instant::now();
             state.to_guard.clone()
         };
-        match sender {
+        let cancelled = cancelled_request(&message).map(key);
+        let is_passed = match sender {
             Some(sender) => sender.send(message).await.is_ok(),
             None => false,
+        };
+        if let Some(key) = cancelled {
+            self.state().cancel(key);
         }
+        is_passed
     }
 
     /// The stream of a request, for a client that comes again.
@@ -274,7 +284,28 @@ impl ClientSession {
     }
 }
 
+/// The request that a notification cancels.
+fn cancelled_request(message: &Message) -> Option<&Value> {
+    match &message.body {
+        Body::Notification { method, params: Some(params) } if method == "notifications/cancelled" => {
+            params.get("requestId")
+        }
+        _ => None,
+    }
+}
+
 impl State {
+    /// Ends the stream of an open request without a response. Its id is not taken again: a late response would answer the wrong request.
+    fn cancel(&mut self, key: String) {
+        let Some(request) = self.open.remove(&key) else { return };
+        request.stream.end();
+        // the guard has no more requests open
+        if self.cancelled.len() >= MAX_OPEN {
+            self.cancelled.pop_front();
+        }
+        self.cancelled.push_back(key);
+    }
+
     /// Keeps a stream for a client that did not get its response.
     fn keep(&mut self, stream: Arc<MessageStream>) {
         self.finished.push_back(stream);

@@ -223,7 +223,7 @@ impl Handler {
                 response.headers_mut().insert(WWW_AUTHENTICATE, value);
                 return response;
             }
-            Ok(None) => return last_response(session.is_stateless, &Value::Null),
+            // a stream that ends without a response, as that of a cancelled request, is an empty stream of events
             Ok(first) => first,
             Err(_) => None,
         };

@@ -38,6 +38,10 @@ fn answers_of_echo(body: &Value) -> Vec<Value> {
     let mut answers = Vec::new();
     match body["method"].as_str().unwrap() {
         "silent" => {}
+        "busy" => {
+            let params = json!({ "progressToken": body["params"]["_meta"]["progressToken"], "progress": 1 });
+            answers.push(json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }));
+        }
         "unknown" => {
             answers.push(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32601, "message": "no" } }))
         }
@@ -134,6 +138,40 @@ async fn a_session_has_an_id_and_ends_with_delete() {
     assert_eq!(handler.answer(end()).await.status(), 404);
     assert_eq!(handler.answer(post(&ping, &session)).await.status(), 404);
     assert_eq!(handler.answer(post(&ping, &[("mcp-session-id", &*other)])).await.status(), 200);
+}
+
+/// A request that is cancelled has no response; its stream ends at once, and its id is not taken again.
+#[tokio::test]
+async fn a_cancelled_request_ends_its_stream() {
+    let handler = handler(echo());
+    let id = begin(&handler).await;
+    let session = [("mcp-session-id", &*id)];
+    let cancel = async |id: Value| {
+        let params = json!({ "requestId": id, "reason": "not needed" });
+        let body = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params });
+        assert_eq!(handler.answer(post(&body, &session)).await.status(), 202);
+    };
+    for (method, id, others, before) in [
+        ("silent", json!(7), [json!("7"), json!(8)], 0),
+        ("busy", json!(8), [json!(7), json!(9)], 1),
+        ("silent", json!("7"), [json!(7), json!(null)], 0),
+    ] {
+        let params = json!({ "_meta": { "progressToken": "p" } });
+        let body = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        let mut asked = std::pin::pin!(async { messages(handler.answer(post(&body, &session)).await).await });
+        assert!(timeout(Duration::from_millis(50), &mut asked).await.is_err(), "{body}");
+        for other in others {
+            cancel(other).await;
+        }
+        assert!(timeout(Duration::from_millis(50), &mut asked).await.is_err(), "{body}");
+        cancel(id).await;
+        let received = timeout(Duration::from_secs(2), asked).await.expect("the stream ends");
+        assert_eq!(received.len(), before, "{received:?}");
+        assert_eq!(handler.answer(post(&body, &session)).await.status(), 400, "{body}");
+    }
+    // a response that comes anyway goes to no other request
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    assert_eq!(handler.answer(post(&ping, &session)).await.status(), 200);
 }
 
 /// Bodies and headers that are no request, and the status of each.
