@@ -81,9 +81,14 @@ fn library() -> Vec<PathBuf> {
 }
 
 /// The files of attempts of a policy, by the names of the promises.
-fn promises(folder: &Path) -> Vec<(String, PathBuf)> {
-    let names = cases(&folder.join("cases"), "attacks-");
-    names.into_iter().map(|name| (name.clone(), folder.join(format!("cases/attacks-{name}.yaml")))).collect()
+fn promises(policy: &Path) -> Vec<(String, PathBuf)> {
+    promises_in(&policy.join("cases"))
+}
+
+/// The files of attempts in a folder of cases.
+fn promises_in(folder: &Path) -> Vec<(String, PathBuf)> {
+    let names = cases(folder, "attacks-");
+    names.into_iter().map(|name| (name.clone(), folder.join(format!("attacks-{name}.yaml")))).collect()
 }
 
 /// The attempts of one file.
@@ -126,9 +131,11 @@ fn the_page_of_the_library_lists_its_attacks() {
 /// The rules of the example for Claude Code refuse each attempt although the user approves, ask about what they do not list, and allow what is harmless.
 #[test]
 fn the_example_for_claude_code_keeps_its_promises() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/claude-code");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/claude-code-cases");
     let (mut runner, mut wrong) = (Runner::new(EngineLimits::default()), String::new());
-    for (promise, file) in promises(&folder) {
+    let promises = promises_in(&folder);
+    assert!(promises.len() >= 8, "{promises:?}");
+    for (promise, file) in promises {
         let attempts = attempts(&file);
         let count = attempts.iter().filter(|case| !case.name.text.contains("/harmless")).count();
         if count < ATTEMPTS {
