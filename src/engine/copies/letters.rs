@@ -9,7 +9,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark as is_mark;
 
 /// The letters of a text: compatibility forms (NFKD) in lower case, without blanks, marks and characters that are not shown. A text that is a number is its
-/// digits: `1e4` and `10000.0` are `10000`.
+/// digits, whatever its letters are: `1e4`, `10000.0` and ` １０ ０００.0` are `10000`.
 ///
 /// ```
 /// use celador::copies::Letters;
@@ -17,6 +17,7 @@ use unicode_normalization::char::is_combining_mark as is_mark;
 /// assert_eq!(Letters::of("DE89 3704 0044"), Letters::of("de8937040044"));
 /// assert_eq!(Letters::of("se\u{3164}nd e\u{301}"), Letters::of("send é"));
 /// assert_eq!(Letters::of("4711.0"), Letters::of("4711"));
+/// assert_eq!(Letters::of("４７１１.０\u{200b} "), Letters::of("4711"));
 /// assert_ne!(Letters::of("s-e-n-d"), Letters::of("send"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +27,6 @@ impl Letters {
     /// Linear in the text.
     #[must_use]
     pub fn of(text: &str) -> Self {
-        let number = number::plain_decimal(text);
-        let text = number.as_deref().unwrap_or(text);
         let mut letters = Vec::with_capacity(text.len());
         let is_counted =
             |letter: &char| !letter.is_whitespace() && !is_mark(*letter) && !is_invisible(*letter);
@@ -35,6 +34,9 @@ impl Letters {
             letters.extend(text.chars().map(|letter| letter.to_ascii_lowercase()).filter(is_counted));
         } else {
             letters.extend(text.nfkd().flat_map(char::to_lowercase).filter(is_counted));
+        }
+        if let Some(number) = number::plain_decimal(&letters) {
+            letters = number.chars().collect();
         }
         Self(letters)
     }

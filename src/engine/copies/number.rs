@@ -3,12 +3,19 @@
 /// Digits that a number is written out with. A longer one is compared as it is written.
 const MAX_DIGITS: usize = 40;
 
-/// A text that is a number of JSON, written without exponent and without zeros that add nothing: `1e4` and `10000.0` are `10000`. Nothing for
-/// other texts, and for a number that is written so already.
-pub(super) fn plain_decimal(text: &str) -> Option<String> {
+/// Longest number that is read: sign, digits, point and exponent.
+const MAX_LENGTH: usize = MAX_DIGITS + 8;
+
+/// Letters that are a number of JSON, or one with a plus sign, written without exponent and without zeros that add nothing: `1e4` and `10000.0`
+/// are `10000`. Nothing for other texts, and for a number that is written so already.
+pub(super) fn plain_decimal(letters: &[char]) -> Option<String> {
+    if letters.len() > MAX_LENGTH || !letters.iter().all(char::is_ascii) {
+        return None;
+    }
+    let text: String = letters.iter().collect();
     let (sign, rest) = match text.strip_prefix('-') {
         Some(rest) => ("-", rest),
-        None => ("", text),
+        None => ("", text.strip_prefix('+').unwrap_or(&text)),
     };
     let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<isize>().ok()?),
@@ -60,6 +67,8 @@ mod tests {
             ("471100e-2", Some("4711")),
             ("5e-3", Some("0.005")),
             ("0.0", Some("0")),
+            ("+4711.0", Some("4711")),
+            ("+-1.0", None),
             ("4711", None),
             ("1e400", None),
             ("007.0", None),
@@ -73,7 +82,8 @@ mod tests {
             ("10.0.0.1", None),
         ];
         for (written, expected) in rows {
-            assert_eq!(plain_decimal(written).as_deref(), expected, "{written}");
+            let letters: Vec<char> = written.chars().collect();
+            assert_eq!(plain_decimal(&letters).as_deref(), expected, "{written}");
         }
     }
 }
