@@ -58,7 +58,7 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
     ),
     ready_policy!(
         "no-personal-data",
-        "attacks-addresses" "attacks-numbers" "attacks-words" "plain"
+        "attacks-addresses" "attacks-numbers" "attacks-words" "plain" "repository"
     ),
     ready_policy!(
         "no-secrets",

@@ -28,8 +28,13 @@ fn nearest(text: &str) -> &str {
     (start..text.len()).find_map(|start| text.get(start..)).unwrap_or(text)
 }
 
-/// Whether a candidate is a user and a host: of a URL (`https://user@host/`), or of a path on another machine (`git@host:group/project`).
+/// Whether a candidate is a user and a host: of a URL (`https://user@host/`), of a path on another machine (`kim@host:group/project`), or of a
+/// repository (`git@host`).
 fn is_login(text: &str, candidate: &Range<usize>) -> bool {
+    let user = text.get(candidate.clone()).and_then(|address| address.split('@').next());
+    if user.is_some_and(|user| user.eq_ignore_ascii_case("git")) {
+        return true;
+    }
     let ahead = text.get(..candidate.start).unwrap_or_default();
     let behind = text.get(candidate.end..).unwrap_or_default();
     let behind = (0..LOGIN.min(behind.len())).rev().find_map(|end| behind.get(..=end)).unwrap_or_default();
@@ -37,7 +42,9 @@ fn is_login(text: &str, candidate: &Range<usize>) -> bool {
         let path = rest.split(|letter: char| {
             letter.is_whitespace() || matches!(letter, '"' | '\'' | ',' | ';' | ')' | '<' | '>')
         });
-        path.into_iter().next().is_some_and(|path| path.starts_with(['~', '.', '/']) || path.contains('/'))
+        path.into_iter().next().is_some_and(|path| {
+            path.starts_with(['~', '.', '/']) || path.contains('/') || path.ends_with(".git")
+        })
     };
     // the name of the user may stand ahead of the candidate: `user:` of `user:password@host`
     let word = nearest(ahead)

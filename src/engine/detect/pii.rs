@@ -14,7 +14,7 @@ use super::kind::Kind;
 pub const PII: &[Kind] = &[
     Kind {
         name: "email",
-        about: "an e-mail address, in letters of any script; a host without a dot has none",
+        about: "an e-mail address, in letters of any script; a host without a dot has none, and a login is none: `https://kim@host`, `kim@host:dir/file`, `git@host`",
         source: "RFC 5321, RFC 6531",
         on_request: false,
         example: &["ann.lee+news@", "mail.example.com"],
