@@ -91,7 +91,7 @@ mod upkeep;
 pub use clock::{Clock, system_clock};
 pub use error::ServeError;
 pub use hooks::{
-    EVENTS as HOOK_EVENTS, FORMS as HOOK_FORMS, HookDesk, HookEvent, HookRegistration,
+    EVENTS as HOOK_EVENTS, FORMS as HOOK_FORMS, HookDesk, HookEvent, HookRegistration, UnknownEvent,
     refusal as hook_refusal, stranger as hook_stranger,
 };
 pub use in_process::{InProcess, Person};

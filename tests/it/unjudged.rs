@@ -4,16 +4,20 @@ use crate::serving::Serving;
 use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The rows of a report about a decision log.
 fn report(log: &Path, more: &[&str]) -> Vec<Value> {
+    report_of(&[&[log.to_str().unwrap()], more].concat())
+}
+
+/// The rows of a report.
+fn report_of(arguments: &[&str]) -> Vec<Value> {
     let run = Command::new(env!("CARGO_BIN_EXE_celador"))
         .args(["report", "--format", "json"])
-        .arg(log)
-        .args(more)
+        .args(arguments)
         .output();
     let run = run.unwrap();
     assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
@@ -77,6 +81,134 @@ fn what_a_guard_forwards_unjudged_is_counted() {
         assert!(!format!("{rows:?}").contains("secret"), "{rows:?}");
         // it is no decision
         assert_eq!(rows.last().unwrap()["decisions"], 0, "{rows:?}");
+    }
+}
+
+/// Posts to a proxy; its upstream is not there, so every answer is an error.
+fn post(address: &str, path: &str, body: &str) {
+    let client: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let request = client.post(format!("{address}{path}")).header("content-type", "application/json");
+    assert!(!request.send(body).unwrap().status().is_success());
+}
+
+#[test]
+fn what_a_proxy_forwards_unjudged_is_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/proxy/rules.yaml");
+    let known = json!({ "model": "m", "messages": [{ "role": "user", "content": "Hello." }] });
+    let mut unknown = known.clone();
+    unknown["x_secret"] = "AKIA".into();
+    for (options, expected) in [
+        (&["--observe"][..], &[("proxy: the member `x_secret`", 2)][..]),
+        (&["--allow-other"], &[("proxy: address /v1/x/1", 1), ("proxy: the member `x_secret`", 2)]),
+        (&[], &[]),
+    ] {
+        let log = folder.path().join(format!("decisions{}", options.concat()));
+        let mut proxy = Command::new(env!("CARGO_BIN_EXE_celador"))
+            .args(["proxy", "openai", "--agent", "shop/desk", "--policies", rules, "--listen", "127.0.0.1:0"])
+            .args(["--upstream", "http://127.0.0.1:1/v1", "--decision-log"])
+            .arg(&log)
+            .args(options)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(proxy.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.split_whitespace().last().unwrap();
+        for (path, body) in [
+            ("/v1/chat/completions", &known),
+            ("/v1/chat/completions", &unknown),
+            ("/v1/chat/completions", &unknown),
+            ("/v1/x/1", &known),
+        ] {
+            post(address, path, &body.to_string());
+        }
+        proxy.kill().unwrap();
+        proxy.wait().unwrap();
+        let rows = report(&log, &[]);
+        let mut counted = unjudged(&rows);
+        counted.sort_by_key(|(form, _)| *form);
+        assert_eq!(counted, expected, "{options:?} {rows:?}");
+        assert!(!format!("{rows:?}").contains("AKIA"), "{rows:?}");
+    }
+}
+
+/// Unknown events of hooks, and the forms under which they are counted.
+fn unknown_events() -> [(Value, &'static str); 3] {
+    [
+        (
+            json!({ "session_id": "s", "hook_event_name": "PreThought", "secret": "AKIA" }),
+            "hook: event PreThought",
+        ),
+        (json!({ "session_id": "s", "hook_event_name": "PreThought\n" }), "hook: event PreThought"),
+        (
+            json!({ "session_id": "s", "hook_event_name": "PreToolUse", "turn_id": "1" }),
+            "hook: event of Codex",
+        ),
+    ]
+}
+
+#[test]
+fn what_a_hook_lets_by_unjudged_is_counted_beside_its_store() {
+    for (observes, expected) in
+        [(true, &[("hook: event PreThought", 2), ("hook: event of Codex", 1)][..]), (false, &[])]
+    {
+        let folder = tempfile::tempdir().unwrap();
+        let hook = || {
+            let mut hook = Command::new(env!("CARGO_BIN_EXE_celador"));
+            hook.args(["hook", "claude-code", "examples/claude-code", "--user", "kim", "--data"])
+                .arg(folder.path())
+                .args(observes.then_some("--observe"))
+                .env_remove("CELADOR_STORE")
+                .stdin(Stdio::piped())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null());
+            hook.spawn().unwrap()
+        };
+        let known = json!({ "session_id": "s", "hook_event_name": "SessionStart", "source": "startup" });
+        let events: Vec<Value> =
+            unknown_events().map(|(event, _)| event).into_iter().chain([known]).collect();
+        // side by side, as the hooks of one session may run
+        let running: Vec<_> = events
+            .iter()
+            .map(|event| {
+                let mut hook = hook();
+                write!(hook.stdin.take().unwrap(), "{event}").unwrap();
+                hook
+            })
+            .collect();
+        for mut hook in running {
+            hook.wait().unwrap();
+        }
+        let store = folder.path().join("celador.db");
+        let rows = report_of(&["--store", store.to_str().unwrap()]);
+        let mut counted = unjudged(&rows);
+        counted.sort_by_key(|(form, _)| *form);
+        assert_eq!(counted, expected, "{rows:?}");
+        assert!(!format!("{rows:?}").contains("AKIA"), "{rows:?}");
+    }
+}
+
+#[test]
+fn a_server_counts_events_of_hooks_that_it_lets_by() {
+    for observes in [true, false] {
+        let folder = tempfile::tempdir().unwrap();
+        let log = DecisionLog::open(LogSettings::new(folder.path()), "2026-06-01T12:00:00Z".parse().unwrap())
+            .unwrap();
+        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
+        let serving = Serving::over_log(database, log, |settings, _| {
+            settings.policies = vec!["examples/claude-code".into()];
+            settings.observe = observes;
+        });
+        for (event, _) in unknown_events() {
+            let answer = serving.post("/hooks/claude-code", &event);
+            assert_eq!((answer.status, answer.json() == json!({})), (200, observes), "{event}");
+        }
+        serving.stop();
+        let rows = report(folder.path(), &[]);
+        let counted = unjudged(&rows).into_iter().map(|(_, count)| count).sum::<u64>();
+        assert_eq!(counted, if observes { 3 } else { 0 }, "{rows:?}");
     }
 }
 

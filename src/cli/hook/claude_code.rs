@@ -11,9 +11,10 @@ use super::how::How;
 use super::messages;
 use super::nested;
 use super::settings::timeout;
+use super::unjudged_log;
 use celador_server::{
-    Client, ClientReply, HookDesk, Parts, ReadManifests, ServerLimits, Settings, hook_refusal, hook_stranger,
-    system_clock,
+    Client, ClientReply, HookDesk, Parts, ReadManifests, ServerLimits, Settings, UnknownEvent, hook_refusal,
+    hook_stranger, system_clock,
 };
 use celador_store::{Database, Location};
 use clap::Args;
@@ -92,8 +93,8 @@ enum Outcome {
     Decided(Vec<u8>, Option<Box<(HookDesk, Database)>>),
     /// No answer, for a reason.
     Undecided(Why),
-    /// An event that no rule can judge, by its name.
-    Stranger(Why),
+    /// An event that no rule can judge.
+    Unknown(UnknownEvent),
     /// No event at all.
     Unread(Why),
 }
@@ -124,11 +125,15 @@ impl Arguments {
         let refusal = |why: &str| hook_refusal(event.get().map(Vec::as_slice).unwrap_or_default(), why);
         let (answer, code) = match &outcome {
             Outcome::Decided(answer, _) => (answer.clone(), ExitCode::Yes),
-            Outcome::Stranger(why) if observes => {
-                screen.note(&messages::unjudged(why));
+            Outcome::Unknown(unknown) if observes => {
+                screen.note(&messages::unjudged(&unknown.reason));
                 (NOTHING.to_vec(), ExitCode::Yes)
             }
-            Outcome::Undecided(why) | Outcome::Stranger(why) | Outcome::Unread(why) if is_open => {
+            Outcome::Undecided(why)
+            | Outcome::Unknown(UnknownEvent { reason: why, .. })
+            | Outcome::Unread(why)
+                if is_open =>
+            {
                 screen.error(why);
                 return Ok(ExitCode::Unusable);
             }
@@ -137,7 +142,7 @@ impl Arguments {
                 (refusal(why), ExitCode::Yes)
             }
             // the code refuses where the answer means nothing to the agent
-            Outcome::Stranger(why) | Outcome::Unread(why) => {
+            Outcome::Unknown(UnknownEvent { reason: why, .. }) | Outcome::Unread(why) => {
                 screen.error(why);
                 (refusal(why), ExitCode::No)
             }
@@ -170,8 +175,14 @@ impl Arguments {
         if event.len() > limits.max_body_bytes {
             return Outcome::Undecided(messages::event_too_large(limits.max_body_bytes));
         }
-        if let Some(why) = hook_stranger(event) {
-            return Outcome::Stranger(why);
+        if let Some(unknown) = hook_stranger(event) {
+            if self.observe
+                && let Err(why) = self.count_unjudged(&unknown.form)
+            {
+                // the event goes on either way
+                let _ = writeln!(io::stderr(), "warning: {}", messages::not_counted(&why));
+            }
+            return Outcome::Unknown(unknown);
         }
         match config_change::settle(event, &self.data) {
             Settled::Answer(_) if self.observe => return Outcome::Decided(NOTHING.to_vec(), None),
@@ -184,6 +195,25 @@ impl Arguments {
             Ok(answer) => Outcome::Decided(answer, opened.map(Box::new)),
             Err(why) => Outcome::Undecided(why),
         }
+    }
+
+    /// Counts an unjudged event for `celador report`.
+    fn count_unjudged(&self, form: &str) -> Result<(), Why> {
+        let clock = system_clock().map_err(|error| error.to_string())?;
+        unjudged_log::note(&self.location()?, form, clock()).map_err(|error| error.to_string())
+    }
+
+    /// The store that the hooks of a session share. The folder of a file is there.
+    fn location(&self) -> Result<Location, Why> {
+        let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
+            Some(store) => Location::parse(&store),
+            None => Location::File(self.data.join("celador.db")),
+        };
+        if let Location::File(path) = &location {
+            let folder = path.parent().unwrap_or(Path::new("."));
+            std::fs::create_dir_all(folder).map_err(|error| messages::cannot_create(folder, &error))?;
+        }
+        Ok(location)
     }
 
     /// The answer, and who gave it over which store, if one was opened for it.
@@ -240,14 +270,7 @@ impl Arguments {
         limits.store.max_connections = 1;
         limits.store.max_commit_batch = 1;
         limits.store.max_events_to_replay = EVENTS_TO_REPLAY;
-        let location = match self.store.clone().or_else(|| from_environment("CELADOR_STORE")) {
-            Some(store) => Location::parse(&store),
-            None => Location::File(self.data.join("celador.db")),
-        };
-        if let Location::File(path) = &location {
-            let folder = path.parent().unwrap_or(Path::new("."));
-            std::fs::create_dir_all(folder).map_err(|error| messages::cannot_create(folder, &error))?;
-        }
+        let location = self.location()?;
         // neither is it one to decide all clauses: the first event of these manifests has done so
         let of_manifests = Settings::new(self.manifests.clone());
         let settings = Settings { observe: self.observe, analyse_kept: false, limits, ..of_manifests };

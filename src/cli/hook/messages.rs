@@ -56,6 +56,10 @@ pub(super) fn unjudged(why: &str) -> String {
     format!("unjudged: {why}")
 }
 
+pub(super) fn not_counted(why: &str) -> String {
+    format!("the unjudged event is not counted: {why}")
+}
+
 pub(super) fn no_answer_of_a_server(status: u16) -> String {
     format!("the server has answered with status {status} and no problem")
 }

@@ -7,6 +7,7 @@
 //! | `settings_state`, `settings_members`, `permissions` | the settings at the start of a session, and which changes it takes over |
 //! | `nested` | the session that has started another one |
 //! | `version` | the version of Claude Code that hooks are installed for |
+//! | `unjudged_log` | counts events that went on unjudged |
 //! | `how` | the options that the hook has, and that `install` writes down for it |
 //! | `install` | writes the hooks into a file of settings, and takes them out |
 //! | `settings` | a file of settings as it is, with and without the hooks |
@@ -21,6 +22,7 @@ mod permissions;
 mod settings;
 mod settings_members;
 mod settings_state;
+mod unjudged_log;
 mod version;
 
 use super::{ExitCode, Failure, Screen, Started};

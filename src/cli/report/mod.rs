@@ -14,7 +14,7 @@ mod tally;
 mod unruled;
 
 use super::files::load_engine;
-use super::store::location;
+use super::store::{location, unjudged_folder};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
 use celador_store::decision_log::{VerifyError, read_as};
@@ -57,7 +57,12 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let mut tally = Tally::since(self.since.clone());
-        for folder in &self.folders {
+        let limits = StoreLimits::default();
+        let store = self.store.clone().map(|said| location(Some(said).filter(|store| !store.is_empty())));
+        let store = store.transpose()?;
+        // the hooks over a store count what they let go on beside it
+        let beside = store.as_ref().and_then(unjudged_folder).filter(|folder| folder.is_dir());
+        for folder in self.folders.iter().chain(&beside) {
             let each = |line: Line, _| match line.unjudged() {
                 Some((form, at, count)) => tally.count_unjudged(form, at, count),
                 None => line.seen().for_each(|seen| tally.count(&seen)),
@@ -71,10 +76,8 @@ impl Arguments {
                 Err(error) => return Err(Failure::Unusable(error.to_string())),
             }
         }
-        if let Some(store) = &self.store {
-            let said = Some(store.clone()).filter(|store| !store.is_empty());
-            let limits = StoreLimits::default();
-            let database = Database::open(&location(said)?, &limits).map_err(unusable)?;
+        if let Some(store) = &store {
+            let database = Database::open(store, &limits).map_err(unusable)?;
             count_store(&StoredTasks::new(database, &limits), limits.max_page, &mut tally)?;
         }
         let unruled = match self.manifests.is_empty() {

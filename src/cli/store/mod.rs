@@ -16,6 +16,7 @@ use super::{ExitCode, Failure, Format, Screen, clock, load_engine, messages};
 use celador_store::StoreLimits;
 use celador_store::{Database, Location, Owner, StoredTasks};
 use clap::{Args, Subcommand};
+use std::path::PathBuf;
 
 /// See to a store of tasks: check it, list, end and purge its tasks
 #[derive(Args)]
@@ -51,6 +52,14 @@ pub(super) fn location(said: Option<String>) -> Result<Location, Failure> {
         return Err(Failure::Unusable(messages::no_store(&store)));
     }
     Ok(location)
+}
+
+/// The folder of the log in which hooks that observe count unjudged events: beside the store. `None` for a store that is no file.
+pub(super) fn unjudged_folder(store: &Location) -> Option<PathBuf> {
+    let Location::File(path) = store else { return None };
+    let mut name = path.clone().into_os_string();
+    name.push(".unjudged");
+    Some(name.into())
 }
 
 /// The tasks of the store that an argument or the environment names.

@@ -5,7 +5,7 @@
 //! rules of permission, unless the operator has it grant. Where nothing can be decided, nothing goes on, unless the operator lets it.
 
 use super::answer::{HookAnswer, Specific, refused};
-use super::decode;
+use super::decode::{self, UnknownEvent};
 use super::event::Event;
 use super::events::Kind;
 use super::messages;
@@ -19,6 +19,7 @@ use crate::service::Service;
 use crate::tasks::steps::{After, Before, Input, ModelTurn, Output, Resume, Withdraw};
 use celador::cel::Json;
 use celador::task::{Decision, Request as Asked, Task, TaskState, Verdict};
+use celador_store::decision_log::Notice;
 use serde_json::{Value, json};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -34,13 +35,22 @@ const MAX_QUESTIONS: usize = 32;
 pub(crate) fn claude_code(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let query: HookQuery = request.query()?;
     let limits = &service.settings.limits.store.engine;
-    if let Some(why) = decode::stranger(&request.body) {
-        warn!(why, "an event of a hook is unknown");
-        let observes = service.settings.observe;
-        return match query.fails_open() && !observes {
-            true => Err(Problem::new(ProblemKind::BadRequest, why)),
-            false if observes => Answer::json(200, &HookAnswer::nothing()),
-            false => refuse(&request.body, &why),
+    if let Some(UnknownEvent { form, reason }) = decode::stranger(&request.body) {
+        warn!(reason, "an event of a hook is unknown");
+        if service.settings.observe {
+            let notice = Notice {
+                subject: Some(&form),
+                count: Some(1),
+                ..Notice::new(service.now(), Notice::UNJUDGED)
+            };
+            if let Err(problem) = service.tasks.note(&notice) {
+                warn!(form, %problem, "an unjudged event is not counted");
+            }
+            return Answer::json(200, &HookAnswer::nothing());
+        }
+        return match query.fails_open() {
+            true => Err(Problem::new(ProblemKind::BadRequest, reason)),
+            false => refuse(&request.body, &reason),
         };
     }
     let event = match decode::event(&request.body, limits.eval.max_json_depth) {

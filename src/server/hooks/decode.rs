@@ -32,17 +32,30 @@ struct Marks {
 
 /// Event that deltas of the screen carry a `turn_id` in.
 const MESSAGE_DISPLAY: &str = "MessageDisplay";
+/// Characters of an unknown event's name that the count of unjudged traffic keeps.
+const MAX_NAME: usize = 64;
 
-/// Why no rule could judge this event, whatever else it holds: Celador does not know the event, cannot answer it, or another agent has sent it.
+/// An event that no rule can judge, whatever else it holds: Celador does not know the event, cannot answer it, or another agent has sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownEvent {
+    /// The component and the name of the event, such as `hook: event PreThought`, at most `max_reason_bytes`. Unjudged traffic is counted by it.
+    pub form: String,
+    /// Why it cannot be judged.
+    pub reason: String,
+}
+
+/// Whether an event is one that no rule can judge.
 ///
 /// ```
 /// let event = br#"{"session_id": "s", "hook_event_name": "PreThought"}"#;
-/// assert!(celador_server::hook_stranger(event).is_some_and(|why| why.contains("`PreThought`")));
+/// let unknown = celador_server::hook_stranger(event).unwrap();
+/// assert_eq!(unknown.form, "hook: event PreThought");
+/// assert!(unknown.reason.contains("`PreThought`"));
 /// let event = br#"{"session_id": "s", "hook_event_name": "PreToolUse", "tool_use_id": "t"}"#;
 /// assert_eq!(celador_server::hook_stranger(event), None);
 /// ```
 #[must_use]
-pub fn stranger(event: &[u8]) -> Option<String> {
+pub fn stranger(event: &[u8]) -> Option<UnknownEvent> {
     let Marks { hook_event_name, turn_id, timestamp, transcript_path, session_id, tool_name } =
         serde_json::from_slice(&repaired(event)).ok()?;
     let name = hook_event_name.as_deref().unwrap_or_default();
@@ -56,13 +69,16 @@ pub fn stranger(event: &[u8]) -> Option<String> {
         None
     };
     if let Some((agent, mark)) = foreign {
-        return Some(messages::foreign_event(agent, mark));
+        let form = format!("hook: event of {agent}");
+        return Some(UnknownEvent { form, reason: messages::foreign_event(agent, mark) });
     }
-    match hook_event_name.as_deref().map(kind_of)? {
-        Kind::Unknown => Some(messages::unknown_event(name)),
-        Kind::Unsupported => Some(messages::unsupported_event(name)),
-        _ => None,
-    }
+    let reason = match hook_event_name.as_deref().map(kind_of)? {
+        Kind::Unknown => messages::unknown_event(name),
+        Kind::Unsupported => messages::unsupported_event(name),
+        _ => return None,
+    };
+    let shown: String = name.chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
+    Some(UnknownEvent { form: format!("hook: event {shown}"), reason })
 }
 
 /// Decodes an event. An object with a duplicate key is refused: the agent could run another value than the one that rules read.
@@ -117,7 +133,10 @@ mod tests {
             (r#"{"hook_event_name":"","session_id":"s"}"#, "``"),
             (r#"{"hook_event_name":"WorktreeCreate","session_id":"s"}"#, "`WorktreeCreate`"),
         ] {
-            assert!(stranger(event.as_bytes()).is_some_and(|why| why.contains(named)), "{event}");
+            assert!(
+                stranger(event.as_bytes()).is_some_and(|unknown| unknown.reason.contains(named)),
+                "{event}"
+            );
         }
         for event in [
             r#"{"hook_event_name":"MessageDisplay","session_id":"s","turn_id":"1"}"#,

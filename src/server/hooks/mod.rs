@@ -34,7 +34,7 @@ mod subagent;
 #[cfg(feature = "schema")]
 pub(crate) use answer::HookAnswer;
 pub use answer::refusal;
-pub use decode::stranger;
+pub use decode::{UnknownEvent, stranger};
 pub use desk::HookDesk;
 #[cfg(feature = "schema")]
 pub(crate) use event::Event;
