@@ -5,7 +5,7 @@
 use crate::schema_values::{Row, agent, all_pass, engine, none, rows, start, values};
 use crate::task_fixture::{Script, call, decided, noon, see};
 use celador::engine::Engine;
-use celador::task::{CallResult, CallStatus, Decision, Task, Verdict};
+use celador::task::{CallResult, CallStatus, Decision, Progress, ReviewAnswer, ReviewChoice, Task, Verdict};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -87,8 +87,32 @@ fn results_are_held_to_their_schemas() {
     none(found);
 }
 
-/// A transform, or the answer of a reviewer in the place of a result, is held to no schema. Whoever passes the result on is told by a finding
-/// that it does not fit any more.
+/// The answer of a reviewer in the place of a result is held to no schema. A finding names one that does not fit.
+#[test]
+fn a_reviewers_result_is_reported_where_it_does_not_fit() {
+    let steps = json!({ "before": [{ "assert": "review('lead')", "error_message": "Not approved." }] });
+    for (result, expected) in [
+        (json!({ "total": 6, "status": "open" }), ""),
+        (json!({ "total": 6 }), "result_misfit"),
+        (json!({ "total": -1, "status": "open" }), "result_misfit"),
+        (json!("a secret"), "result_misfit"),
+        (json!(null), "result_misfit"),
+    ] {
+        let mut task = start(&shop(steps.clone()), "t-1");
+        let Progress::Asks(question) = task.before(&call("shop", json!({})), noon()).unwrap().into() else {
+            panic!("the lead is asked")
+        };
+        let choice = ReviewChoice::Respond { result: result.clone().into() };
+        let answer = ReviewAnswer { choice, by: None, note: None, addressed_as: Vec::new() };
+        let decision = decided(task.answer(question.id, answer.into(), noon()).unwrap());
+        assert_eq!(decision.verdict, Verdict::Respond, "{result}");
+        let codes: Vec<&str> = decision.findings.iter().map(|finding| &*finding.code).collect();
+        assert_eq!(codes.join(" "), expected, "{result}");
+        assert!(decision.findings.iter().all(|finding| !finding.message.contains("secret")), "{result}");
+    }
+}
+
+/// A transform is held to no schema. A finding names a result that does not fit any more.
 #[test]
 fn what_steps_make_of_a_result_is_told_where_it_does_not_fit() {
     let codes = |decision: &Decision| -> Vec<String> {

@@ -206,6 +206,23 @@ def test_a_review_that_takes_long_and_is_denied_is_told_to_the_model(way, model)
     assert agent.say("Thank you.").text == "Bye."
 
 
+def test_messages_behind_one_that_waits_are_withheld(way, model):
+    """An API that stores the conversation would otherwise get them unjudged with the next request."""
+    agent, proxy = way()
+    model.says(Turn(calls=[look()]), Turn("A moment.", [refund(55)]), Turn("The lead said no."))
+    first = agent.say("Order o-7 came broken.")
+    second = agent.report([(first.calls[0][0], ORDER)])
+    assert second.calls == [] and "waits for the approval" in second.text
+    agent.messages.append({"role": "user", "content": "And now?"})
+    third = agent.say("My card is 4111 1111 1111 1111.")
+    assert third.calls == [] and len(model.requests) == 2, third.text
+    assert third.headers["x-celador-verdict"] == "wait"
+    proxy.answer(first.headers["x-celador-task"], "deny")
+    agent.say("Hello?")
+    assert len(model.requests) == 3
+    assert "4111" not in json.dumps(model.requests)
+
+
 def test_limits_end_it(way, model):
     agent, _ = way("shop/brief")
     model.says(*[Turn(f"Answer {number}.") for number in range(5)])
