@@ -66,6 +66,7 @@ mod ends;
 #[cfg(feature = "server")]
 mod ends_over_http;
 mod event;
+mod evidence;
 #[cfg(feature = "server")]
 mod explain_over_http;
 mod explain_stored;
