@@ -8,6 +8,7 @@ use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::diff::{Difference, OperationDifference, Outcome, PolicySet, Summary, Witness, compare};
 use celador::limits::EngineLimits;
 use celador::manifest::given::{Files, GivenFiles};
+use celador::scenario::visible;
 use clap::Args;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -62,23 +63,34 @@ impl Arguments {
 }
 
 fn show(operation: &OperationDifference, screen: &mut Screen) -> Result<(), Failure> {
-    let OperationDifference { agent, operation: what, function, difference } = operation;
+    let OperationDifference { agent, operation: what, function, difference, method, evidence } = operation;
     let what = function.as_ref().map_or_else(|| (*what).to_owned(), |function| format!("{what} {function}"));
     let known = match difference {
         Difference::None => "none",
         Difference::Found { .. } => "decided otherwise",
-        Difference::Unknown { .. } => "unknown",
+        Difference::Unknown => "unknown",
         Difference::Added => "new",
         Difference::Removed => "gone",
     };
-    screen.line(&format!("{agent} {what}: {known}"))?;
-    if let Difference::Unknown { tried } = difference {
-        screen.line(&messages::tried_in_vain(*tried))?;
+    let how = method.map(|method| format!(" ({})", messages::found_by(method.as_str(), "task", evidence)));
+    screen.line(&format!("{agent} {what}: {known}{}", how.unwrap_or_default()))?;
+    if *difference == Difference::Unknown {
+        screen.line(&messages::no_difference_shown(evidence))?;
+        for rejection in &evidence.rejected {
+            screen.line(&messages::refused_before_rule(rejection))?;
+        }
     }
-    for (direction, Witness { user, state, call, old, new }) in difference.witnesses() {
+    for (direction, Witness { user, counters, state, call, old, new }) in difference.witnesses() {
         screen.line(&format!("  {direction}: {} becomes {}", outcome(old), outcome(new)))?;
-        if let (_, Some(email)) = user {
-            screen.line(&format!("    user:  {email}"))?;
+        // an address alone needs no more words
+        let claims = user.get("claims");
+        match user.get("email").and_then(|email| email.as_str()).filter(|_| claims.is_none()) {
+            Some(email) => screen.line(&format!("    user:  {}", visible(email)))?,
+            None if claims.is_some() => screen.line(&format!("    user:  {}", visible(&user.to_string())))?,
+            None => {}
+        }
+        if let Some(counters) = counters {
+            screen.line(&format!("    counters: {}", visible(&counters.to_string())))?;
         }
         if !state.is_empty() {
             screen.line(&format!("    state: {}", serde_json::Value::from(state.clone())))?;

@@ -2,6 +2,7 @@
 
 use celador::cel::{Assumptions, JsonError};
 use celador::diagnostic::{Diagnostic, Standing};
+use celador::evidence::{Evidence, Rejection};
 use celador::replay::{FlipRow, NotJudged, RecordError, Tally};
 use celador::scenario::{Mismatch, Report, SnapshotError, visible};
 use serde_json::Value;
@@ -502,11 +503,59 @@ pub(crate) fn compared(operations: usize, differ: usize, unknown: usize) -> Stri
     format!("{operations} operation(s), {differ} decided otherwise, {unknown} unknown")
 }
 
-pub(crate) fn tried_in_vain(tried: usize) -> String {
-    match tried {
-        0 => "  the rules differ, and no task was tried".to_owned(),
-        _ => format!("  the rules differ, and none of {tried} tasks shows a difference"),
+/// How an answer was found, such as `proof; 3,000 tasks tried, 2,996 reached the rule`.
+pub(crate) fn found_by(method: &str, what: &str, evidence: &Evidence) -> String {
+    match evidence.tried {
+        0 => method.to_owned(),
+        _ => format!("{method}; {}", evidence_of(what, evidence)),
     }
+}
+
+/// What was tried, and how much of it reached the rule, such as `1,500 tasks tried, 1,500 refused before the rule`.
+fn evidence_of(what: &str, evidence: &Evidence) -> String {
+    let Evidence { tried, reached, .. } = evidence;
+    let tried = format!("{} tried", count_of(*tried, what));
+    match (reached, evidence.refused()) {
+        (_, 0) => format!("{tried}, all reached the rule"),
+        (0, refused) => format!("{tried}, {} refused before the rule", grouped(refused)),
+        (reached, refused) => {
+            format!("{tried}, {} reached the rule, {} refused before it", grouped(*reached), grouped(refused))
+        }
+    }
+}
+
+/// The line of a reason for which tasks did not reach a rule.
+pub(crate) fn refused_before_rule(rejection: &Rejection) -> String {
+    format!("  {} refused before the rule: {}", grouped(rejection.count), visible(&rejection.reason))
+}
+
+pub(crate) fn no_difference_shown(evidence: &Evidence) -> String {
+    match (evidence.tried, evidence.reached) {
+        (0, _) => "  the rules differ, and no task was tried".to_owned(),
+        (_, 0) => "  the rules differ, and no task that was tried reached them".to_owned(),
+        (_, reached) => format!(
+            "  the rules differ, and none of the {} that reached them shows a difference",
+            count_of(reached, "task")
+        ),
+    }
+}
+
+/// `1 task`, `1,500 tasks`.
+fn count_of(count: usize, what: &str) -> String {
+    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
+/// A number with a comma between each three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && digits.len().saturating_sub(at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// How many invariants hold, are broken, and are not known.

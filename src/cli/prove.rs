@@ -133,6 +133,8 @@ fn show(proof: &Proof, saved: Option<&Path>, screen: &mut Screen) -> Result<(), 
     if let Some(text) = &proof.invariant.text {
         screen.line(&format!("  {dim}{}{reset}", visible(&text.text)))?;
     }
+    let what = if proof.invariant.call.is_some() { "call" } else { "task" };
+    screen.line(&format!("  {}", messages::found_by(proof.answer.method(), what, &proof.evidence)))?;
     match &proof.answer {
         Answer::Holds(grounds) => {
             for function in &grounds.never_called {
@@ -154,7 +156,12 @@ fn show(proof: &Proof, saved: Option<&Path>, screen: &mut Screen) -> Result<(), 
             }
         }
         Answer::Broken(task) => show_task(task, screen)?,
-        Answer::Unknown(reached) => screen.line(&messages::not_broken(reached.depth, reached.operations))?,
+        Answer::Unknown(reached) => {
+            screen.line(&messages::not_broken(reached.depth, reached.operations))?;
+            for rejection in &proof.evidence.rejected {
+                screen.line(&messages::refused_before_rule(rejection))?;
+            }
+        }
     }
     if let Some(path) = saved {
         screen.line(&messages::saved(path))?;

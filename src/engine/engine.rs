@@ -308,8 +308,13 @@ impl Engine {
     }
 
     /// The same for manifests that were changed to see whether anybody notices: warnings about them refuse nothing.
-    pub(crate) fn of_mutant(&self, catalog: &Catalog) -> Self {
-        self.sharing(Door::Lenient, Asked::Loading, catalog).0
+    pub(crate) fn of_mutant(&self, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
+        self.sharing(Door::Lenient, Asked::Loading, catalog)
+    }
+
+    /// What compiling such manifests and deciding their clauses finds.
+    pub(crate) fn findings_of_mutant(&self, catalog: &Catalog) -> Vec<Diagnostic> {
+        self.sharing(Door::Lenient, Asked::Analysis, catalog).1
     }
 
     fn sharing(&self, door: Door, asked: Asked, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {

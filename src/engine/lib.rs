@@ -115,6 +115,7 @@ pub mod detect;
 pub mod diff;
 pub mod digest;
 pub mod engine;
+pub mod evidence;
 pub mod explained;
 mod layers;
 #[cfg(feature = "analysis")]

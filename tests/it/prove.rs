@@ -115,7 +115,7 @@ pub fn holds(task: &Task, always: &str, input: Option<&Json>, approved: &[String
 /// Whether the calls break the invariant behind the last of them, and each of them is decided as it is said.
 fn breaks(policies: &str, task: &Counterexample, invariant: &Value) -> bool {
     let engine = engine(policies);
-    let mut run = begin(&engine, &task.email);
+    let mut run = begin(&engine, task.user["email"].as_str().unwrap());
     let always = invariant["always"].as_str().unwrap();
     let (mut is_broken, mut late) = (false, Vec::new());
     for made in &task.made {

@@ -3,7 +3,7 @@
 //! The page needs nothing else: no script, no file beside it. All text of manifests is escaped.
 
 use super::lines::{Line, Seen, lines};
-use celador::scenario::{Coverage, FileCoverage, Share};
+use celador::scenario::{COUNTS, Coverage, FileCoverage, Share};
 use quick_xml::escape::escape;
 use std::fmt::Write as _;
 
@@ -33,24 +33,13 @@ th, td { padding: .15rem .8rem .15rem 0; text-align: left; vertical-align: top; 
 
 pub(super) fn report(coverage: &Coverage) -> String {
     let mut text = HEAD.to_owned();
-    let shares = coverage.shares();
-    let rows = [
-        ("clauses seen true, false and deciding", shares.clauses),
-        ("steps reached", shares.reached),
-        ("steps passed", shares.passed),
-        ("asserts failed", shares.failed),
-        ("conditions that left their step out", shares.skipped),
-        ("messages said", shares.messages),
-        ("transforms made", shares.transforms),
-        ("limits reached", shares.limits),
-        ("events that came", shares.events),
-    ];
     text.push_str("<table>\n");
-    for (name, Share { seen, all }) in rows.into_iter().filter(|(_, share)| share.all > 0) {
+    let rows = COUNTS.iter().map(|count| (count.name, count.share(coverage)));
+    for (name, Share { seen, all }) in rows.filter(|(_, share)| share.all > 0) {
         let _ = writeln!(text, "<tr><th scope=\"row\">{name}</th><td>{seen} of {all}</td></tr>");
     }
     text.push_str("</table>\n");
-    let unseen = [("limit", &coverage.limits), ("event", &coverage.events)];
+    let unseen = [("name", &coverage.names), ("limit", &coverage.limits), ("event", &coverage.events)];
     for (kind, parts) in unseen {
         for part in parts.iter().filter(|part| !part.seen) {
             let _ = writeln!(

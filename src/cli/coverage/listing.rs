@@ -4,8 +4,11 @@
 //! left out.
 
 use super::lines::{Line, Seen, lines};
-use celador::scenario::{Coverage, FileCoverage, Palette, SeenPart, Share, visible};
+use celador::scenario::{COUNTS, Coverage, FileCoverage, Palette, SeenPart, Share, visible};
 use std::fmt::Write as _;
+
+/// The key of the count that has a line of its own.
+const CLAUSES: &str = "clauses";
 
 /// Lines around a marked one that are shown.
 const AROUND: usize = 1;
@@ -17,23 +20,15 @@ pub(super) fn render(coverage: &Coverage, palette: &Palette) -> String {
             listing(&mut text, name, file, palette);
         }
     }
+    parts(&mut text, "name", "never read", &coverage.names, palette);
     parts(&mut text, "limit", "never reached", &coverage.limits, palette);
     parts(&mut text, "event", "never came", &coverage.events, palette);
-    let shares = coverage.shares();
-    let rows = [
-        ("steps reached", shares.reached),
-        ("steps passed", shares.passed),
-        ("asserts failed", shares.failed),
-        ("conditions that left out", shares.skipped),
-        ("messages said", shares.messages),
-        ("transforms made", shares.transforms),
-        ("limits reached", shares.limits),
-        ("events that came", shares.events),
-    ];
-    for (name, Share { seen, all }) in rows.into_iter().filter(|(_, share)| share.all > 0) {
+    let counts = COUNTS.iter().filter(|count| count.key != CLAUSES);
+    let rows = counts.map(|count| (count.name, count.share(coverage)));
+    for (name, Share { seen, all }) in rows.filter(|(_, share)| share.all > 0) {
         let _ = writeln!(text, "{name:<25} {seen} of {all}");
     }
-    let Share { seen, all } = shares.clauses;
+    let Share { seen, all } = coverage.clauses();
     let _ = writeln!(text, "coverage: {seen} of {all} clauses");
     text
 }

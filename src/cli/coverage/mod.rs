@@ -86,7 +86,6 @@ impl Wanted {
             fs::write(file, text)
                 .map_err(|error| Failure::Unusable(messages::cannot_write_file(file, &error)))?;
         }
-        let shares = coverage.shares();
         match screen.format() {
             Format::Human => {
                 let text = listing::render(coverage, &screen.palette());
@@ -94,9 +93,10 @@ impl Wanted {
             }
             Format::Json => screen.json("coverage", coverage.to_json())?,
         }
-        let is_enough = self.threshold.is_none_or(|threshold| shares.clauses.reaches(threshold));
+        let clauses = coverage.clauses();
+        let is_enough = self.threshold.is_none_or(|threshold| clauses.reaches(threshold));
         if let Some(threshold) = self.threshold.filter(|_| !is_enough) {
-            screen.note(&messages::below_threshold(shares.clauses.percent(), threshold));
+            screen.note(&messages::below_threshold(clauses.percent(), threshold));
         }
         Ok(is_enough)
     }

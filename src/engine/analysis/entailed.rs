@@ -16,10 +16,11 @@ use super::sat::Literal;
 use super::spelled_out::{Names, spelled_out};
 use super::tried;
 use super::weighed::{Numbers, Weights};
-use crate::cel::{Expr, ExprKind, Literal as Constant};
+use crate::cel::{Expr, ExprKind, Json, Literal as Constant, MapEntry};
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
-use crate::policy::{Effect, Expression, Missing, Policy, Step, StepAction};
+use crate::policy::{Effect, Expression, Missing, Policy, ReviewPanel, Step, StepAction};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// A step as it is read: what its condition and its assert ask.
@@ -250,7 +251,7 @@ fn approvals(known: &[Clause], own: &[Clause], problem: &mut Problem) {
         let Some(reviewer) = reviewer(&clause.asked) else { continue };
         let Some(goal) = problem.truth_of_clause(known.len().saturating_add(at)) else { continue };
         for (given, _) in
-            known.iter().enumerate().filter(|(_, it)| self::reviewer(&it.asked) == Some(reviewer))
+            known.iter().enumerate().filter(|(_, it)| self::reviewer(&it.asked).as_ref() == Some(&reviewer))
         {
             if let Some(given) = problem.truth_of_clause(given) {
                 problem.sat.clause([!given.yes, goal.yes]);
@@ -259,13 +260,40 @@ fn approvals(known: &[Clause], own: &[Clause], problem: &mut Problem) {
     }
 }
 
-/// The person whom `review('…')` asks.
-fn reviewer(asked: &Expr) -> Option<&str> {
+/// The people whom a review asks, as the engine tells reviews apart: by the name of the reviewer, or by the text of the panel.
+fn reviewer(asked: &Expr) -> Option<String> {
     let ExprKind::Call { function, target: None, args } = &asked.kind else { return None };
-    match args.as_slice() {
-        [Expr { kind: ExprKind::Literal(Constant::String(reviewer)), .. }] if function.text == "review" => {
-            Some(reviewer)
+    let [argument] = args.as_slice() else { return None };
+    if function.text != "review" {
+        return None;
+    }
+    match constant(argument)? {
+        Value::String(reviewer) => Some(reviewer),
+        panel @ Value::Object(_) => {
+            let panel = ReviewPanel::read(Json::from(&panel).root()).ok()?;
+            Some(panel.to_string())
         }
         _ => None,
     }
+}
+
+/// The value of an expression that is made of constants alone; nothing of any other.
+fn constant(expression: &Expr) -> Option<Value> {
+    Some(match &expression.kind {
+        ExprKind::Literal(Constant::String(text)) => text.as_str().into(),
+        ExprKind::Literal(Constant::Int(number)) => (*number).into(),
+        ExprKind::Literal(Constant::Bool(truth)) => (*truth).into(),
+        ExprKind::List(items) => {
+            let items = items.iter().map(|item| constant(&item.value).filter(|_| !item.optional));
+            Value::Array(items.collect::<Option<_>>()?)
+        }
+        ExprKind::Map(entries) => {
+            let entry = |entry: &MapEntry| match constant(&entry.key)? {
+                Value::String(key) if !entry.optional => Some((key, constant(&entry.value)?)),
+                _ => None,
+            };
+            Value::Object(entries.iter().map(entry).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
 }

@@ -117,4 +117,4 @@ pub use task_io::{TaskIo, TaskIoError};
 pub use task_secrets::{CallSecrets, TaskSecrets};
 pub use unanswered::Unanswered;
 pub use values_on_path::{CallValues, ValuesOnPath};
-pub use watch::{ExpressionWatch, WatchedExpression};
+pub use watch::{ExpressionWatch, WatchedExpression, WatchedName};

@@ -1,21 +1,27 @@
 //! Two sets of policies side by side: for each operation of each agent whether anything is decided otherwise.
 //!
 //! In: manifests, linked, of before and after. Out: for each operation `none`, where the rules are the same but for expressions that are proved to answer alike; a witness for each direction in which
-//! a difference was found, run through both engines; or `unknown`. A search that finds no difference proves nothing, so its answer is `unknown`, too.
+//! a difference was found, run through both engines; or `unknown`. A search that finds no difference proves nothing, so its answer is `unknown`, too. Each answer has its
+//! [`Method`] and its [`Evidence`]: how many tasks were tried, and how many of them reached a rule that differs.
 //!
 //! | module | what it holds |
 //! |---|---|
 //! | `old_words` | new rules in the words of the old ones, where both say the same |
+//! | `changed_steps` | the steps that differ, which a task has to reach to be evidence |
 //! | `search` | tasks and calls made of them, through both engines |
+//! | `witness` | the tasks that show a difference, and the evidence of all that were tried |
 //! | `triggers` | triggers, and payloads of their events |
 //! | `schedules` | schedules, and times of their runs |
 
+mod changed_steps;
 mod old_words;
 mod schedules;
 mod search;
 mod triggers;
+mod witness;
 
-pub use search::{Outcome, Witness};
+pub use crate::evidence::{Evidence, Rejection};
+pub use witness::{Outcome, Witness};
 
 use crate::candidates::Named;
 use crate::digest::Digest;
@@ -23,6 +29,7 @@ use crate::engine::Engine;
 use crate::manifest::Catalog;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::{OperationRules, Policy};
+use changed_steps::ChangedSteps;
 use old_words::in_old_words;
 use search::Search;
 use serde::Serialize;
@@ -44,15 +51,60 @@ pub enum Difference {
         /// It goes as far, with another value, verdict or message.
         otherwise: Option<Box<Witness>>,
     },
-    /// Rules differ, and none of so many tries shows a difference.
-    Unknown {
-        /// How many tasks were tried, payloads for a trigger or runs of a schedule: none for calls of the model and for events.
-        tried: usize,
-    },
+    /// Rules differ, and no task that was tried shows a difference. Calls of the model and events are not tried.
+    Unknown,
     /// The operation is new.
     Added,
     /// The operation has gone.
     Removed,
+}
+
+/// The way in which an answer was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// The rules of both sides are the same text.
+    Identical,
+    /// The solver has proved that both sides answer alike.
+    Proof,
+    /// Tasks were tried.
+    Search,
+}
+
+impl Method {
+    /// The word for programs: `identical`, `proof` or `search`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Identical => "identical",
+            Self::Proof => "proof",
+            Self::Search => "search",
+        }
+    }
+}
+
+/// An answer for one operation.
+#[derive(Clone, Debug, PartialEq)]
+struct Answer {
+    difference: Difference,
+    method: Option<Method>,
+    evidence: Evidence,
+}
+
+impl Answer {
+    /// An answer that nothing was tried for.
+    fn without_tries(difference: Difference, method: Option<Method>) -> Self {
+        Self { difference, method, evidence: Evidence::default() }
+    }
+
+    /// The answer that tasks have shown, or the proof has where no task shows a difference: no proof rests on the solver alone.
+    fn of_search((difference, evidence): (Difference, Evidence), is_alike: bool) -> Self {
+        match difference {
+            Difference::Unknown if is_alike => {
+                Self { difference: Difference::None, method: Some(Method::Proof), evidence }
+            }
+            difference => Self { difference, method: Some(Method::Search), evidence },
+        }
+    }
 }
 
 /// Of how many operations something is known.
@@ -77,6 +129,10 @@ pub struct OperationDifference {
     pub function: Option<String>,
     /// What is known.
     pub difference: Difference,
+    /// How that was found; nothing for an operation that is new or gone, or that no task was tried for.
+    pub method: Option<Method>,
+    /// The tasks that were tried: payloads for a trigger, runs for a schedule.
+    pub evidence: Evidence,
 }
 
 /// A set of policies to be compared: what its manifests say, and the engine that decides by them.
@@ -171,7 +227,8 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
                 named.add(side.resolved, set.engine.limits());
             }
         }
-        let search = Search::new([&old.engine, &new.engine], agent, &named);
+        let resolved = sides.iter().flatten().map(|side| side.resolved).collect();
+        let search = Search::new([&old.engine, &new.engine], agent, resolved, &named);
         let [old, new] = sides;
         let said_alike = old
             .as_ref()
@@ -183,12 +240,9 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
     for (operation, compared) in
         [("trigger", triggers::compare(old_set, new_set)), ("schedule", schedules::compare(old_set, new_set))]
     {
-        found.extend(compared.into_iter().map(|(agent, name, difference)| OperationDifference {
-            agent,
-            operation,
-            function: Some(name),
-            difference,
-        }));
+        found.extend(
+            compared.into_iter().map(|(agent, name, answer)| answer.at(&agent, operation, Some(&name))),
+        );
     }
     found
 }
@@ -202,61 +256,76 @@ struct Sides<'s> {
 }
 
 impl Sides<'_> {
-    /// What is known of operations whose rules have these digests. What is proved to be alike is tried all the same: no proof rests on the solver alone.
+    /// What is known of operations whose rules have these digests.
     fn compared(
         &self,
         digest: impl Fn(&OperationRules) -> Option<Digest>,
-        tried: impl FnOnce() -> Difference,
-    ) -> Difference {
-        let (Some(old), Some(new)) = (self.old, self.new) else { return tried() };
+        tried: impl FnOnce([&AgentOfSet<'_>; 2]) -> Option<(Difference, Evidence)>,
+    ) -> Answer {
+        let (old, new) = match (self.old, self.new) {
+            (Some(old), Some(new)) => (old, new),
+            (None, _) => return Answer::without_tries(Difference::Added, None),
+            (_, None) => return Answer::without_tries(Difference::Removed, None),
+        };
         let before = digest(&old.rules);
         if before.is_some() && before == digest(&new.rules) {
-            return Difference::None;
+            return Answer::without_tries(Difference::None, Some(Method::Identical));
         }
         let is_alike = before.is_some() && before == self.said_alike.as_ref().and_then(digest);
-        match tried() {
-            Difference::Unknown { .. } if is_alike => Difference::None,
-            difference => difference,
+        match tried([old, new]) {
+            Some(found) => Answer::of_search(found, is_alike),
+            None if is_alike => Answer::without_tries(Difference::None, Some(Method::Proof)),
+            None => Answer::without_tries(Difference::Unknown, None),
         }
     }
 }
 
 fn operations(agent: &str, sides: &Sides<'_>, search: &Search<'_>) -> Vec<OperationDifference> {
-    let at = |operation, function: Option<&str>, difference| OperationDifference {
-        agent: agent.to_owned(),
-        operation,
-        function: function.map(str::to_owned),
-        difference,
+    let message = |operation: &'static str| {
+        let digest = |rules: &OperationRules| Some(rules.messages);
+        let answer = sides.compared(digest, |sides| {
+            Some(search.message(operation, &ChangedSteps::of(sides, operation, None)))
+        });
+        answer.at(agent, operation, None)
     };
-    // of the agent as a whole: the digest of each side, and what is tried where they differ
-    let whole = |digest: fn(&OperationRules) -> Digest, tried: &dyn Fn() -> Difference| match (
-        sides.old, sides.new,
-    ) {
-        (Some(_), Some(_)) => sides.compared(|rules| Some(digest(rules)), tried),
-        (None, _) => Difference::Added,
-        (_, None) => Difference::Removed,
+    let untried = |operation, digest: fn(&OperationRules) -> Digest| {
+        sides.compared(|rules| Some(digest(rules)), |_| None).at(agent, operation, None)
     };
-    let untried = || Difference::Unknown { tried: 0 };
     let mut found = vec![
-        at("input", None, whole(|rules| rules.messages, &|| search.message("input"))),
-        at("output", None, whole(|rules| rules.messages, &|| search.message("output"))),
-        at("model", None, whole(|rules| rules.models, &untried)),
-        at("event", None, whole(|rules| rules.events, &untried)),
+        message("input"),
+        message("output"),
+        untried("model", |rules| rules.models),
+        untried("event", |rules| rules.events),
     ];
     let of_old = sides.old.map(AgentOfSet::functions).unwrap_or_default();
     let of_new = sides.new.map(AgentOfSet::functions).unwrap_or_default();
     for function in of_old.union(&of_new) {
         for (position, operation) in ["before", "after"].into_iter().enumerate() {
             let digest = |rules: &OperationRules| rules.calls.get(*function)?.get(position).copied();
-            let difference = match (of_old.contains(function), of_new.contains(function)) {
-                (false, _) => Difference::Added,
-                (_, false) => Difference::Removed,
-                _ => sides.compared(digest, || search.call(operation, function)),
+            let answer = match (of_old.contains(function), of_new.contains(function)) {
+                (false, _) => Answer::without_tries(Difference::Added, None),
+                (_, false) => Answer::without_tries(Difference::Removed, None),
+                _ => sides.compared(digest, |sides| {
+                    Some(search.call(
+                        operation,
+                        function,
+                        &ChangedSteps::of(sides, operation, Some(function)),
+                    ))
+                }),
             };
-            found.push(at(operation, Some(function), difference));
+            found.push(answer.at(agent, operation, Some(function)));
         }
     }
     found
+}
+
+impl Answer {
+    /// The answer for an operation of an agent.
+    fn at(self, agent: &str, operation: &'static str, function: Option<&str>) -> OperationDifference {
+        let Self { difference, method, evidence } = self;
+        let (agent, function) = (agent.to_owned(), function.map(str::to_owned));
+        OperationDifference { agent, operation, function, difference, method, evidence }
+    }
 }
 
 impl Difference {
@@ -266,7 +335,7 @@ impl Difference {
         match self {
             Self::None => "none",
             Self::Found { .. } => "found",
-            Self::Unknown { .. } => "unknown",
+            Self::Unknown => "unknown",
             Self::Added => "added",
             Self::Removed => "removed",
         }
@@ -294,14 +363,14 @@ impl Summary {
             |is_it: fn(&Difference) -> bool| found.iter().filter(|one| is_it(&one.difference)).count();
         Self {
             operations: found.len(),
-            differ: count(|it| !matches!(it, Difference::None | Difference::Unknown { .. })),
-            unknown: count(|it| matches!(it, Difference::Unknown { .. })),
+            differ: count(|it| !matches!(it, Difference::None | Difference::Unknown)),
+            unknown: count(|it| matches!(it, Difference::Unknown)),
         }
     }
 }
 
 impl OperationDifference {
-    /// As JSON: `agent`, `operation`, `function`, `difference`, `witnesses`.
+    /// As JSON: `agent`, `operation`, `function`, `difference`, `method`, `evidence`, `witnesses`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let witnesses = self.difference.witnesses().map(|(direction, witness)| {
@@ -316,6 +385,8 @@ impl OperationDifference {
             "operation": self.operation,
             "function": self.function,
             "difference": self.difference.as_str(),
+            "method": self.method.map(Method::as_str),
+            "evidence": self.evidence,
             "witnesses": witnesses.collect::<Vec<_>>(),
         })
     }

@@ -3,9 +3,10 @@
 //! In: schedules before and after, by name. Out: for each whether it makes other tasks, or makes them at other times, with a time at which the two
 //! sides differ. What follows from the texts of both is proved; where only the texts differ and no run does, nobody knows.
 
-use super::search::{Outcome, Tries, Witness};
-use super::{Difference, PolicySet};
+use super::witness::{Judgement, Outcome, Tries, Witness};
+use super::{Answer, Difference, Method, PolicySet};
 use crate::cel::Timestamp;
+use crate::evidence::Evidence;
 use crate::manifest::Catalog;
 use crate::manifest::schedule::Schedule;
 use crate::task::Verdict;
@@ -40,6 +41,15 @@ fn is_alike(old: &Schedule, new: &Schedule) -> bool {
     }
 }
 
+/// Whether what decides is written alike.
+fn is_same_text(old: &Schedule, new: &Schedule) -> bool {
+    let zone = |side: &Schedule| side.timezone.as_ref().map(|zone| zone.text.clone());
+    old.launch.enabled == new.launch.enabled
+        && task(old) == task(new)
+        && old.cron.text == new.cron.text
+        && zone(old) == zone(new)
+}
+
 /// Whether it is proved that the schedules of both sides make the same tasks at the same times.
 pub(super) fn proved_alike(old: &Catalog, new: &Catalog) -> bool {
     let (old, new) = (schedules(old), schedules(new));
@@ -48,26 +58,29 @@ pub(super) fn proved_alike(old: &Catalog, new: &Catalog) -> bool {
 }
 
 /// Each schedule with its agent, its name and what is known of the difference. One that is not valid on one side counts as not there.
-pub(super) fn compare(old: &PolicySet, new: &PolicySet) -> Vec<(String, String, Difference)> {
+pub(super) fn compare(old: &PolicySet, new: &PolicySet) -> Vec<(String, String, Answer)> {
     let [old, new] = [old, new].map(|set| schedules(&set.catalog));
     let names: BTreeSet<(&str, &str)> = old.keys().chain(new.keys()).copied().collect();
     let compared = names.into_iter().filter_map(|name| {
         let sides = (old.get(&name).copied(), new.get(&name).copied());
         let launch = &sides.1.or(sides.0)?.launch;
-        let difference = match sides {
-            (None, _) => Difference::Added,
-            (_, None) => Difference::Removed,
-            (Some(old), Some(new)) if is_alike(old, new) => Difference::None,
-            (Some(old), Some(new)) => tried(old, new),
+        let answer = match sides {
+            (None, _) => Answer::without_tries(Difference::Added, None),
+            (_, None) => Answer::without_tries(Difference::Removed, None),
+            (Some(old), Some(new)) if is_alike(old, new) => {
+                let method = if is_same_text(old, new) { Method::Identical } else { Method::Proof };
+                Answer::without_tries(Difference::None, Some(method))
+            }
+            (Some(old), Some(new)) => Answer::of_search(tried(old, new), false),
         };
         let agent = format!("{}/{}", launch.namespace.text, launch.agent.text);
-        Some((agent, name.1.to_owned(), difference))
+        Some((agent, name.1.to_owned(), answer))
     });
     compared.collect()
 }
 
 /// What the next runs show: a time at which one side alone makes a task, and one at which the two make different ones.
-fn tried(old: &Schedule, new: &Schedule) -> Difference {
+fn tried(old: &Schedule, new: &Schedule) -> (Difference, Evidence) {
     let mut tries = Tries::default();
     let Ok(after) = Timestamp::from_unix(AFTER) else { return tries.difference() };
     let runs = [old, new].map(|side| side.next_runs(after, RUNS));
@@ -79,7 +92,8 @@ fn tried(old: &Schedule, new: &Schedule) -> Difference {
         [(old, &runs[0]), (new, &runs[1])].map(|(side, runs)| {
             let runs_then = runs.binary_search(at).is_ok();
             let verdict = if runs_then { Verdict::Allow } else { Verdict::Block };
-            Some(Outcome { verdict, value: runs_then.then(|| task(side)), message: None, by: None })
+            let outcome = Outcome { verdict, value: runs_then.then(|| task(side)), message: None, by: None };
+            Judgement { outcome: Some(outcome), reached: Ok(()) }
         })
     };
     for at in times.iter().filter(|at| end.is_none_or(|end| **at <= end)) {
@@ -90,7 +104,8 @@ fn tried(old: &Schedule, new: &Schedule) -> Difference {
             let launch = &new.launch;
             let call = json!({ "op": "schedule", "name": &*launch.name.text, "at": at.to_string() });
             Witness {
-                user: (launch.owner.text.to_string(), None),
+                user: json!({ "id": &*launch.owner.text }),
+                counters: None,
                 state: Vec::new(),
                 call,
                 old: was,

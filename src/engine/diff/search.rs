@@ -1,100 +1,45 @@
-//! Tasks and operations made of what two sets of policies name, through both engines, until they differ.
+//! Tasks and operations made of what two sets of policies declare and name, through both engines, until they differ.
 //!
-//! In: two engines, an agent and its values. Out: a witness for each direction, the shortest past first. A witness is what both engines have decided, never a guess.
+//! In: two engines, an agent and its values. Out: a witness for each direction, the shortest past first, and the evidence of all tasks. First all operations are tried on
+//! the simplest task, then a few of them on others, then all on those of the others on which the evaluation reached a rule that differs.
 
 use super::Difference;
-use crate::candidates::Named;
+use super::changed_steps::ChangedSteps;
+use super::witness::{Judgement, MOST, Outcome, Tries, Witness};
+use crate::candidates::{Beginning, GeneratedWorld, MESSAGE, Named, around, beginnings};
 use crate::cel::{Json, Timestamp};
 use crate::context::InvocationStatus;
+use crate::counter::CounterId;
 use crate::engine::Engine;
-use crate::task::{Call, CallResult, Decision, Past, PastCall, StartTask, Task, User, Verdict};
+use crate::evidence::{Evidence, reason_of};
+use crate::manifest::catalog::ResolvedAgent;
+use crate::task::{
+    Call, CallResult, Decision, Past, PastCall, Progress, Request, StartTask, Task, TaskError, Verdict,
+};
 use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
-use std::cmp::Ordering;
+use std::collections::HashSet;
 
-/// How many tasks are tried for an operation, and payloads for a trigger.
-pub(super) const MOST: usize = 3_000;
+/// The most tasks in which operations are tried.
+const SETTINGS: usize = 240;
 
-/// What one side has decided.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
-    /// The verdict.
-    pub verdict: Verdict,
-    /// The value to go on with.
-    pub value: Option<Value>,
-    /// The message.
-    pub message: Option<String>,
-    /// What decided.
-    pub by: Option<String>,
-}
-
-/// A task on which the two sides differ: as it stands in a case.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Witness {
-    /// The id and the address of the user.
-    pub user: (String, Option<String>),
-    /// What happened so far, as `state` of a case has it.
-    pub state: Vec<Value>,
-    /// The operation, as `call` of a case has it.
-    pub call: Value,
-    /// What was decided before.
-    pub old: Outcome,
-    /// What is decided now.
-    pub new: Outcome,
-}
-
-/// What has come of the tries so far.
-#[derive(Default)]
-pub(super) struct Tries {
-    count: usize,
-    stricter: Option<Box<Witness>>,
-    looser: Option<Box<Witness>>,
-    otherwise: Option<Box<Witness>>,
-}
-
-impl Tries {
-    /// Whether there is a witness for each direction, or there were enough of them.
-    pub(super) fn are_enough(&self) -> bool {
-        self.count >= MOST || (self.stricter.is_some() && self.looser.is_some())
-    }
-
-    /// Adds what both sides have decided, if they could; the first witness of a direction is kept.
-    pub(super) fn add(
-        &mut self,
-        decided: [Option<Outcome>; 2],
-        witness: impl FnOnce(Outcome, Outcome) -> Witness,
-    ) {
-        self.count = self.count.saturating_add(1);
-        let [Some(old), Some(new)] = decided else { return };
-        if (old.verdict, &old.value, &old.message) == (new.verdict, &new.value, &new.message) {
-            return;
-        }
-        let slot = match strictness(new.verdict).cmp(&strictness(old.verdict)) {
-            Ordering::Greater => &mut self.stricter,
-            Ordering::Less => &mut self.looser,
-            Ordering::Equal => &mut self.otherwise,
-        };
-        slot.get_or_insert_with(|| Box::new(witness(old, new)));
-    }
-
-    /// What they show.
-    pub(super) fn difference(self) -> Difference {
-        let Self { count, stricter, looser, otherwise } = self;
-        if stricter.is_none() && looser.is_none() && otherwise.is_none() {
-            Difference::Unknown { tried: count }
-        } else {
-            Difference::Found { stricter, looser, otherwise }
-        }
-    }
-}
+/// How many operations are tried in each task but the first.
+const SAMPLE: usize = 5;
 
 /// The two sides.
 pub(super) struct Search<'s> {
     engines: [&'s Engine; 2],
     agent: (&'s str, &'s str),
+    sides: Vec<&'s ResolvedAgent>,
     named: &'s Named,
-    /// The pasts, once an operation is tried.
-    stories: OnceCell<Vec<Story>>,
+    /// The tasks, once an operation is tried.
+    settings: OnceCell<Vec<Setting>>,
+}
+
+/// A task in which operations are tried.
+struct Setting {
+    beginning: Beginning,
+    story: Story,
 }
 
 /// A past that is tried: entries of `state`, and the same as a task takes them.
@@ -104,29 +49,45 @@ struct Story {
     past: Vec<Past>,
 }
 
+/// Something that a task takes, up to its decision or to a review.
+type Take<'t> = dyn Fn(&mut Task, &Value, &mut GeneratedWorld<'_>) -> Result<Progress, TaskError> + 't;
+
 impl<'s> Search<'s> {
-    pub(super) fn new(engines: [&'s Engine; 2], agent: (&'s str, &'s str), named: &'s Named) -> Self {
-        Self { engines, agent, named, stories: OnceCell::new() }
+    pub(super) fn new(
+        engines: [&'s Engine; 2],
+        agent: (&'s str, &'s str),
+        sides: Vec<&'s ResolvedAgent>,
+        named: &'s Named,
+    ) -> Self {
+        Self { engines, agent, sides, named, settings: OnceCell::new() }
     }
 
     /// Tries inputs or responses.
-    pub(super) fn message(&self, operation: &'static str) -> Difference {
-        let messages = self.named.texts().map(|text| json!({ "message": text }));
+    pub(super) fn message(&self, operation: &'static str, changed: &ChangedSteps) -> (Difference, Evidence) {
+        let messages: Vec<Value> = if operation == "input" {
+            self.inputs()
+        } else {
+            self.named.texts().map(|text| json!({ "message": text })).collect()
+        };
         let calls: Vec<Value> =
-            messages.map(|message| json!({ "op": operation, operation: message })).collect();
-        self.tried(&calls, |task, call, now| {
+            messages.into_iter().map(|message| json!({ "op": operation, operation: message })).collect();
+        self.tried(changed, &calls, &|task, call, world| {
             let message = Json::from(call.get(operation).unwrap_or(&Value::Null));
-            let progress = if operation == "input" {
-                task.input(&message, now).into_progress()
-            } else {
-                task.output(&message, now).into_progress()
-            };
-            decided(progress)
+            let now = world.now;
+            match operation {
+                "input" => world.drive(task.input(&message, now), &mut |_| None),
+                _ => world.drive(task.output(&message, now), &mut |_| None),
+            }
         })
     }
 
     /// Tries calls of a function, or results of them.
-    pub(super) fn call(&self, operation: &'static str, function: &str) -> Difference {
+    pub(super) fn call(
+        &self,
+        operation: &'static str,
+        function: &str,
+        changed: &ChangedSteps,
+    ) -> (Difference, Evidence) {
         let calls: Vec<Value> = if operation == "before" {
             self.arguments(function)
                 .into_iter()
@@ -138,40 +99,68 @@ impl<'s> Search<'s> {
             let call = |output| json!({ "op": "after", "fn": function, "args": first, "output": output });
             results.into_iter().map(call).collect()
         };
-        self.tried(&calls, |task, call, now| {
+        self.tried(changed, &calls, &|task, call, world| {
             let arguments = Json::from(call.get("args").unwrap_or(&Value::Null));
-            let made = Call::new(function, arguments);
+            let (made, now) = (Call::new(function, arguments), world.now);
             if operation == "before" {
-                return decided(task.before(&made, now).ok()?.into_progress());
+                return world.drive(task.before(&made, now)?, &mut |_| None);
             }
-            let id = task.await_result(&made).ok()?;
+            let id = task.await_result(&made)?;
             let output = Json::from(call.get("output").unwrap_or(&Value::Null));
-            decided(task.after(&id, CallResult::successful(output), now).ok()?.into_progress())
+            world.drive(task.after(&id, CallResult::successful(output), now)?, &mut |_| None)
         })
     }
 
-    /// The parameters that the model sees, of both sides.
-    fn schema(&self, function: &str) -> Map<String, Value> {
-        let mut properties = Map::new();
-        for engine in self.engines {
-            let Ok(policy) = engine.policy(self.agent.0, self.agent.1) else { continue };
-            let found = policy.position(function).and_then(|at| policy.function(at));
-            let schema =
-                found.and_then(|function| function.schema().get("properties")).and_then(Value::as_object);
-            properties
-                .extend(schema.into_iter().flatten().map(|(name, schema)| (name.clone(), schema.clone())));
-        }
-        properties
+    /// Inputs: the messages that are named, with the parameters of the first beginning, and the inputs of the others.
+    fn inputs(&self) -> Vec<Value> {
+        let settings = self.settings();
+        let first = settings.first().map(|setting| setting.beginning.input.clone()).unwrap_or_default();
+        let named = self.named.texts().map(|text| {
+            let mut input = first.clone();
+            input.insert("message".to_owned(), text.into());
+            input
+        });
+        let mut known = HashSet::new();
+        let all = named.chain(settings.iter().map(|setting| setting.beginning.input.clone()));
+        all.map(Value::Object).filter(|input| known.insert(input.to_string())).collect()
     }
 
-    /// Arguments in which each parameter has some values, all with all as far as that is few.
+    /// The parameters that the model sees, of both sides, and the names of those that each side wants.
+    fn schema(&self, function: &str) -> (Map<String, Value>, HashSet<String>) {
+        let mut properties = Map::new();
+        let mut required: Option<HashSet<String>> = None;
+        for engine in self.engines {
+            let Ok(policy) = engine.policy(self.agent.0, self.agent.1) else { continue };
+            let Some(found) = policy.position(function).and_then(|at| policy.function(at)) else { continue };
+            let own = found.schema().get("properties").and_then(Value::as_object);
+            properties.extend(own.into_iter().flatten().map(|(name, schema)| (name.clone(), schema.clone())));
+            let own = found.schema().get("required").and_then(Value::as_array).into_iter().flatten();
+            let own: HashSet<String> = own.filter_map(|name| name.as_str().map(str::to_owned)).collect();
+            required = Some(match required {
+                Some(known) => known.intersection(&own).cloned().collect(),
+                None => own,
+            });
+        }
+        (properties, required.unwrap_or_default())
+    }
+
+    /// Arguments in which each parameter has some values, all with all as far as that is few, and those without one that may be left out.
     fn arguments(&self, function: &str) -> Vec<Value> {
-        self.named.objects(&self.schema(function), MOST).into_iter().map(Value::Object).collect()
+        let (properties, required) = self.schema(function);
+        let mut all = self.named.objects(&properties, MOST);
+        let first = self.named.first_object(&properties);
+        let optional = properties.keys().filter(|name| !required.contains(*name));
+        all.extend(optional.map(|name| {
+            let mut without = first.clone();
+            without.remove(name);
+            without
+        }));
+        all.into_iter().map(Value::Object).collect()
     }
 
     /// The first of these arguments.
     fn first_arguments(&self, function: &str) -> Value {
-        Value::Object(self.named.first_object(&self.schema(function)))
+        Value::Object(self.named.first_object(&self.schema(function).0))
     }
 
     fn results(&self, function: &str) -> Vec<Value> {
@@ -181,135 +170,214 @@ impl<'s> Search<'s> {
         self.named.results(schema, MOST)
     }
 
+    /// The tasks, the simplest first: no past and the first beginning, then another past or another beginning, then both.
+    fn settings(&self) -> &[Setting] {
+        self.settings.get_or_init(|| {
+            let beginnings = beginnings(&self.sides, self.named, SETTINGS);
+            let functions = self.pasts();
+            let pairs = around(&[functions.len(), beginnings.len()], SETTINGS);
+            let setting = |places: Vec<usize>| {
+                let calls = functions.get(*places.first()?)?;
+                let beginning = beginnings.get(*places.get(1)?)?.clone();
+                // nothing that came in can have labels yet
+                let is_possible = beginning.labels.is_empty() || !calls.is_empty();
+                is_possible.then(|| Setting { story: story(&beginning, calls), beginning })
+            };
+            pairs.into_iter().filter_map(setting).collect()
+        })
+    }
+
     /// Pasts: none, an input, an input and a call of each function.
-    fn stories(&self) -> Vec<Story> {
-        let message = json!({ "message": "Please see to this." });
-        let input =
-            Story { state: vec![json!({ "input": message })], past: vec![Past::Input(Json::from(&message))] };
-        let mut stories = vec![Story::default(), input.clone()];
-        let Ok(policy) = self.engines[1].policy(self.agent.0, self.agent.1) else { return stories };
+    fn pasts(&self) -> Vec<Vec<PastStep>> {
+        let mut pasts = vec![Vec::new(), vec![PastStep::Input]];
+        let Ok(policy) = self.engines[1].policy(self.agent.0, self.agent.1) else { return pasts };
         for function in policy.functions() {
             let arguments = self.first_arguments(&function.key);
             let output = self.results(&function.key).into_iter().next().unwrap_or_else(|| json!({}));
             for status in [InvocationStatus::Successful, InvocationStatus::Restricted] {
                 let is_successful = status == InvocationStatus::Successful;
                 let output = if is_successful { output.clone() } else { Value::Null };
-                let mut story = input.clone();
+                let function = function.key.to_string();
+                let call = PastStep::Call { function, arguments: arguments.clone(), output, status };
+                pasts.push(vec![PastStep::Input, call]);
+            }
+        }
+        pasts
+    }
+
+    /// Tries operations in tasks until a witness for each direction is found, or there were enough.
+    fn tried(&self, changed: &ChangedSteps, calls: &[Value], take: &Take<'_>) -> (Difference, Evidence) {
+        let settings = self.settings();
+        let Some((first, others)) = settings.split_first() else { return Tries::default().difference() };
+        let mut round = Round { search: self, changed, take, tries: Tries::default() };
+        // a third for all operations, one for all tasks, and one for what the second has shown
+        let third = MOST / 3;
+        let reaching = round.all(first, calls, third);
+        let representatives = representatives(calls, &reaching);
+        let most = round.tries.count().saturating_add(third);
+        let mut promising = Vec::new();
+        for setting in others {
+            if round.tries.count() >= most {
+                break;
+            }
+            let is_reached = !round.all(setting, &representatives, SAMPLE).is_empty();
+            promising.extend(is_reached.then_some(setting));
+        }
+        // the first one has not tried them all, and others may reach what it does not
+        let unfinished = std::iter::once(first).filter(|_| calls.len() > third && !reaching.is_empty());
+        for setting in unfinished.chain(promising) {
+            round.all(setting, calls, MOST);
+        }
+        round.tries.difference()
+    }
+
+    /// What one side decides, and what counters held at the beginning.
+    fn judge(
+        &self,
+        side: usize,
+        setting: &Setting,
+        call: &Value,
+        (changed, take): (&ChangedSteps, &Take<'_>),
+    ) -> (Judgement, Vec<(CounterId, i64)>) {
+        let now = Timestamp::from(std::time::UNIX_EPOCH);
+        let mut world = GeneratedWorld::new(now, &setting.beginning);
+        let cannot = |error: TaskError| Judgement { outcome: None, reached: Err(error.to_string()) };
+        let Some(engine) = self.engines.get(side) else {
+            return (cannot(TaskError::NothingPending), Vec::new());
+        };
+        let mut task = match self.begin(engine, &setting.beginning, now) {
+            Ok(task) => task,
+            Err(error) => {
+                let why = error.to_string();
+                let outcome = Some(Outcome::not_begun(why.clone()));
+                return (Judgement { outcome, reached: Err(why) }, Vec::new());
+            }
+        };
+        for past in &setting.story.past {
+            if let Err(error) = task.record(past.clone(), now) {
+                return (cannot(error), Vec::new());
+            }
+        }
+        task.explain_steps();
+        let decision = match take(&mut task, call, &mut world) {
+            Ok(Progress::Decided(decision)) => decision,
+            Ok(Progress::Asks(question)) => match question.request {
+                Request::Review { reviewer, .. } => {
+                    Decision { reviewer: Some(reviewer), ..Decision::new(Verdict::Suspend) }
+                }
+                _ => return (cannot(TaskError::Waiting), Vec::new()),
+            },
+            Err(error) => return (cannot(error), Vec::new()),
+        };
+        let is_reached = task.explanation().is_some_and(|steps| changed.are_reached(side, &steps));
+        let reached = if is_reached { Ok(()) } else { Err(reason_of(&decision)) };
+        (Judgement { outcome: Some(Outcome::of(&decision)), reached }, world.filled)
+    }
+
+    fn begin(&self, engine: &Engine, beginning: &Beginning, now: Timestamp) -> Result<Task, TaskError> {
+        engine.start(StartTask {
+            model: Some("test/model".to_owned()),
+            ..StartTask::new("t-1", self.agent.0, self.agent.1, beginning.user(), now)
+        })
+    }
+}
+
+/// The tries of one operation.
+struct Round<'r> {
+    search: &'r Search<'r>,
+    changed: &'r ChangedSteps,
+    take: &'r Take<'r>,
+    tries: Tries,
+}
+
+impl Round<'_> {
+    /// Tries operations in one task, at most so many; the positions of those that reached a rule which differs.
+    fn all(&mut self, setting: &Setting, calls: &[Value], most: usize) -> Vec<usize> {
+        let mut reaching = Vec::new();
+        for (at, call) in calls.iter().enumerate().take(most) {
+            if self.tries.are_enough() {
+                break;
+            }
+            let judge = |side| self.search.judge(side, setting, call, (self.changed, self.take));
+            let ([old, new], filled) = {
+                let ((old, _), (new, filled)) = (judge(0), judge(1));
+                ([old, new], filled)
+            };
+            let is_reached = self.tries.add([old, new], |old, new| Witness {
+                user: setting.beginning.user_json(),
+                counters: GeneratedWorld::counters_json(&filled),
+                state: setting.story.state.clone(),
+                call: call.clone(),
+                old,
+                new,
+            });
+            reaching.extend(is_reached.then_some(at));
+        }
+        reaching
+    }
+}
+
+/// A few operations that stand for all: some that reached a rule which differs, and some spread over the others.
+fn representatives(calls: &[Value], reaching: &[usize]) -> Vec<Value> {
+    let spread = |length: usize, count: usize| -> Vec<usize> {
+        (0..count.min(length))
+            .map(|at| at.saturating_mul(length).checked_div(count).unwrap_or_default())
+            .collect()
+    };
+    let of_reaching = spread(reaching.len(), 3).into_iter().filter_map(|at| reaching.get(at).copied());
+    let mut known = HashSet::new();
+    let all = of_reaching.chain(spread(calls.len(), SAMPLE)).filter(|at| known.insert(*at));
+    all.filter_map(|at| calls.get(at).cloned()).take(SAMPLE).collect()
+}
+
+/// Something that happened before.
+enum PastStep {
+    /// The input of the beginning.
+    Input,
+    /// A call with its result.
+    Call { function: String, arguments: Value, output: Value, status: InvocationStatus },
+}
+
+/// A past with the input and the labels of a beginning.
+fn story(beginning: &Beginning, steps: &[PastStep]) -> Story {
+    let mut story = Story::default();
+    let labels: crate::context::LabelSet =
+        beginning.labels.iter().map(|label| label.as_str().into()).collect();
+    let mut add = |mut entry: Value, past: Past, labelled: Past| {
+        story.past.push(past);
+        if !labels.is_empty() {
+            if let Some(members) = entry.as_object_mut() {
+                members.insert("labels".to_owned(), beginning.labels.clone().into());
+            }
+            story.past.push(labelled);
+        }
+        story.state.push(entry);
+    };
+    for step in steps {
+        match step {
+            PastStep::Input => {
+                let mut input = beginning.input.clone();
+                input.entry("message").or_insert_with(|| MESSAGE.into());
+                let input = Value::Object(input);
+                let past = Past::Input(Json::from(&input));
+                add(json!({ "input": input }), past, Past::InputLabels(labels.clone()));
+            }
+            PastStep::Call { function, arguments, output, status } => {
+                let is_successful = *status == InvocationStatus::Successful;
                 let word = if is_successful { "successful" } else { "restricted" };
-                let call =
-                    json!({ "fn": *function.key, "args": arguments, "status": word, "output": output });
-                story.state.push(json!({ "call": call }));
-                story.past.push(Past::Call(PastCall {
-                    function: function.key.to_string(),
-                    arguments: Json::from(&arguments),
-                    output: is_successful.then(|| Json::from(&output)),
-                    status,
+                let call = json!({ "fn": function, "args": arguments, "status": word, "output": output });
+                let past = Past::Call(PastCall {
+                    function: function.clone(),
+                    arguments: Json::from(arguments),
+                    output: is_successful.then(|| Json::from(output)),
+                    status: *status,
                     executed: is_successful,
                     task_id: None,
                     at: None,
-                }));
-                stories.push(story);
+                });
+                add(json!({ "call": call }), past, Past::CallLabels(labels.clone()));
             }
         }
-        stories
     }
-
-    fn users(&self) -> Vec<(String, Option<String>)> {
-        let addresses = self.named.addresses().map(str::to_owned);
-        std::iter::once("u1@example.com".to_owned())
-            .chain(addresses)
-            .map(|address| ("u-1".to_owned(), Some(address)))
-            .collect()
-    }
-
-    /// Tries operations on pasts of users until a witness for each direction is found, or there were enough.
-    fn tried(
-        &self,
-        calls: &[Value],
-        take: impl Fn(&mut Task, &Value, Timestamp) -> Option<Decision>,
-    ) -> Difference {
-        let mut tries = Tries::default();
-        let now = || Timestamp::from(std::time::UNIX_EPOCH);
-        'all: for story in self.stories.get_or_init(|| self.stories()) {
-            for user in self.users() {
-                for call in calls {
-                    if tries.are_enough() {
-                        break 'all;
-                    }
-                    let judge = |engine: &Engine| {
-                        let mut task = self.begin(engine, &user, story)?;
-                        take(&mut task, call, now()).map(|decision| Outcome::of(&decision))
-                    };
-                    tries.add(self.engines.map(judge), |old, new| {
-                        let (user, state, call) = (user.clone(), story.state.clone(), call.clone());
-                        Witness { user, state, call, old, new }
-                    });
-                }
-            }
-        }
-        tries.difference()
-    }
-
-    fn begin(&self, engine: &Engine, user: &(String, Option<String>), story: &Story) -> Option<Task> {
-        let now = Timestamp::from(std::time::UNIX_EPOCH);
-        let user = User { id: user.0.clone(), email: user.1.clone(), ..User::default() };
-        let start = StartTask {
-            model: Some("test/model".to_owned()),
-            ..StartTask::new("t-1", self.agent.0, self.agent.1, user, now)
-        };
-        let mut task = engine.start(start).ok()?;
-        for past in &story.past {
-            task.record(past.clone(), now).ok()?;
-        }
-        Some(task)
-    }
-}
-
-/// How much stands in the way: nothing, a person who may still say yes, or the rules.
-const fn strictness(verdict: Verdict) -> u8 {
-    match verdict {
-        Verdict::Allow | Verdict::Route => 0,
-        Verdict::Suspend | Verdict::Wait => 1,
-        _ => 2,
-    }
-}
-
-/// A decision; one that asks for a person is one as well, and whatever else is asked for is not tried.
-fn decided(progress: crate::task::Progress) -> Option<Decision> {
-    match progress {
-        crate::task::Progress::Decided(decision) => Some(decision),
-        crate::task::Progress::Asks(question) => match question.request {
-            crate::task::Request::Review { reviewer, .. } => {
-                Some(Decision { reviewer: Some(reviewer), ..Decision::new(Verdict::Suspend) })
-            }
-            _ => None,
-        },
-    }
-}
-
-impl Outcome {
-    fn of(decision: &Decision) -> Self {
-        let by = decision.decided_by_name();
-        let value = decision.value.as_ref().and_then(|value| serde_json::to_value(value).ok());
-        let message = decision.message.clone().or_else(|| decision.reviewer.clone());
-        Self { verdict: decision.verdict, value, message, by }
-    }
-
-    fn to_json(&self) -> Value {
-        json!({ "verdict": self.verdict, "value": self.value, "message": self.message, "by": self.by })
-    }
-}
-
-impl Witness {
-    /// As JSON: `user`, `state` and `call` as a case has them, and both outcomes.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        json!({
-            "user": { "id": self.user.0, "email": self.user.1 },
-            "state": self.state,
-            "call": self.call,
-            "old": self.old.to_json(),
-            "new": self.new.to_json(),
-        })
-    }
+    story
 }

@@ -3,12 +3,13 @@
 //! In: triggers before and after, by name. Out: for each whether its events make other tasks, with payloads that both sides have judged.
 
 use super::old_words::trigger_in_old_words;
-use super::search::{MOST, Outcome, Tries, Witness};
-use super::{Difference, PolicySet};
+use super::witness::{Judgement, MOST, Outcome, Tries, Witness};
+use super::{Answer, Difference, Method, PolicySet};
 use crate::candidates::Named;
 use crate::cel::{Json, Timestamp};
 use crate::context::{Root, Selector};
 use crate::engine::Engine;
+use crate::evidence::Evidence;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::launch::Launch;
@@ -41,23 +42,28 @@ impl<'s> TriggerOfSet<'s> {
         Some(Self { written, trigger })
     }
 
-    /// Whether it is proved that both make the same tasks of the same events.
-    fn is_alike(&self, new: &Self) -> bool {
-        let digest = rules_of_trigger(self.written);
-        digest == rules_of_trigger(new.written)
-            || trigger_in_old_words((self.written, &self.trigger), (new.written, &new.trigger))
-                .is_some_and(|new| digest == rules_of_trigger(&new))
+    /// Whether both have the same rules.
+    fn is_same(&self, new: &Self) -> bool {
+        rules_of_trigger(self.written) == rules_of_trigger(new.written)
     }
 
-    /// What an event of this payload comes to: a task with its owner and its first input, or none.
-    fn outcome(&self, payload: &Json) -> Outcome {
+    /// Whether it is proved that both make the same tasks of the same events.
+    fn is_alike(&self, new: &Self) -> bool {
+        self.is_same(new)
+            || trigger_in_old_words((self.written, &self.trigger), (new.written, &new.trigger))
+                .is_some_and(|new| rules_of_trigger(self.written) == rules_of_trigger(&new))
+    }
+
+    /// What an event of this payload comes to: a task with its owner and its first input, or none. A payload that does not fit reaches no step.
+    fn judge(&self, payload: &Json) -> Judgement {
         let none = |message: Option<String>, by: Option<String>| Outcome {
             verdict: Verdict::Block,
             value: None,
             message,
             by,
         };
-        match self.trigger.fire(payload, Timestamp::from(std::time::UNIX_EPOCH)).outcome {
+        let mut reached = Ok(());
+        let outcome = match self.trigger.fire(payload, Timestamp::from(std::time::UNIX_EPOCH)).outcome {
             FiringOutcome::Create(input) => {
                 let Launch { agent, owner, .. } = self.trigger.launch();
                 let input = input.and_then(|input| serde_json::to_value(input).ok());
@@ -65,9 +71,13 @@ impl<'s> TriggerOfSet<'s> {
                 Outcome { verdict: Verdict::Allow, value: Some(value), message: None, by: None }
             }
             FiringOutcome::Disabled => none(None, None),
-            FiringOutcome::Misfit { message, by } => none(Some(message), Some(by.path)),
+            FiringOutcome::Misfit { message, by } => {
+                reached = Err(message.clone());
+                none(Some(message), Some(by.path))
+            }
             FiringOutcome::Refused { message, by } => none(message, Some(by.path)),
-        }
+        };
+        Judgement { outcome: Some(outcome), reached }
     }
 
     /// The agent of its tasks: `namespace/name`.
@@ -90,29 +100,28 @@ pub(super) fn proved_alike(old: (&Catalog, &Engine), new: (&Catalog, &Engine)) -
 }
 
 /// Each trigger with its agent, its name and what is known of the difference. One that is not valid on one side counts as not there.
-pub(super) fn compare(old: &PolicySet, new: &PolicySet) -> Vec<(String, String, Difference)> {
+pub(super) fn compare(old: &PolicySet, new: &PolicySet) -> Vec<(String, String, Answer)> {
     let all: BTreeSet<(&str, &str)> = names(&old.catalog).chain(names(&new.catalog)).collect();
     let compared = all.into_iter().filter_map(|name| {
         let [of_old, of_new] = [old, new].map(|set| TriggerOfSet::of(&set.catalog, &set.engine, name));
         let agent = of_new.as_ref().or(of_old.as_ref())?.agent();
-        let difference = match (&of_old, &of_new) {
-            (Some(of_old), Some(of_new)) => {
-                // no proof rests on the solver alone
-                match tried(of_old, of_new, old.engine.limits()) {
-                    Difference::Unknown { .. } if of_old.is_alike(of_new) => Difference::None,
-                    found => found,
-                }
+        let answer = match (&of_old, &of_new) {
+            (Some(of_old), Some(of_new)) if of_old.is_same(of_new) => {
+                Answer::without_tries(Difference::None, Some(Method::Identical))
             }
-            (None, _) => Difference::Added,
-            (_, None) => Difference::Removed,
+            (Some(of_old), Some(of_new)) => {
+                Answer::of_search(tried(of_old, of_new, old.engine.limits()), of_old.is_alike(of_new))
+            }
+            (None, _) => Answer::without_tries(Difference::Added, None),
+            (_, None) => Answer::without_tries(Difference::Removed, None),
         };
-        Some((agent, name.1.to_owned(), difference))
+        Some((agent, name.1.to_owned(), answer))
     });
     compared.collect()
 }
 
 /// What payloads show that are made of the values which both triggers name.
-fn tried(old: &TriggerOfSet<'_>, new: &TriggerOfSet<'_>, limits: &EngineLimits) -> Difference {
+fn tried(old: &TriggerOfSet<'_>, new: &TriggerOfSet<'_>, limits: &EngineLimits) -> (Difference, Evidence) {
     let mut named = Named::default();
     [old, new].iter().for_each(|side| named.add_trigger(side.written, limits));
     let mut tries = Tries::default();
@@ -121,10 +130,11 @@ fn tried(old: &TriggerOfSet<'_>, new: &TriggerOfSet<'_>, limits: &EngineLimits) 
             break;
         }
         let packed = Json::from(&payload);
-        tries.add([old, new].map(|side| Some(side.outcome(&packed))), |was, is| {
+        tries.add([old, new].map(|side| side.judge(&packed)), |was, is| {
             let Launch { name, owner, .. } = new.trigger.launch();
             let call = json!({ "op": "trigger", "name": &*name.text, "payload": payload });
-            Witness { user: (owner.text.to_string(), None), state: Vec::new(), call, old: was, new: is }
+            let user = json!({ "id": &*owner.text });
+            Witness { user, counters: None, state: Vec::new(), call, old: was, new: is }
         });
     }
     tries.difference()

@@ -1,13 +1,16 @@
 //! Small changes of the steps and limits of loaded documents, for those who ask whether anybody would notice.
 //!
-//! In: linked documents, and an [`Edit`]. Out: the same documents with that change, everywhere where the step is applied. The files stay what they are. A step
-//! is told by its characters in its file, as the same one may be applied to several agents. Linear in the documents.
+//! In: linked documents, and an [`Edit`]. Out: the same documents with that change, everywhere where the step or name is applied. The files stay what they are. A step
+//! and the text or value of a name are told by their characters in their file, as the same one may be applied to several agents. Linear in the documents.
 
 use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
+use super::node::{Data, Node};
+use super::policy::DeclaredPolicy;
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::amount::Amount;
 use crate::source::{Embedded, Place};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// One change.
@@ -17,8 +20,10 @@ pub enum Edit {
     Drop,
     /// A step comes behind the one that follows it.
     Swap,
-    /// An expression reads otherwise: the one at a place, and its new text.
-    Text(Place, Arc<str>),
+    /// An expression reads otherwise: of a step, a variable or a counter. It is at the place of the edit.
+    Text(Arc<str>),
+    /// The value of a parameter is another one.
+    Value(Value),
     /// A failure has other consequences.
     OnFail(OnFail),
     /// A step is for every action and event.
@@ -34,7 +39,7 @@ pub enum Endings {
     All,
     /// A lock, or none at all.
     LockOrContinue,
-    /// A block: a trigger makes no task then.
+    /// A block: a trigger makes no task then, and a tool is left out.
     Block,
 }
 
@@ -90,6 +95,7 @@ impl Catalog {
                     &policy.model_after,
                 ];
                 lists.extend(messages.map(|steps| StepsOf::new(steps, Endings::All)));
+                lists.push(StepsOf::new(&policy.tools, Endings::Block));
             }
         }
         let triggers = self.triggers().iter().filter(|resolved| resolved.document.launch.enabled);
@@ -98,7 +104,7 @@ impl Catalog {
         lists
     }
 
-    /// The same documents with a step changed. `at` are its characters.
+    /// The same documents with a step, or the text or value of a name, changed. `at` are its characters.
     #[must_use]
     pub fn with_edit(&self, at: &Place, edit: &Edit) -> Self {
         let mut edited = self.clone();
@@ -108,7 +114,15 @@ impl Catalog {
             }
             for applied in &mut resolved.policies {
                 if applied.policy.place.source.same(&at.source) {
-                    Arc::make_mut(&mut applied.policy).lists_mut().for_each(|list| change(list, at, edit));
+                    let policy = Arc::make_mut(&mut applied.policy);
+                    policy.lists_mut().for_each(|list| change(list, at, edit));
+                    if let Edit::Text(text) = edit {
+                        rewrite_names(policy, at, text);
+                    }
+                }
+                // the value of a parameter may stand in the document that uses the policy
+                if let Edit::Value(value) = edit {
+                    replace_value(&mut applied.policy, at, value);
                 }
             }
         }
@@ -187,12 +201,15 @@ impl LimitValue {
     }
 }
 
-fn is_at(step: &DeclaredStep, at: &Place) -> bool {
-    step.place.source.same(&at.source) && step.place.span == at.span
+fn is_same(place: &Place, at: &Place) -> bool {
+    place.source.same(&at.source) && place.span == at.span
 }
 
 fn change(list: &mut Vec<DeclaredStep>, at: &Place, edit: &Edit) {
-    let Some(position) = list.iter().position(|step| is_at(step, at)) else { return };
+    if let Edit::Text(text) = edit {
+        return list.iter_mut().for_each(|step| rewrite(step, at, text));
+    }
+    let Some(position) = list.iter().position(|step| is_same(&step.place, at)) else { return };
     match edit {
         Edit::Drop => {
             list.remove(position);
@@ -203,27 +220,67 @@ fn change(list: &mut Vec<DeclaredStep>, at: &Place, edit: &Edit) {
                 list.swap(position, next);
             }
         }
-        Edit::Text(place, text) => {
-            list.get_mut(position).into_iter().for_each(|step| rewrite(step, place, text));
-        }
         Edit::OnFail(on_fail) => {
             list.get_mut(position).into_iter().for_each(|step| step.on_fail = *on_fail);
         }
         Edit::AnyMatch => list.get_mut(position).into_iter().for_each(|step| step.match_name = None),
         Edit::NoCondition => list.get_mut(position).into_iter().for_each(|step| step.condition = None),
+        Edit::Text(_) | Edit::Value(_) => {}
     }
 }
 
-/// Puts another text in the place of the expression at a place.
-fn rewrite(step: &mut DeclaredStep, place: &Place, text: &Arc<str>) {
+/// Puts another text in the place of the expression of a step at a place.
+fn rewrite(step: &mut DeclaredStep, at: &Place, text: &Arc<str>) {
     let action = match &mut step.action {
         DeclaredAction::Assert(expression) | DeclaredAction::Transform(expression) => Some(expression),
         DeclaredAction::Invoke(_) | DeclaredAction::Effect(_) | DeclaredAction::Label(_) => None,
     };
-    for expression in step.condition.iter_mut().chain(action) {
-        if expression.place.span == place.span {
-            let start = [(0, place.span.start)];
-            *expression = Embedded::new(text.clone(), expression.place.clone(), start);
+    step.condition.iter_mut().chain(action).for_each(|expression| replace_text(expression, at, text));
+}
+
+/// The same of the variables and counters of a policy.
+fn rewrite_names(policy: &mut DeclaredPolicy, at: &Place, text: &Arc<str>) {
+    let variables = policy.variables.iter_mut().map(|variable| &mut variable.expression);
+    let counters =
+        policy.counters.iter_mut().flat_map(|counter| counter.key.iter_mut().chain(&mut counter.add));
+    variables.chain(counters).for_each(|expression| replace_text(expression, at, text));
+}
+
+fn replace_text(expression: &mut Embedded, at: &Place, text: &Arc<str>) {
+    if is_same(&expression.place, at) {
+        let start = [(0, at.span.start)];
+        *expression = Embedded::new(text.clone(), expression.place.clone(), start);
+    }
+}
+
+/// Puts another value in the place of that of a parameter at a place.
+fn replace_value(policy: &mut Arc<DeclaredPolicy>, at: &Place, value: &Value) {
+    let is_it = |policy: &DeclaredPolicy| {
+        let mut values = policy.parameters.iter().filter_map(|parameter| parameter.value.as_ref());
+        values.any(|known| is_same(&known.node.place, at))
+    };
+    if !is_it(policy) {
+        return;
+    }
+    let parameters = Arc::make_mut(policy).parameters.iter_mut();
+    let values = parameters.filter_map(|parameter| parameter.value.as_mut());
+    values.filter(|known| is_same(&known.node.place, at)).for_each(|known| {
+        known.node = Node { data: data_of(value, at), place: at.clone() };
+    });
+}
+
+/// A value as a node holds it, all of it at one place. An object is null: none takes the place of a value.
+fn data_of(value: &Value, at: &Place) -> Data {
+    match value {
+        Value::Null | Value::Object(_) => Data::Null,
+        Value::Bool(truth) => Data::Bool(*truth),
+        Value::Number(number) => {
+            number.as_i64().map_or_else(|| Data::Float(number.as_f64().unwrap_or_default()), Data::Int)
+        }
+        Value::String(text) => Data::String(Embedded::new(text.as_str(), at.clone(), [(0, at.span.start)])),
+        Value::Array(items) => {
+            let items = items.iter().map(|item| Node { place: at.clone(), data: data_of(item, at) });
+            Data::Sequence(items.collect())
         }
     }
 }

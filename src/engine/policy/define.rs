@@ -97,7 +97,7 @@ impl<'p> Builder<'p> {
     }
 
     fn know(&mut self, variable: &DeclaredVariable, value: Option<Expr>) {
-        let definition = Definition::new(value, &variable.expression.place);
+        let definition = Definition::of_text(value, &variable.expression);
         self.known.variables.insert(variable.name.text.clone(), definition);
     }
 

@@ -3,7 +3,7 @@
 //! `define` makes it, and `expansion` puts what names stand for in their place.
 
 use crate::cel::Expr;
-use crate::source::Place;
+use crate::source::{Embedded, Place};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,13 +23,20 @@ pub(super) struct Definition {
     pub(super) stands_for: Option<Expr>,
     /// Where that is written.
     pub(super) place: Place,
+    /// The text of a variable.
+    pub(super) text: Option<Embedded>,
     /// Whether an expression has had it put in its place.
     read: AtomicBool,
 }
 
 impl Definition {
     pub(super) fn new(stands_for: Option<Expr>, place: &Place) -> Self {
-        Self { stands_for, place: place.clone(), read: AtomicBool::new(false) }
+        Self { stands_for, place: place.clone(), text: None, read: AtomicBool::new(false) }
+    }
+
+    /// The same of a variable with this text.
+    pub(super) fn of_text(stands_for: Option<Expr>, text: &Embedded) -> Self {
+        Self { text: Some(text.clone()), ..Self::new(stands_for, &text.place) }
     }
 
     /// Notes that an expression reads it.

@@ -46,6 +46,19 @@ pub(super) fn referred(expr: &Expr) -> Vec<String> {
     found
 }
 
+/// The names of the policy that an expression reads, each with its characters.
+pub(super) fn names_read(expr: &Expr) -> Vec<(Span, Names, String)> {
+    fn collect(expr: &Expr, found: &mut Vec<(Span, Names, String)>) {
+        match reference(expr, &[]) {
+            Reference::To(names, name) => found.push((expr.span, names, name.to_owned())),
+            Reference::Other(_) | Reference::Nothing => expr.for_each_part(&mut |part| collect(part, found)),
+        }
+    }
+    let mut found = Vec::new();
+    collect(expr, &mut found);
+    found
+}
+
 /// What an expression is, as far as names of the policy go.
 enum Reference<'e> {
     /// `variables.paid`, `variables['paid']`

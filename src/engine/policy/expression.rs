@@ -12,8 +12,8 @@ use super::named_calls::issues_of_named_calls;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use crate::cel::{
-    Activation, Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map,
-    Part, Program, Remembered, Stop, Type, Value, check,
+    Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
+    Stop, Type, Value, check,
 };
 use crate::context::{Activations, Bound, CallAtHand, ExpressionWatch, ScopeEnv, WatchedExpression};
 use crate::diagnostic::Diagnostic;
@@ -89,6 +89,8 @@ pub struct Expression {
     step: Option<Arc<PolicyStep>>,
     /// Whether it reads a parameter of its policy.
     is_given: bool,
+    /// The names of its policy, if it may read one.
+    pub(super) definitions: Option<Arc<Definitions>>,
 }
 
 /// Findings about what has the same value whatever the task does.
@@ -120,7 +122,7 @@ impl Expression {
     /// The same of a policy document, whose names are put in before anything is checked. The cache does not know what they stand
     /// for, so it is not asked.
     fn compile_with(
-        definitions: &Definitions,
+        definitions: &Arc<Definitions>,
         scope: &Arc<ScopeEnv>,
         text: &Embedded,
         path: &str,
@@ -155,7 +157,8 @@ impl Expression {
         }
         texts.findings.extend(explained);
         let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
-        Some(Self { scope, program: Arc::new(compiled.ok()?), text, path: path.into(), step, is_given })
+        let (program, definitions) = (Arc::new(compiled.ok()?), Some(definitions.clone()));
+        Some(Self { scope, program, text, path: path.into(), step, is_given, definitions })
     }
 
     /// The same where the scope gives some of what is written a meaning of its own; see [`Program::compile_rewritten`].
@@ -183,7 +186,8 @@ impl Expression {
                 let more = more_issues(&program, scope, path);
                 texts.findings.extend(program.issues().iter().chain(&more).map(report));
                 let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
-                Some(Self { scope, program, text, path: path.into(), step, is_given: false })
+                let (path, definitions) = (path.into(), None);
+                Some(Self { scope, program, text, path, step, is_given: false, definitions })
             }
             Err(issues) => {
                 texts.findings.extend(issues.iter().map(report));
@@ -214,12 +218,11 @@ impl Expression {
         values: &mut Activations<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<Value<'a>, Stop>, u64) {
-        let watch = values.bound().watch;
+        if let Some(watch) = values.bound().watch {
+            return self.run_watched(values, host, watch);
+        }
         match values.of(&self.scope, &self.program) {
-            Ok((activation, remembered)) => match watch {
-                None => self.program.run_remembering(activation, host, remembered),
-                Some(watch) => self.run_watched((activation, remembered), host, watch),
-            },
+            Ok((activation, remembered)) => self.program.run_remembering(activation, host, remembered),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }
@@ -228,14 +231,34 @@ impl Expression {
     #[cold]
     fn run_watched<'a>(
         &'a self,
-        (activation, remembered): (&Activation<'a>, &mut Remembered<'a>),
+        values: &mut Activations<'a>,
         host: Option<&mut dyn HostFunctions>,
         watch: &dyn ExpressionWatch,
     ) -> (Result<Value<'a>, Stop>, u64) {
+        let (activation, remembered) = match values.of(&self.scope, &self.program) {
+            Ok(values) => values,
+            Err(fault) => return (Err(self.failure(fault)), 0),
+        };
         let (result, cost, recording) = self.program.run_recorded(activation, host, remembered);
         let (text, path, program) = (&self.text, &*self.path, &*self.program);
         watch.evaluated(&WatchedExpression { text, path, program }, &recording);
+        self.watch_names(values.bound(), &recording, watch);
         (result, cost)
+    }
+
+    /// The scope in which it was compiled.
+    pub(super) fn scope(&self) -> &Arc<ScopeEnv> {
+        &self.scope
+    }
+
+    /// The characters of its text, with the way back into its file.
+    pub(super) fn text(&self) -> &Embedded {
+        &self.text
+    }
+
+    /// The name of its step, where it is one of a policy document.
+    pub(super) fn step_name(&self) -> Option<&Arc<PolicyStep>> {
+        self.step.as_ref()
     }
 
     /// A failure that no part of it alone is to blame for.
@@ -267,15 +290,12 @@ impl Expression {
         values: &mut Activations<'a>,
         host: Option<&mut dyn HostFunctions>,
     ) -> (Result<bool, Stop>, u64) {
-        let watch = values.bound().watch;
+        if let Some(watch) = values.bound().watch {
+            let (result, cost) = self.run_watched(values, host, watch);
+            return (result.map(|value| value.is_truthy()), cost);
+        }
         match values.of(&self.scope, &self.program) {
-            Ok((activation, remembered)) => match watch {
-                None => self.program.holds_remembering(activation, host, remembered),
-                Some(watch) => {
-                    let (result, cost) = self.run_watched((activation, remembered), host, watch);
-                    (result.map(|value| value.is_truthy()), cost)
-                }
-            },
+            Ok((activation, remembered)) => self.program.holds_remembering(activation, host, remembered),
             Err(fault) => (Err(self.failure(fault)), 0),
         }
     }

@@ -37,6 +37,7 @@
 //! | `effect`, `rewrite`, `fit` | what steps of policy documents do to a call, and whether a value can be that of an argument |
 //! | `model_call`, `model_schema`, `model_steps` | what is sent to a model and what it answers, and the steps on both |
 //! | `operation_rules` | what single operations decide by, as digests |
+//! | `step_digests` | digests of single steps |
 //! | `named_calls` | what is found of a macro over all calls that asks for those of one function |
 //! | `needed` | arguments without which an assert cannot hold |
 //! | `braces` | texts of an expression that look like templates |
@@ -103,6 +104,7 @@ mod setting;
 mod shape;
 mod step;
 mod step_checks;
+mod step_digests;
 mod step_list;
 mod step_lists;
 mod step_text;
@@ -114,6 +116,7 @@ mod trigger;
 mod unread_variables;
 mod value_set;
 mod values_read;
+mod watched_names;
 mod webhook;
 
 pub use allow_list::AllowList;
@@ -172,6 +175,7 @@ pub(crate) use operation_rules::{OperationRules, rules_of_trigger};
 use policy_steps::PolicySteps;
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
+pub(crate) use step_digests::{StepKey, mentions, step_digests, step_key, steps_reading};
 use task_limits::AllLimits;
 
 /// The compiled policy of one agent. Immutable; tasks share it and keep the one that they started with.

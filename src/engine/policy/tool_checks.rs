@@ -6,9 +6,10 @@
 use super::compiler::{Compiler, ScopeKey};
 use super::messages;
 use super::step::StepScopes;
+use super::trigger::FiringWatch;
 use super::{Policy, Step};
 use crate::cel::Type;
-use crate::context::{Activations, Bound, Scope, tool_value};
+use crate::context::{Activations, Bound, ExpressionWatch, Scope, tool_value};
 use crate::manifest::brought::BroughtTool;
 use crate::manifest::catalog::AppliedPolicy;
 use crate::manifest::mode::Mode;
@@ -33,15 +34,30 @@ impl Compiler<'_> {
 impl Policy {
     /// Why a tool that a task brings is left out, if a check says so. Checks that are only tried out leave nothing out.
     pub(crate) fn refuses_tool(&self, tool: &BroughtTool) -> Option<String> {
+        self.check_tool(tool, None)
+    }
+
+    /// The same where each check is told of.
+    pub(crate) fn check_tool(&self, tool: &BroughtTool, watch: Option<&dyn FiringWatch>) -> Option<String> {
         let checks = &self.policies.tools;
         if checks.is_empty() || self.observes() {
             return None;
         }
         let value = tool_value(serde_json::to_value(tool).unwrap_or_default());
-        let bound = Bound { tool: Some(value.value()), ..Bound::default() };
+        let watched = watch.map(|watch| watch as &dyn ExpressionWatch);
+        let bound = Bound { tool: Some(value.value()), watch: watched, ..Bound::default() };
         let mut values = Activations::new(bound);
-        let failed = checks.iter().filter(|step| step.mode == Mode::Enforce);
-        let failed = failed.into_iter().find(|step| step.asserts(&mut values) == Some(false))?;
+        let mut failed = None;
+        for step in checks.iter().filter(|step| step.mode == Mode::Enforce) {
+            watch.into_iter().for_each(|watch| watch.begins(step));
+            let passed = step.asserts(&mut values);
+            watch.into_iter().for_each(|watch| watch.ends(passed));
+            if passed == Some(false) {
+                failed = Some(step);
+                break;
+            }
+        }
+        let failed = failed?;
         let name = failed.name.as_ref().map(ToString::to_string).unwrap_or_default();
         Some(messages::tool_refused(&name, failed.message(values.bound(), "").as_deref()))
     }

@@ -4,7 +4,8 @@
 //! invariant is broken in this way, and shows where to change the expectation once it is not.
 
 use super::Invariant;
-use super::play::{MESSAGE, Made, name};
+use super::play::{Made, name};
+use crate::candidates::MESSAGE;
 use crate::task::Verdict;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -15,8 +16,12 @@ use std::fmt::Write as _;
 pub struct Counterexample {
     /// The agent: `namespace/name`.
     pub agent: String,
-    /// The address of the user.
-    pub email: String,
+    /// The user, as `env.user` of a case has it: `id`, `email` and `claims`.
+    pub user: Value,
+    /// The first input: `message` and parameters.
+    pub input: Value,
+    /// What counters held at the beginning, as `counters` of a case has it; nothing if all were empty.
+    pub counters: Option<Value>,
     /// The results of functions that steps invoke.
     pub invoked: BTreeMap<String, Value>,
     /// The calls, in order; behind the last one the invariant is false. Without one it is false from the beginning.
@@ -24,7 +29,7 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
-    /// As JSON: `user` and `calls`, each with `fn`, `args`, `reviews`, `verdict`, `ran_with`, `result`, `result_verdict`, and
+    /// As JSON: `user`, `input` and `counters` where they are not the simplest ones, and `calls`, each with `fn`, `args`, `reviews`, `verdict`, `ran_with`, `result`, `result_verdict`, and
     /// `late` for a result that came behind all calls.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -42,7 +47,13 @@ impl Counterexample {
                 "late": made.is_late,
             })
         });
-        json!({ "user": { "email": self.email }, "calls": calls.collect::<Vec<_>>() })
+        let mut shown = json!({ "user": self.user, "calls": calls.collect::<Vec<_>>() });
+        if let Some(members) = shown.as_object_mut() {
+            let input = Some(&self.input).filter(|input| **input != json!({ "message": MESSAGE }));
+            members.extend(input.map(|input| ("input".to_owned(), input.clone())));
+            members.extend(self.counters.iter().map(|counters| ("counters".to_owned(), counters.clone())));
+        }
+        shown
     }
 
     /// The text of a case file of this name, with manifests by these paths.
@@ -61,7 +72,10 @@ impl Counterexample {
         text.push_str(&format!("name: {name}\n"));
         text.push_str(&line("about", &about.into()));
         text.push_str(&line("manifest", &json!({ "files": manifests, "agent": agent })));
-        text.push_str(&line("env", &json!({ "user": { "id": "u-1", "email": self.email } })));
+        text.push_str(&line("env", &json!({ "user": self.user })));
+        if let Some(counters) = &self.counters {
+            text.push_str(&line("counters", counters));
+        }
         if !self.invoked.is_empty() {
             let mocks = self
                 .invoked
@@ -80,7 +94,7 @@ impl Counterexample {
                 let _ = writeln!(text, "    {key}: {value}");
             }
         };
-        step(json!({ "input": { "message": MESSAGE } }), json!({ "expect": { "decision": "allow" } }));
+        step(json!({ "input": self.input }), json!({ "expect": { "decision": "allow" } }));
         for (at, made) in self.made.iter().enumerate() {
             steps_of(at, made, &mut step);
             if !made.is_late {

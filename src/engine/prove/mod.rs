@@ -24,12 +24,14 @@ mod play;
 mod search;
 mod woven;
 
+pub use crate::evidence::{Evidence, Rejection};
 pub use counterexample::Counterexample;
 pub use invariants::{Invariant, Invariants};
 pub use play::Made;
 pub use search::Reached;
 
 use crate::analysis::{Grounds as Entailed, Inquiry, Of, entailed};
+use crate::candidates::GeneratedWorld;
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Door, Engine};
 use crate::limits::EngineLimits;
@@ -39,7 +41,7 @@ use crate::manifest::mode::Mode;
 use crate::policy::{Origin, Policy};
 use induction::Ground;
 use play::Stage;
-use search::search;
+use search::{SearchResult, search};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -83,6 +85,8 @@ pub struct Proof {
     pub agent: String,
     /// What is known.
     pub answer: Answer,
+    /// The calls, or of an invariant about tasks the tasks, that were tried, and how many of them came to the invariant.
+    pub evidence: Evidence,
 }
 
 /// What is known of an invariant.
@@ -223,23 +227,25 @@ impl Subject<'_> {
             all.map(|(invariant, _)| &*invariant.id.text).collect()
         };
         let look = |claims: Vec<&str>, bounds: &Bounds| match claims.is_empty() {
-            true => Default::default(),
+            true => SearchResult::default(),
             false => search(self.woven, self.agent, &self.policy, &claims, (bounds, goes_on)),
         };
-        let (found, reached) = look(named(false), bounds);
-        let (contradicted, few_reached) = look(named(true), &few);
+        let searched = look(named(false), bounds);
+        let checked = look(named(true), &few);
         let mut proofs = Vec::new();
         for (invariant, grounds) in own.into_iter().zip(grounds) {
             let id = &*invariant.id.text;
-            let breach = found.get(id).or_else(|| contradicted.get(id));
+            let breach = searched.found.get(id).or_else(|| checked.found.get(id));
             let answer = match (breach.and_then(|breach| self.confirmed(breach)), grounds) {
                 (Some(task), _) => Answer::Broken(Box::new(task)),
                 (None, Some(grounds)) if breach.is_none() => Answer::Holds(grounds),
-                (None, Some(_)) => Answer::Unknown(few_reached),
-                (None, None) => Answer::Unknown(reached),
+                (None, Some(_)) => Answer::Unknown(checked.reached),
+                (None, None) => Answer::Unknown(searched.reached),
             };
             let agent = format!("{}/{}", self.agent.0, self.agent.1);
-            proofs.push(Proof { invariant: invariant.clone(), agent, answer });
+            let evidence = searched.evidence.get(id).or_else(|| checked.evidence.get(id));
+            let evidence = evidence.cloned().unwrap_or_default();
+            proofs.push(Proof { invariant: invariant.clone(), agent, answer, evidence });
         }
         proofs
     }
@@ -269,11 +275,13 @@ impl Subject<'_> {
 
     /// A task that breaks an invariant, if it goes the same way under the policies as they are.
     fn confirmed(&self, breach: &search::Breach) -> Option<Counterexample> {
-        let search::Breach { email, moves, made, invoked, results } = breach;
+        let search::Breach { beginning, filled, moves, made, invoked, results } = breach;
         let stage = Stage::new(self.plain, self.agent, invoked.clone(), *results);
-        stage.confirms(email, moves, made).then(|| Counterexample {
+        stage.confirms(beginning, moves, made).then(|| Counterexample {
             agent: format!("{}/{}", self.agent.0, self.agent.1),
-            email: email.clone(),
+            user: beginning.user_json(),
+            input: beginning.input.clone().into(),
+            counters: GeneratedWorld::counters_json(filled),
             invoked: invoked.clone(),
             made: made.clone(),
         })
@@ -281,7 +289,7 @@ impl Subject<'_> {
 }
 
 impl Proof {
-    /// As JSON: `invariant`, `agent`, `answer`, and what goes with it: `rests_on` and `never_called`, `task`, or `reached`.
+    /// As JSON: `invariant`, `agent`, `answer`, `method` (`proof` or `search`), `evidence`, and what goes with the answer: `grounds`, `task`, or `reached`.
     #[must_use]
     pub fn to_json(&self) -> Value {
         let mut shown = json!({
@@ -289,6 +297,8 @@ impl Proof {
             "text": self.invariant.text.as_ref().map(|text| &*text.text),
             "agent": self.agent,
             "answer": self.answer.as_str(),
+            "method": self.answer.method(),
+            "evidence": self.evidence,
         });
         let (key, value) = match &self.answer {
             Answer::Holds(grounds) => ("grounds", grounds.to_json()),
@@ -345,6 +355,17 @@ impl Answer {
             Self::Holds(_) => "holds",
             Self::Broken(_) => "broken",
             Self::Unknown(_) => "unknown",
+        }
+    }
+}
+
+impl Answer {
+    /// How it was found: `proof` or `search`.
+    #[must_use]
+    pub const fn method(&self) -> &'static str {
+        match self {
+            Self::Holds(_) => "proof",
+            Self::Broken(_) | Self::Unknown(_) => "search",
         }
     }
 }

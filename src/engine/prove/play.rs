@@ -3,16 +3,18 @@
 //! In: a task and a call. Out: the task behind it, and what was decided. Nothing else is looked at here, so that the same calls can be made under the
 //! policies as they are and under those with claims in them.
 
+use crate::candidates::{Beginning, GeneratedWorld};
 use crate::cel::{Json, Timestamp};
-use crate::counter::CounterBook;
+use crate::counter::{CounterBook, CounterId};
 use crate::engine::Engine;
-use crate::scenario::Environment;
-use crate::task::{Call, CallId, CallResult, CallStatus, Decision, Host, Invocation, Outcome, Task, Verdict};
-use serde_json::{Map, Value, json};
+use crate::evidence::reason_of;
+use crate::scenario::{Environment, by_somebody};
+use crate::task::{Answer, Call, CallId, CallResult, CallStatus, Decision, Progress, Request, Task, Verdict};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
-/// What somebody says at the beginning of each task.
-pub(super) const MESSAGE: &str = "Please see to this.";
+/// The most answers of people to one call.
+const MAX_REVIEWS: usize = 64;
 
 /// A call as it is made, and what the world answers.
 #[derive(Clone, Debug)]
@@ -50,6 +52,13 @@ pub struct Made {
     pub is_late: bool,
 }
 
+impl Made {
+    /// Whether the call was let by.
+    pub(super) fn is_let_by(&self) -> bool {
+        self.verdict == Verdict::Allow
+    }
+}
+
 /// When the results of calls come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Results {
@@ -63,6 +72,8 @@ pub(super) enum Results {
 pub(super) struct State {
     pub(super) task: Task,
     book: CounterBook,
+    /// The counters that the task has read, with what they held at the beginning.
+    pub(super) filled: Vec<(CounterId, i64)>,
     pub(super) made: Vec<Made>,
 }
 
@@ -75,46 +86,10 @@ pub(super) struct Stage<'s> {
     pub(super) results: Results,
 }
 
-/// The world of one call.
-struct World<'w> {
-    now: Timestamp,
-    approves: bool,
-    invoked: &'w BTreeMap<String, Value>,
-    asked: Vec<String>,
-    book: CounterBook,
-}
-
-impl Host for World<'_> {
-    fn now(&mut self) -> Timestamp {
-        self.now
-    }
-
-    fn invoke(&mut self, invocation: &Invocation) -> Option<CallResult> {
-        let output = self.invoked.get(&invocation.function).cloned().unwrap_or_else(|| json!({}));
-        Some(CallResult::successful(Json::from(&output)))
-    }
-
-    fn review(&mut self, reviewer: &str) -> Option<bool> {
-        self.asked.push(reviewer.to_owned());
-        Some(self.approves)
-    }
-
-    fn read_mount(&mut self, _: &str) -> Option<String> {
-        None
-    }
-
-    fn write_mount(&mut self, _: &str, _: &str) -> bool {
-        false
-    }
-
-    fn counters(&mut self) -> Option<&mut CounterBook> {
-        Some(&mut self.book)
-    }
-}
-
 impl Clone for State {
     fn clone(&self) -> Self {
-        Self { task: self.task.fork(), book: self.book.clone(), made: self.made.clone() }
+        let Self { task, book, filled, made } = self;
+        Self { task: task.fork(), book: book.clone(), filled: filled.clone(), made: made.clone() }
     }
 }
 
@@ -138,36 +113,62 @@ impl<'s> Stage<'s> {
         Environment::default().now
     }
 
-    /// A task of somebody who has said something; nothing if nobody may say it.
-    pub(super) fn begin(&self, email: &str) -> Option<State> {
-        let policy = self.engine.policy(self.agent.0, self.agent.1).ok()?;
-        let mut environment = Environment::default();
-        environment.user.email = Some(email.to_owned());
-        let mut task = environment.start(self.engine, policy.agent()).ok()?;
-        let mut world = self.world(true, CounterBook::default());
-        let said = Json::from(&json!({ "message": MESSAGE }));
-        let outcome = task.input(&said, Self::now()).drive(&mut world).ok()?;
-        outcome.is_allowed().then_some(State { task, book: world.book, made: Vec::new() })
+    /// A task whose first input was accepted.
+    ///
+    /// # Errors
+    /// Why there is none: the task does not begin, or a rule rejects the input.
+    pub(super) fn begin(&self, beginning: &Beginning) -> Result<State, String> {
+        let policy = self.engine.policy(self.agent.0, self.agent.1).map_err(|error| error.to_string())?;
+        let environment = Environment { user: beginning.user(), ..Environment::default() };
+        let mut task = environment.start(self.engine, policy.agent()).map_err(|error| error.to_string())?;
+        let mut world = self.world(beginning, CounterBook::default(), Vec::new());
+        let said = Json::from(&Value::Object(beginning.input.clone()));
+        let progress = world.drive(task.input(&said, Self::now()), &mut |_| None);
+        let decision = match progress.map_err(|error| error.to_string())? {
+            Progress::Decided(decision) => decision,
+            Progress::Asks(_) => return Err("the first input waits for a review".to_owned()),
+        };
+        if !decision.is_allowed() {
+            return Err(reason_of(&decision));
+        }
+        let GeneratedWorld { book, filled, .. } = world;
+        Ok(State { task, book, filled, made: Vec::new() })
     }
 
-    fn world(&self, approves: bool, book: CounterBook) -> World<'_> {
-        World { now: Self::now(), approves, invoked: &self.invoked, asked: Vec::new(), book }
+    fn world<'w>(
+        &'w self,
+        beginning: &'w Beginning,
+        book: CounterBook,
+        filled: Vec<(CounterId, i64)>,
+    ) -> GeneratedWorld<'w> {
+        let invoked = Some(&self.invoked);
+        GeneratedWorld { book, filled, invoked, ..GeneratedWorld::new(Self::now(), beginning) }
     }
 
     /// Makes a call; nothing if it cannot come to an end here. Beside the state behind it stands the decision ahead of it.
-    pub(super) fn make(&self, state: &State, call: &Move) -> Option<(State, Decision)> {
-        let State { mut task, book, mut made } = state.clone();
-        let mut world = self.world(call.approves, book);
+    pub(super) fn make(
+        &self,
+        beginning: &Beginning,
+        state: &State,
+        call: &Move,
+    ) -> Option<(State, Decision)> {
+        let State { mut task, book, filled, mut made } = state.clone();
+        let mut world = self.world(beginning, book, filled);
+        let mut reviews: Vec<(String, bool)> = Vec::new();
+        let mut review = |request: &Request| {
+            let Request::Review { reviewer, panel } = request else { return None };
+            reviews.push((reviewer.clone(), call.approves));
+            let answer = by_somebody(call.approves.into(), panel.as_ref(), reviews.len());
+            (reviews.len() <= MAX_REVIEWS).then_some(Answer::Review(answer))
+        };
         let name = name(made.len());
         let arguments = Value::Object(call.arguments.clone());
         let wanted = Call::new(&*call.function, Json::from(&arguments)).with_id(&*name);
-        let outcome = task.before(&wanted, Self::now()).ok()?.drive(&mut world).ok()?;
-        let decision = match outcome {
-            Outcome::Allowed(allowed) => allowed.decision,
-            Outcome::Refused(refusal) => refusal.decision,
-            Outcome::Waits(_) | Outcome::Queued(_) => return None,
+        let decision = match world.drive(task.before(&wanted, Self::now()).ok()?, &mut review).ok()? {
+            Progress::Decided(decision) if decision.verdict != Verdict::Wait => decision,
+            Progress::Decided(_) | Progress::Asks(_) => return None,
         };
-        let reviews = std::mem::take(&mut world.asked).into_iter().map(|who| (who, call.approves)).collect();
+        world.keep_changes(&mut task)?;
         let is_allowed = decision.verdict == Verdict::Allow;
         let mut one = Made {
             function: call.function.clone(),
@@ -185,35 +186,38 @@ impl<'s> Stage<'s> {
             one.result = Some(call.result.clone().unwrap_or(Value::Null));
         }
         made.push(one);
-        let mut state = State { task, book: world.book, made };
+        let GeneratedWorld { book, filled, .. } = world;
+        let mut state = State { task, book, filled, made };
         if is_allowed && !waits {
             let last = state.made.len().checked_sub(1)?;
-            state = self.with_result(state, last)?;
+            state = self.with_result(beginning, state, last)?;
         }
         Some((state, decision))
     }
 
     /// The task with the results that have not come yet.
-    pub(super) fn settled(&self, state: &State) -> Option<State> {
+    pub(super) fn settled(&self, beginning: &Beginning, state: &State) -> Option<State> {
         let mut state = state.clone();
         for at in 0..state.made.len() {
             let is_awaited =
                 state.made.get(at).is_some_and(|made| made.is_late && made.result_verdict.is_none());
             if is_awaited {
-                state = self.with_result(state, at)?;
+                state = self.with_result(beginning, state, at)?;
             }
         }
         Some(state)
     }
 
     /// The task with the result of the call at this place; nothing if it cannot come to an end here.
-    fn with_result(&self, state: State, at: usize) -> Option<State> {
-        let State { mut task, book, mut made } = state;
+    fn with_result(&self, beginning: &Beginning, state: State, at: usize) -> Option<State> {
+        let State { mut task, book, filled, mut made } = state;
         let one = made.get_mut(at)?;
-        let mut world = self.world(true, book);
+        let mut world = self.world(beginning, book, filled);
         let id = CallId::from(&*name(at));
-        let outcome = if one.is_evaluated {
-            task.execute(&id, Self::now()).ok()?.drive(&mut world).ok()?
+        // a person who looks at a result has no place among these steps
+        let mut nobody = |_: &Request| None;
+        let progress = if one.is_evaluated {
+            world.drive(task.execute(&id, Self::now()).ok()?, &mut nobody)
         } else {
             let output = one.result.as_ref().map_or(Json::null(), Json::from);
             let result = match &one.result {
@@ -222,29 +226,26 @@ impl<'s> Stage<'s> {
                 }
                 Some(_) => CallResult::successful(output),
             };
-            task.after(&id, result, Self::now()).ok()?.drive(&mut world).ok()?
+            world.drive(task.after(&id, result, Self::now()).ok()?, &mut nobody)
         };
-        let decision = match outcome {
-            Outcome::Allowed(received) => received.decision,
-            Outcome::Refused(refusal) => refusal.decision,
-            Outcome::Waits(_) | Outcome::Queued(_) => return None,
+        let decision = match progress.ok()? {
+            Progress::Decided(decision) if decision.verdict != Verdict::Wait => decision,
+            Progress::Decided(_) | Progress::Asks(_) => return None,
         };
-        if !world.asked.is_empty() {
-            // a person who looks at a result has no place among these steps
-            return None;
-        }
+        world.keep_changes(&mut task)?;
         one.result_verdict = Some(decision.verdict);
-        Some(State { task, book: world.book, made })
+        let GeneratedWorld { book, filled, .. } = world;
+        Some(State { task, book, filled, made })
     }
 
     /// The same calls, made again: whether each is decided as it was.
-    pub(super) fn confirms(&self, email: &str, moves: &[Move], made: &[Made]) -> bool {
-        let Some(mut state) = self.begin(email) else { return false };
+    pub(super) fn confirms(&self, beginning: &Beginning, moves: &[Move], made: &[Made]) -> bool {
+        let Ok(mut state) = self.begin(beginning) else { return false };
         for call in moves {
-            let Some((next, _)) = self.make(&state, call) else { return false };
+            let Some((next, _)) = self.make(beginning, &state, call) else { return false };
             state = next;
         }
-        self.settled(&state).is_some_and(|state| state.made == made)
+        self.settled(beginning, &state).is_some_and(|state| state.made == made)
     }
 }
 

@@ -1,18 +1,20 @@
 //! What the cases of some policies have tried, and what they have not.
 //!
 //! In: the policies that cases run under, and what each case went through. Out: for each step how often it was reached, passed, failed and was left out,
-//! and for each clause whether it was seen true, seen false and seen deciding; limits, messages, transforms and events beside. The same characters of a
-//! file are one step or clause, for however many functions and agents they were compiled. Nothing is run here.
+//! and for each clause, of steps, variables and counters alike, whether it was seen true, seen false and seen deciding; names of policies, limits, messages, transforms and events
+//! beside. The same characters of a file are one step or clause, for however many functions and agents they were compiled. Nothing is run here. What is counted is a row
+//! of [`COUNTS`].
 
 use super::agent::full_name;
 use super::explain::ExplainedOperation;
 use crate::manifest::agent::{StretchLimits, TaskLimits};
+use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::given::plain;
-use crate::policy::{Policy, Step, Trigger};
+use crate::policy::{Policy, Step, Trigger, mentions, steps_reading};
 use crate::source::{Place, Source, Span};
-use crate::task::{ExplainedExpression, ExplainedStep, SkipReason, StepEnding, StepKind};
+use crate::task::{ClauseSeen, ExplainedStep, NameSeen, SkipReason, StepEnding, StepKind};
 use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,20 +23,22 @@ use std::sync::Arc;
 pub struct Coverage {
     /// By file, in the order of their names.
     pub files: BTreeMap<String, FileCoverage>,
+    /// The variables, parameters and counters of each policy.
+    pub names: Vec<SeenPart>,
     /// The limits of each agent.
     pub limits: Vec<SeenPart>,
     /// The events that each agent hears of, and the triggers that make tasks of it.
     pub events: Vec<SeenPart>,
 }
 
-/// A part of an agent that is no step.
+/// A part of an agent or a policy that is no step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SeenPart {
-    /// The agent: namespace and name.
+    /// The agent, or of a name the policy: namespace and name.
     pub agent: String,
-    /// Its name: of a limit or of a trigger, or `capability/event`.
+    /// Its name: of a limit or of a trigger, `capability/event`, or `variables.paid`.
     pub name: String,
-    /// Whether a case has reached the limit, or brought an event of this name or source.
+    /// Whether a case has reached the limit, brought an event of this name or source, or read the name.
     pub seen: bool,
 }
 
@@ -175,27 +179,82 @@ impl Share {
     }
 }
 
-/// The shares of everything that is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Shares {
-    /// Clauses seen true, seen false and seen deciding.
-    pub clauses: Share,
-    /// Steps that were reached.
-    pub reached: Share,
-    /// Steps that passed.
-    pub passed: Share,
-    /// Asserts that failed or asked somebody.
-    pub failed: Share,
-    /// Conditions that left their step out.
-    pub skipped: Share,
-    /// Messages that were said.
-    pub messages: Share,
-    /// Transforms that took place.
-    pub transforms: Share,
-    /// Limits that were reached.
-    pub limits: Share,
-    /// Events that came.
-    pub events: Share,
+/// Something that is counted.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// The key in JSON.
+    pub key: &'static str,
+    /// The name for people.
+    pub name: &'static str,
+    share: fn(&Coverage) -> Share,
+}
+
+/// Everything that is counted, the clauses first.
+pub const COUNTS: &[Count] = &[
+    Count {
+        key: "clauses",
+        name: "clauses seen true, false and deciding",
+        share: |it| {
+            Share::of(
+                it.files.values().flat_map(|file| file.clauses.values()).map(ClauseCoverage::is_covered),
+            )
+        },
+    },
+    Count {
+        key: "reached",
+        name: "steps reached",
+        share: |it| Share::of(it.steps().map(|step| step.reached > 0)),
+    },
+    Count {
+        key: "passed",
+        name: "steps passed",
+        share: |it| Share::of(it.steps().map(|step| step.passed > 0)),
+    },
+    Count {
+        key: "failed",
+        name: "asserts failed",
+        share: |it| {
+            let asserts = it.steps().filter(|step| step.action == StepKind::Assert);
+            Share::of(asserts.map(|step| step.failed > 0 || step.suspended > 0))
+        },
+    },
+    Count {
+        key: "skipped",
+        name: "conditions that left out",
+        share: |it| Share::of(it.steps().filter_map(|step| step.skipped).map(|count| count > 0)),
+    },
+    Count {
+        key: "messages",
+        name: "messages said",
+        share: |it| Share::of(it.steps().filter_map(|step| step.message).map(|count| count > 0)),
+    },
+    Count {
+        key: "transforms",
+        name: "transforms made",
+        share: |it| {
+            let transforms = it.steps().filter(|step| step.action == StepKind::Transform);
+            Share::of(transforms.map(|step| step.passed > 0))
+        },
+    },
+    Count { key: "names", name: "names read", share: |it| Share::of(it.names.iter().map(|name| name.seen)) },
+    Count {
+        key: "limits",
+        name: "limits reached",
+        share: |it| Share::of(it.limits.iter().map(|it| it.seen)),
+    },
+    Count {
+        key: "events",
+        name: "events that came",
+        share: |it| Share::of(it.events.iter().map(|it| it.seen)),
+    },
+];
+
+impl Count {
+    /// How much of it was seen.
+    #[must_use]
+    pub fn share(&self, coverage: &Coverage) -> Share {
+        (self.share)(coverage)
+    }
 }
 
 impl Coverage {
@@ -205,8 +264,11 @@ impl Coverage {
         for step in policy.steps() {
             self.add_step(step);
         }
-        for clause in policy.expressions().flat_map(crate::policy::Expression::clauses) {
-            self.clause(&clause);
+        let mut known = HashSet::new();
+        for expression in policy.expressions() {
+            for clause in expression.clauses().into_iter().chain(expression.variable_clauses(&mut known)) {
+                self.clause(&clause);
+            }
         }
         for name in limits_of(policy.task_limits()) {
             add_part(&mut self.limits, &agent, name);
@@ -215,6 +277,25 @@ impl Coverage {
         for event in policy.events().iter().filter(|event| event.active) {
             let capability = capabilities.get(event.capability).map_or("", |it| &*it.reference.text);
             add_part(&mut self.events, &agent, &format!("{capability}/{}", event.name));
+        }
+    }
+
+    /// Adds the names of the policies that are for an agent, none of them read so far. A name of which no step knows is not counted.
+    pub(super) fn add_names(&mut self, resolved: &ResolvedAgent) {
+        for applied in &resolved.policies {
+            let policy = &*applied.policy;
+            let named = [
+                ("variables", policy.variables.iter().map(|it| &it.name).collect::<Vec<_>>()),
+                ("parameters", policy.parameters.iter().map(|it| &it.name).collect()),
+                ("counters", policy.counters.iter().map(|it| &it.name).collect()),
+            ];
+            for (root, names) in named {
+                for name in
+                    names.into_iter().filter(|name| !steps_reading(policy, root, &name.text).is_empty())
+                {
+                    add_part(&mut self.names, &policy.applied_name(), &format!("{root}.{}", name.text));
+                }
+            }
         }
     }
 
@@ -282,15 +363,32 @@ impl Coverage {
             };
             seen(&mut self.limits, &operation.limits);
             seen(&mut self.events, &operation.events);
-            for step in &operation.explanation.steps {
+            for step in operation.explanation.steps.iter().chain(&operation.explanation.tools) {
                 self.see_step(file, step);
             }
-            operation.explanation.expressions.iter().for_each(|it| self.see_expression(it));
+            operation.explanation.names.iter().for_each(|name| self.see_name(name));
+            operation.explanation.expressions.iter().for_each(|it| self.see_clauses(&it.clauses));
+        }
+    }
+
+    /// Notes that a name was read, and of a variable what its clauses came to and which counters it reads.
+    fn see_name(&mut self, name: &NameSeen) {
+        self.see_clauses(&name.clauses);
+        let own = self.names.iter_mut().filter(|part| part.agent == name.policy);
+        for part in own {
+            let is_read_by = |text: &String| is_counter_in(part.name.as_str(), text);
+            part.seen |= part.name == name.name || name.text.as_ref().is_some_and(is_read_by);
         }
     }
 
     fn see_step(&mut self, case: &Arc<str>, step: &ExplainedStep) {
-        step.expressions.iter().for_each(|expression| self.see_expression(expression));
+        for expression in &step.expressions {
+            self.see_clauses(&expression.clauses);
+            let policy = step.origin.policy.as_ref().map(|policy| &*policy.name);
+            for part in self.names.iter_mut().filter(|part| Some(&*part.agent) == policy) {
+                part.seen |= is_counter_in(&part.name, &expression.tree.text);
+            }
+        }
         let Some(place) = &step.place.0 else { return };
         let Some(seen) = self.file(place).steps.get_mut(&place.span) else { return };
         let count = match (step.outcome, step.skipped) {
@@ -309,8 +407,8 @@ impl Coverage {
         seen.cases.insert(case.clone());
     }
 
-    fn see_expression(&mut self, expression: &ExplainedExpression) {
-        for clause in &expression.clauses {
+    fn see_clauses(&mut self, clauses: &[ClauseSeen]) {
+        for clause in clauses {
             let Some(place) = &clause.place.0 else { continue };
             let seen = self.clause(place);
             seen.held = seen.held.saturating_add(clause.held);
@@ -332,31 +430,27 @@ impl Coverage {
     pub fn to_json(&self) -> serde_json::Value {
         let mut all = serde_json::json!(self);
         if let Some(members) = all.as_object_mut() {
-            members.insert("shares".to_owned(), serde_json::json!(self.shares()));
+            let shares =
+                COUNTS.iter().map(|count| (count.key.to_owned(), serde_json::json!(count.share(self))));
+            members.insert("shares".to_owned(), serde_json::Value::Object(shares.collect()));
         }
         all
     }
 
-    /// How much of everything was seen.
+    /// How many clauses were seen true, seen false and seen deciding.
     #[must_use]
-    pub fn shares(&self) -> Shares {
-        let steps = || self.files.values().flat_map(|file| file.steps.values());
-        let clauses = self.files.values().flat_map(|file| file.clauses.values());
-        let asserts = steps().filter(|step| step.action == StepKind::Assert);
-        Shares {
-            clauses: Share::of(clauses.map(ClauseCoverage::is_covered)),
-            reached: Share::of(steps().map(|step| step.reached > 0)),
-            passed: Share::of(steps().map(|step| step.passed > 0)),
-            failed: Share::of(asserts.map(|step| step.failed > 0 || step.suspended > 0)),
-            skipped: Share::of(steps().filter_map(|step| step.skipped).map(|count| count > 0)),
-            messages: Share::of(steps().filter_map(|step| step.message).map(|count| count > 0)),
-            transforms: Share::of(
-                steps().filter(|step| step.action == StepKind::Transform).map(|step| step.passed > 0),
-            ),
-            limits: Share::of(self.limits.iter().map(|limit| limit.seen)),
-            events: Share::of(self.events.iter().map(|event| event.seen)),
-        }
+    pub fn clauses(&self) -> Share {
+        COUNTS.first().map(|count| count.share(self)).unwrap_or_default()
     }
+
+    fn steps(&self) -> impl Iterator<Item = &StepCoverage> {
+        self.files.values().flat_map(|file| file.steps.values())
+    }
+}
+
+/// Whether a part is a counter that a text reads.
+fn is_counter_in(part: &str, text: &str) -> bool {
+    part.split_once('.').is_some_and(|(root, name)| root == "counters" && mentions(text, root, name))
 }
 
 /// Adds a part that was not seen so far, unless it is there.

@@ -7,7 +7,7 @@ use crate::policy::ReviewPanel;
 use crate::task::{Identity, ReviewAnswer};
 
 /// An answer by the person whose number this is, if several are asked and the answer does not say whose it is.
-pub(super) fn by_somebody(answer: ReviewAnswer, panel: Option<&ReviewPanel>, number: usize) -> ReviewAnswer {
+pub(crate) fn by_somebody(answer: ReviewAnswer, panel: Option<&ReviewPanel>, number: usize) -> ReviewAnswer {
     match panel {
         Some(panel) if answer.by.is_none() => ReviewAnswer {
             by: Some(Identity { issuer: None, subject: format!("somebody {number}"), email: None }),

@@ -65,6 +65,8 @@ mod model_step;
 mod mutants;
 #[cfg(feature = "analysis")]
 mod mutate;
+#[cfg(feature = "analysis")]
+mod mutation_operators;
 mod observed;
 pub(crate) mod one_document;
 mod past;
@@ -94,7 +96,7 @@ pub use background::Background;
 pub use case::{Aspect, Case, Manifests, TestedStep};
 pub use case_file::read;
 pub use counted::CountedAmount;
-pub use coverage::{ClauseCoverage, Coverage, FileCoverage, SeenPart, Share, Shares, StepCoverage};
+pub use coverage::{COUNTS, ClauseCoverage, Count, Coverage, FileCoverage, SeenPart, Share, StepCoverage};
 pub use environment::Environment;
 pub use expect::{Found, Mismatch};
 pub use explain::{ExplainedOperation, explain_script};
@@ -103,6 +105,8 @@ pub use explainable::Explainable;
 #[cfg(feature = "analysis")]
 pub use killing_case::KillingCase;
 pub use load::{cases_among, load_cases};
+#[cfg(feature = "analysis")]
+pub(crate) use made_up::by_somebody;
 pub use messages::NO_ANSWER;
 #[cfg(feature = "analysis")]
 pub use mutants::Mutant;

@@ -1,17 +1,21 @@
 //! The mutants of some policies: small changes, each of which some case ought to notice.
 //!
-//! In: linked documents. Out: for each step that it is not there, comes later, fails with milder consequences, or is for more than it says; for each expression
-//! that a clause is negated, a constant or a comparison moved; for each limit that it is another number. Nothing is run here: [`Runner::mutate`](super::Runner::mutate)
-//! tries them.
+//! In: linked documents. Out: for each step that it is not there, comes later, fails with milder consequences, or is for more than it says; for each expression, be it of a step,
+//! a variable or a counter, one for each operator of `mutation_operators` and each part; for each value of a parameter and each limit that it is another one. Nothing is run
+//! here: [`Runner::mutate`](super::Runner::mutate) tries them.
 
 use super::coverage::{file_name, limits_of};
-use crate::cel::{ComprehensionKind, Expr, ExprKind, Literal, parse};
+use super::mutation_operators::{Replacement, replacements};
+use crate::cel::parse;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
+use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
+use crate::policy::steps_reading;
 use crate::source::{Embedded, Place, Span};
+use serde_json::Value;
 use std::collections::HashSet;
 
 /// One change.
@@ -31,8 +35,8 @@ pub struct Mutant {
 /// What is changed.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// The step at a place. Only cases that come to it, or to the step behind it, can notice.
-    Step(Place, Edit, Option<Place>),
+    /// A step, or the text or value of a name, at a place. Only cases that come to one of these steps can notice; all may if there are none.
+    Edit(Place, Edit, Vec<Place>),
     /// A limit, by so many units.
     Limit(&'static str, i64),
 }
@@ -47,7 +51,7 @@ impl Mutant {
     /// The documents with the change; nothing if there is nothing to change.
     pub(super) fn apply(&self, catalog: &Catalog) -> Option<Catalog> {
         match &self.change {
-            Change::Step(place, edit, _) => Some(catalog.with_edit(place, edit)),
+            Change::Edit(place, edit, _) => Some(catalog.with_edit(place, edit)),
             Change::Limit(name, by) => catalog.with_limit(name, *by),
         }
     }
@@ -58,18 +62,23 @@ impl Mutant {
         Some((name, catalog.limit(name)?))
     }
 
-    /// The step that it is about, and the one behind that if their order is changed.
-    pub(super) fn steps(&self) -> impl Iterator<Item = &Place> {
-        let (step, next) = match &self.change {
-            Change::Step(place, _, next) => (Some(place), next.as_ref()),
-            Change::Limit(..) => (None, None),
-        };
-        step.into_iter().chain(next)
+    /// The steps to which a case has to come to notice: the changed one and that behind it, or those that read the changed name.
+    pub(super) fn steps(&self) -> &[Place] {
+        match &self.change {
+            Change::Edit(_, _, steps) => steps,
+            Change::Limit(..) => &[],
+        }
+    }
+
+    /// Whether it changes something within these characters.
+    pub(super) fn is_within(&self, place: &Place) -> bool {
+        let own = self.place.span;
+        self.place.source.same(&place.source) && place.span.start <= own.start && own.end <= place.span.end
     }
 
     /// Whether only cases that come to its steps can notice.
     pub(super) fn is_local(&self) -> bool {
-        !matches!(&self.change, Change::Limit(..) | Change::Step(_, Edit::AnyMatch, _))
+        !self.steps().is_empty() && !matches!(&self.change, Change::Edit(_, Edit::AnyMatch, _))
     }
 }
 
@@ -86,6 +95,11 @@ pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
                     step.match_name.as_ref().is_some_and(|name| selects_all(&selected, &name.text));
                 of_step(step, next, (endings, selects_all), limits, &mut found);
             }
+        }
+    }
+    for resolved in catalog.agents() {
+        for applied in &resolved.policies {
+            of_definitions(&applied.policy, limits, &mut seen, &mut found);
         }
     }
     for resolved in catalog.agents() {
@@ -112,7 +126,7 @@ pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
     }
     found.retain(|mutant| match mutant.change {
         Change::Limit(name, by) => catalog.limit(name).and_then(|limit| limit.moved(by)).is_some(),
-        Change::Step(..) => true,
+        Change::Edit(..) => true,
     });
     found
 }
@@ -148,7 +162,11 @@ fn of_step(
             place: step.place.clone(),
             kind,
             about,
-            change: Change::Step(step.place.clone(), edit, next.map(|next| next.place.clone())),
+            change: Change::Edit(
+                step.place.clone(),
+                edit,
+                std::iter::once(step).chain(next).map(|step| step.place.clone()).collect(),
+            ),
         });
     };
     add("step_dropped", "the step is not there".to_owned(), Edit::Drop, None);
@@ -181,136 +199,111 @@ fn of_step(
     };
     let condition = step.condition.iter().map(|text| (text, true, "condition"));
     for (text, is_judged, key) in condition.chain(action) {
-        of_text(step, text, is_judged, key, limits, found);
+        let of_step = MutatedText {
+            text,
+            is_judged,
+            path: format!("{}.{key}", step.path),
+            steps: vec![step.place.clone()],
+        };
+        of_step.mutants(limits, found);
     }
 }
 
-fn of_text(
-    step: &DeclaredStep,
-    text: &Embedded,
+/// An expression of which mutants are made.
+struct MutatedText<'t> {
+    text: &'t Embedded,
+    /// Whether its result is taken as a truth.
     is_judged: bool,
-    key: &str,
+    path: String,
+    /// The steps to which a case has to come to notice; none if that is not known.
+    steps: Vec<Place>,
+}
+
+impl MutatedText<'_> {
+    fn mutants(self, limits: &EngineLimits, found: &mut Vec<Mutant>) {
+        let Self { text, is_judged, path, steps } = self;
+        let Ok(expression) = parse(&text.text, &limits.eval) else { return };
+        for Replacement { span, instead, kind } in replacements(&expression, is_judged, &text.text) {
+            let Some(old) = text.text.get(span.range()) else { continue };
+            let mut changed = text.text.to_string();
+            changed.replace_range(span.range(), &instead);
+            let old = old.split_whitespace().collect::<Vec<_>>().join(" ");
+            found.push(Mutant {
+                path: path.clone(),
+                place: text.locate(span),
+                kind,
+                about: format!("`{old}` is `{instead}`"),
+                change: Change::Edit(text.place.clone(), Edit::Text(changed.into()), steps.clone()),
+            });
+        }
+    }
+}
+
+/// Mutants of what the names of a policy stand for: variables, counters and values of parameters.
+fn of_definitions(
+    policy: &DeclaredPolicy,
     limits: &EngineLimits,
+    seen: &mut HashSet<(String, Span)>,
     found: &mut Vec<Mutant>,
 ) {
-    let Ok(expression) = parse(&text.text, &limits.eval) else { return };
-    let mut changes = Vec::new();
-    find_changes(&expression, is_judged, &text.text, &mut changes);
-    for TextChange { span, instead, kind } in changes {
-        let Some(old) = text.text.get(span.range()) else { continue };
-        let mut changed = text.text.to_string();
-        changed.replace_range(span.range(), &instead);
-        let edit = Edit::Text(text.place.clone(), changed.into());
-        let old = old.split_whitespace().collect::<Vec<_>>().join(" ");
-        found.push(Mutant {
-            path: format!("{}.{key}", step.path),
-            place: text.locate(span),
-            kind,
-            about: format!("`{old}` is `{instead}`"),
-            change: Change::Step(step.place.clone(), edit, None),
-        });
+    let mut is_new = |place: &Place| seen.insert((place.source.name().to_owned(), place.span));
+    for variable in policy.variables.iter().filter(|variable| is_new(&variable.expression.place)) {
+        let steps = steps_reading(policy, "variables", &variable.name.text);
+        let path = variable.path.clone();
+        MutatedText { text: &variable.expression, is_judged: true, path, steps }.mutants(limits, found);
     }
-}
-
-/// Other characters in the place of some.
-struct TextChange {
-    span: Span,
-    instead: String,
-    kind: &'static str,
-}
-
-/// The comparisons that are moved by as little as there is.
-const MOVED: [(&str, &str, &str); 4] =
-    [("_<_", "<", "<="), ("_<=_", "<=", "<"), ("_>_", ">", ">="), ("_>=_", ">=", ">")];
-const SWAPPED: [(&str, &str, &str); 2] = [("_&&_", "&&", "||"), ("_||_", "||", "&&")];
-
-fn find_changes(expression: &Expr, is_judged: bool, text: &str, found: &mut Vec<TextChange>) {
-    let own = text.get(expression.span.range()).unwrap_or_default();
-    let mut is_junction = false;
-    if let ExprKind::Call { function, target: None, args } = &expression.kind {
-        let name = function.text.as_str();
-        is_junction = matches!(name, "_&&_" | "_||_" | "_?_:_");
-        let is_comparison = matches!(name, "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" | "@in");
-        if name == "!_"
-            && let [operand] = args.as_slice()
-            && is_judged
-        {
-            let inner = text.get(operand.span.range()).unwrap_or_default();
-            found.push(TextChange {
-                span: expression.span,
-                instead: format!("({inner})"),
-                kind: "clause_negated",
-            });
-            find_changes(operand, false, text, found);
-            return;
+    for counter in &policy.counters {
+        for (text, key) in [(&counter.key, "key"), (&counter.add, "add")] {
+            if let Some(text) = text.as_ref().filter(|text| is_new(&text.place)) {
+                // what a call adds matters to later calls of other functions
+                let path = format!("{}.{key}", counter.path);
+                MutatedText { text, is_judged: false, path, steps: Vec::new() }.mutants(limits, found);
+            }
         }
-        let written = MOVED.iter().chain(&SWAPPED).find(|(known, ..)| *known == name);
-        if let (Some((_, sign, other)), [a, b]) = (written, args.as_slice())
-            && let Some(at) =
-                text.get(a.span.end as usize..b.span.start as usize).and_then(|it| it.find(sign))
-        {
-            let start = (a.span.end as usize).saturating_add(at);
-            let span = Span::new(start, start.saturating_add(sign.len()));
-            let kind = if is_junction { "operator_swapped" } else { "comparison_moved" };
-            found.push(TextChange { span, instead: (*other).to_owned(), kind });
-        }
-        if is_comparison && !is_judged {
-            found.push(TextChange {
-                span: expression.span,
-                instead: format!("!({own})"),
-                kind: "clause_negated",
+    }
+    for parameter in &policy.parameters {
+        let Some(value) = parameter.value.as_ref().filter(|value| is_new(&value.node.place)) else {
+            continue;
+        };
+        let steps = steps_reading(policy, "parameters", &parameter.name.text);
+        let old = value.node.to_json();
+        for (changed, kind) in other_values(&old) {
+            found.push(Mutant {
+                path: value.path.clone(),
+                place: value.node.place.clone(),
+                kind,
+                about: format!("`{old}` is `{changed}`"),
+                change: Change::Edit(value.node.place.clone(), Edit::Value(changed), steps.clone()),
             });
         }
     }
-    if is_judged && !is_junction {
-        let is_constant = matches!(expression.kind, ExprKind::Literal(_));
-        if !is_constant {
-            let instead = format!("!({own})");
-            found.push(TextChange { span: expression.span, instead, kind: "clause_negated" });
-        }
-    }
-    match &expression.kind {
-        ExprKind::Literal(literal) => {
-            for moved in moved(literal) {
-                let instead = Expr { kind: ExprKind::Literal(moved), ..expression.clone() }.to_string();
-                found.push(TextChange { span: expression.span, instead, kind: "constant_moved" });
-            }
-        }
-        ExprKind::Call { function, target: None, args } => {
-            let name = function.text.as_str();
-            for (position, arg) in args.iter().enumerate() {
-                let judged =
-                    matches!(name, "_&&_" | "_||_") || (name == "_?_:_" && (position == 0 || is_judged));
-                find_changes(arg, judged, text, found);
-            }
-        }
-        ExprKind::Comprehension(comprehension) => {
-            find_changes(&comprehension.range, false, text, found);
-            comprehension.filter.iter().for_each(|filter| find_changes(filter, true, text, found));
-            let judged = matches!(
-                comprehension.kind,
-                ComprehensionKind::All
-                    | ComprehensionKind::Exists
-                    | ComprehensionKind::ExistsOne
-                    | ComprehensionKind::Filter
-            );
-            find_changes(&comprehension.body, judged, text, found);
-        }
-        _ => expression.for_each_part(&mut |part| find_changes(part, false, text, found)),
-    }
 }
 
-/// Constants near to one.
-fn moved(literal: &Literal) -> Vec<Literal> {
-    match literal {
-        Literal::Int(number) => {
-            [number.checked_add(1), number.checked_sub(1)].into_iter().flatten().map(Literal::Int).collect()
-        }
-        Literal::UInt(number) => {
-            [number.checked_add(1), number.checked_sub(1)].into_iter().flatten().map(Literal::UInt).collect()
-        }
-        Literal::Double(number) => vec![Literal::Double(number + 1.0)],
-        Literal::String(text) => vec![Literal::String(format!("{text}~"))],
-        Literal::Null | Literal::Bool(_) | Literal::Bytes(_) => Vec::new(),
+/// The most members of a list that are left out, each by itself.
+const MOST_MEMBERS: usize = 8;
+
+/// Values near to one, each with the kind of its mutant.
+fn other_values(value: &Value) -> Vec<(Value, &'static str)> {
+    let moved = |value: Value| (value, "constant_moved");
+    match value {
+        Value::Bool(truth) => vec![moved((!truth).into())],
+        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(number), _) => {
+                let others = [number.checked_add(1), number.checked_sub(1)];
+                others.into_iter().flatten().map(|other| moved(other.into())).collect()
+            }
+            (None, Some(number)) => vec![moved((number + 1.0).into())],
+            (None, None) => Vec::new(),
+        },
+        Value::String(text) => vec![moved(format!("{text}~").into())],
+        Value::Array(items) => (0..items.len())
+            .take(MOST_MEMBERS)
+            .map(|at| {
+                let mut rest = items.clone();
+                rest.remove(at);
+                (rest.into(), "member_removed")
+            })
+            .collect(),
+        Value::Null | Value::Object(_) => Vec::new(),
     }
 }

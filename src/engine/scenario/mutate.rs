@@ -10,11 +10,14 @@ use super::killing_case::KillingCase;
 use super::mutants::{Mutant, mutants};
 use super::report::CaseOutcome;
 use super::run::{Compiled, Runner, Telling};
+use crate::diagnostic::{Diagnostic, Standing};
 use crate::diff::proved_alike;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::given::plain;
 use crate::manifest::mode::Mode;
+use crate::source::Span;
 use serde_json::{Value, json};
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::rc::Rc;
 
@@ -111,7 +114,7 @@ struct Group<'c> {
 
 impl Runner {
     /// Tries the mutants of the manifests that these cases name on those of them that pass. Cases that bring manifests of their own along are left out.
-    /// Mutants that do not compile do not count, nor do those that are proved to decide everything as before.
+    /// Mutants that `check` would reject do not count, nor do those that are proved to decide everything as before.
     pub fn mutate(&mut self, cases: &[Case], search: Search) -> Mutation {
         let mut covering = Self::among(self.files.clone(), self.limits).covering();
         let mut groups: Vec<Group<'_>> = Vec::new();
@@ -128,11 +131,14 @@ impl Runner {
         }
         let mut mutation = Mutation::default();
         for group in &groups {
+            let known = rejections(&group.compiled.findings);
             for mutant in mutants(&group.compiled.catalog, &self.limits) {
-                let Some(mutated) = group.compiled.mutated(&mutant) else { continue };
+                let Some(mutated) = group.compiled.mutated(&mutant, &known) else { continue };
                 let (fate, may_notice) = self.fate(&mutant, &mutated, group, &covering);
                 // asked of survivors alone: what a case notices makes a difference
-                if fate == Fate::Survived && mutated.decides_as(&group.compiled) {
+                if fate == Fate::Survived
+                    && (mutated.decides_as(&group.compiled) || mutated.is_rejected(&known))
+                {
                     continue;
                 }
                 let killer = match (&fate, search) {
@@ -160,7 +166,8 @@ impl Runner {
         let mut tried = Vec::new();
         for case in &group.cases {
             let file = case.name.place.source.name();
-            let may_notice = |coverage: &Coverage| mutant.steps().any(|step| coverage.comes_to(file, step));
+            let may_notice =
+                |coverage: &Coverage| mutant.steps().iter().any(|step| coverage.comes_to(file, step));
             if mutant.is_local() && !covering.coverage.as_ref().is_none_or(may_notice) {
                 continue;
             }
@@ -174,11 +181,32 @@ impl Runner {
     }
 }
 
+/// What `check` rejects: by file, code and place.
+type Rejections = HashSet<(String, &'static str, Span)>;
+
+fn rejection(finding: &Diagnostic) -> Option<(String, &'static str, Span)> {
+    let is_rejected = finding.is_error() || finding.standing == Standing::Refused;
+    is_rejected.then(|| (finding.place.source.name().to_owned(), finding.code, finding.place.span))
+}
+
+fn rejections(findings: &[Diagnostic]) -> Rejections {
+    findings.iter().filter_map(rejection).collect()
+}
+
+/// Whether something is rejected that is not known.
+fn has_new(findings: &[Diagnostic], known: &Rejections) -> bool {
+    findings.iter().filter_map(rejection).any(|rejection| !known.contains(&rejection))
+}
+
 impl Compiled {
-    /// The same manifests with a change; nothing if an agent does not compile with it that did without.
-    pub(super) fn mutated(&self, mutant: &Mutant) -> Option<Self> {
+    /// The same manifests with a change; nothing if an agent does not compile with it that did without, or compiling finds what `check` rejects. `known` is what it
+    /// rejects without the change.
+    fn mutated(&self, mutant: &Mutant, known: &Rejections) -> Option<Self> {
         let catalog = mutant.apply(&self.catalog)?;
-        let engine = self.engine.of_mutant(&catalog);
+        let (engine, findings) = self.engine.of_mutant(&catalog);
+        if has_new(&findings, known) {
+            return None;
+        }
         let runs = |resolved: &ResolvedAgent| {
             let (namespace, name) = (&resolved.agent.namespace.text, &resolved.agent.name.text);
             self.engine.policy(namespace, name).is_err() || engine.policy(namespace, name).is_ok()
@@ -187,6 +215,11 @@ impl Compiled {
             return None;
         }
         Some(Self { catalog, engine, findings: self.findings.clone() })
+    }
+
+    /// Whether `check` rejects what these policies permit: of clauses that decide nothing, for example. `known` is what it rejects anyway.
+    fn is_rejected(&self, known: &Rejections) -> bool {
+        has_new(&self.engine.findings_of_mutant(&self.catalog), known)
     }
 
     /// Whether it is proved that both decide everything alike.

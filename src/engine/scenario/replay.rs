@@ -97,6 +97,7 @@ impl Replay {
     #[must_use]
     pub fn explaining(mut self) -> Self {
         self.task.explain();
+        self.task.explain_tools();
         self
     }
 

@@ -176,6 +176,7 @@ impl Runner {
                 let agent = &resolved.agent;
                 let policy = compiled.engine.policy(&agent.namespace.text, &agent.name.text);
                 policy.iter().for_each(|policy| coverage.add_policy(policy));
+                coverage.add_names(resolved);
             }
             for resolved in compiled.catalog.triggers() {
                 let launch = &resolved.document.launch;
@@ -254,6 +255,7 @@ impl Compiled {
         let mut trial = Running::start(case, compiled)?;
         if telling == Telling::On {
             trial.task.explain();
+            trial.task.explain_tools();
         }
         let carried_out = trial.carry_out();
         let explanation = trial.task.explanation().unwrap_or_default();

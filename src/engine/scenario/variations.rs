@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 /// The constants of the expressions of the changed step, and those near to them.
 pub(super) fn constants(mutant: &Mutant, compiled: &Compiled, limits: &EngineLimits) -> Vec<Value> {
     let mut found = Vec::new();
-    let changed: Vec<_> = mutant.steps().collect();
+    let changed = mutant.steps();
     for list in compiled.catalog.step_lists() {
         let of_change = list.steps.iter().filter(|step| {
             changed.iter().any(|place| place.source.same(&step.place.source) && place.span == step.place.span)
@@ -23,8 +23,35 @@ pub(super) fn constants(mutant: &Mutant, compiled: &Compiled, limits: &EngineLim
             }
         }
     }
+    for policy in compiled.catalog.agents().iter().flat_map(|resolved| &resolved.policies) {
+        let names = policy.policy.variables.iter().filter(|it| mutant.is_within(&it.expression.place));
+        for text in names.map(|variable| &variable.expression) {
+            if let Ok(expression) = parse(&text.text, &limits.eval) {
+                literals(&expression, &mut found);
+            }
+        }
+        let values = policy.policy.parameters.iter().filter_map(|parameter| parameter.value.as_ref());
+        for value in values.filter(|value| mutant.is_within(&value.node.place)) {
+            near_value(&value.node.to_json(), &mut found);
+        }
+    }
     found.dedup();
     found
+}
+
+/// The value of a parameter, or each member of a list, and those near to it.
+fn near_value(value: &Value, found: &mut Vec<Value>) {
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| near_value(item, found)),
+        Value::Number(number) => match number.as_i64() {
+            Some(number) => {
+                found.extend([-1, 0, 1].iter().filter_map(|by| number.checked_add(*by)).map(Value::from));
+            }
+            None => found.push(value.clone()),
+        },
+        Value::String(text) => found.extend([text.clone(), format!("{text}~")].map(Value::from)),
+        Value::Null | Value::Bool(_) | Value::Object(_) => {}
+    }
 }
 
 fn literals(expression: &Expr, found: &mut Vec<Value>) {

@@ -5,11 +5,11 @@
 
 use super::flow::function_id;
 use super::state::{
-    Course, ExplainedStep, Explanation, Journal, Made, SkipReason, Spot, Stage, StepEnding, StepKind,
+    Course, Detail, ExplainedStep, Explanation, Journal, Made, SkipReason, Spot, Stage, StepEnding, StepKind,
     StepName, Subject, Suggestion, Task, UnderWay,
 };
 use crate::cel::{Json, Recording, Timestamp};
-use crate::context::{ExpressionWatch, WatchedExpression};
+use crate::context::{ExpressionWatch, WatchedExpression, WatchedName};
 use crate::manifest::mode::Mode;
 use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringWatch, Policy, Step, Trigger};
@@ -37,14 +37,30 @@ impl Task {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn explain(&mut self) {
-        self.journal = Some(Arc::new(Journal::new(self.policy.clone())));
+        self.journal = Some(Arc::new(Journal::new(self.policy.clone(), Detail::Everything)));
+    }
+
+    /// Keeps what the checks of the tools come to that the task has brought. They were made when the task began, and come to the same.
+    pub(crate) fn explain_tools(&self) {
+        let Some(journal) = self.journal.as_deref() else { return };
+        let told = ToldSteps { journal, policy: &self.policy, hook: Hook::Tools };
+        for tool in self.tools() {
+            self.policy.check_tool(tool, Some(&told));
+        }
+        journal.were_of_tools();
+    }
+
+    /// Keeps from now on to which steps operations come, for [`Task::explanation`], and none of their expressions.
+    pub(crate) fn explain_steps(&mut self) {
+        self.journal = Some(Arc::new(Journal::new(self.policy.clone(), Detail::Steps)));
     }
 
     /// Judges an event of a trigger's source as [`Trigger::fire`] does. This is the task that the event would make: what the trigger's steps come to is kept with
     /// what its own come to, if somebody has asked.
     #[must_use]
     pub fn fire(&self, trigger: &Trigger, payload: &Json, now: Timestamp) -> Firing {
-        let told = self.journal.as_deref().map(|journal| ToldFiring { journal, policy: &self.policy });
+        let hook = Hook::Trigger;
+        let told = self.journal.as_deref().map(|journal| ToldSteps { journal, policy: &self.policy, hook });
         trigger.fire_watched(payload, now, told.as_ref().map(|told| told as &dyn FiringWatch))
     }
 
@@ -137,22 +153,27 @@ fn rest(journal: &Journal, policy: &Policy, operation: &UnderWay) {
     }
 }
 
-/// A journal that is told of a trigger's steps.
+/// A journal that is told of steps that belong to no operation: those of a trigger, and checks of tools.
 #[derive(Debug)]
-struct ToldFiring<'t> {
+struct ToldSteps<'t> {
     journal: &'t Journal,
     policy: &'t Arc<Policy>,
+    hook: Hook,
 }
 
-impl ExpressionWatch for ToldFiring<'_> {
+impl ExpressionWatch for ToldSteps<'_> {
+    fn named(&self, name: &WatchedName<'_>) {
+        self.journal.named(name);
+    }
+
     fn evaluated(&self, expression: &WatchedExpression<'_>, recording: &Recording<'_>) {
         self.journal.evaluated(expression, recording);
     }
 }
 
-impl FiringWatch for ToldFiring<'_> {
+impl FiringWatch for ToldSteps<'_> {
     fn begins(&self, step: &Step) {
-        self.journal.begin(not_reached(step, Hook::Trigger, None), self.policy, None, false);
+        self.journal.begin(not_reached(step, self.hook, None), self.policy, None, false);
     }
 
     fn ends(&self, passed: Option<bool>) {
@@ -164,7 +185,7 @@ impl FiringWatch for ToldFiring<'_> {
     }
 
     fn leaves(&self, steps: &[Step]) {
-        self.journal.rest(steps.iter().map(|step| not_reached(step, Hook::Trigger, None)));
+        self.journal.rest(steps.iter().map(|step| not_reached(step, self.hook, None)));
     }
 }
 

@@ -93,4 +93,5 @@ pub use state::{
     StepOutcome, Suggestion, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
     Terms, TraceEntry, Turn, Usage, User, Verdict,
 };
+pub(crate) use state::{ClauseSeen, NameSeen};
 pub use told::{ExplainedDecision, ToldOperation};

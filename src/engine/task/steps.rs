@@ -162,7 +162,9 @@ impl Task {
                 }
                 StepEnd::Failed(finding) => {
                     operation.course.findings.extend(finding);
-                    let is_asked = self.journal.is_some() || step.suggests();
+                    let is_explained =
+                        self.journal.as_ref().is_some_and(|journal| journal.keeps_expressions());
+                    let is_asked = is_explained || step.suggests();
                     let suggestions =
                         if is_asked { self.suggestions(policy, step, operation, now) } else { Vec::new() };
                     let suggestion = suggestions.first().map_or("", |first| first.text.as_str());

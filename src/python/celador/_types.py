@@ -280,11 +280,27 @@ class Outcome(TypedDict):
     by: str | None
 
 
+class Rejection(TypedDict):
+    """A reason for which tasks did not reach a rule, and their number."""
+
+    reason: str
+    count: int
+
+
+class Evidence(TypedDict):
+    """The tasks of a search, how many of them reached the rule, and why the others did not."""
+
+    tried: int
+    reached: int
+    rejected: Sequence[Rejection]
+
+
 class Witness(TypedDict):
-    """A task on which two sides differ: user, state and call as a case has them."""
+    """A task on which two sides differ: user, counters, state and call as a case has them."""
 
     direction: Literal["stricter", "looser", "otherwise"]
     user: Mapping[str, Json]
+    counters: Mapping[str, Json] | None
     state: Sequence[Json]
     call: Mapping[str, Json]
     old: Outcome
@@ -298,6 +314,8 @@ class OperationDifference(TypedDict):
     operation: Literal["input", "output", "model", "event", "before", "after"]
     function: str | None
     difference: Literal["none", "found", "unknown", "added", "removed"]
+    method: Literal["identical", "proof", "search"] | None
+    evidence: Evidence
     witnesses: Sequence[Witness]
 
 
@@ -350,6 +368,8 @@ class _Proof(TypedDict):
     invariant: str
     text: str | None
     agent: str
+    method: Literal["proof", "search"]
+    evidence: Evidence
 
 
 class ProofHolds(_Proof):

@@ -2,7 +2,7 @@
 //!
 //! In: policies with claims in them, and bounds. Out: for each claim that is broken the calls that break it; and how far the search came. After each
 //! length the tasks are thinned: of those whose calls differ in amounts alone the heaviest and the lightest go on. So what is found was decided by the
-//! engine, and that nothing is found proves nothing. First each call has its result ahead of the next one; then, in a fifth of the calls that may be tried, all are made side by side, and their results
+//! engine, and that nothing is found proves nothing. A call or a task counts as evidence for a claim if its evaluation came to the claim. First each call has its result ahead of the next one; then, in a fifth of the calls that may be tried, all are made side by side, and their results
 //! come behind the last.
 //!
 //! | module | what it holds |
@@ -16,11 +16,13 @@ mod thinned;
 use super::Bounds;
 use super::operations::{Callable, weight};
 use super::play::{Made, Move, Results, Stage, State};
-use super::woven::{Woven, claim_of, of_task};
-use crate::candidates::Named;
+use super::woven::{Woven, claim_of, of_call, of_task};
+use crate::candidates::{Beginning, Named, beginnings};
 use crate::context::Root;
-use crate::policy::{AgentFunction, Expression, Policy, Step, StepAction, for_each_path};
-use crate::task::{Decision, StepOutcome, Verdict};
+use crate::counter::CounterId;
+use crate::evidence::{Evidence, reason_of};
+use crate::policy::{AgentFunction, Expression, Policy, StepAction, for_each_path};
+use crate::task::{Decision, ObservedStep, StepOutcome, Verdict};
 use choices::{Passed, moves};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -30,11 +32,15 @@ use thinned::thinned;
 const WIDTH: usize = 48;
 /// The most arguments of a function that are tried behind the first call.
 const CHOICES: usize = 24;
+/// The most users, claims, parameters and amounts of counters that tasks begin with.
+const BEGINNINGS: usize = 24;
 
 /// The calls that break a claim.
 #[derive(Clone, Debug)]
 pub(super) struct Breach {
-    pub(super) email: String,
+    pub(super) beginning: Beginning,
+    /// The counters that the task has read, with what they held at the beginning.
+    pub(super) filled: Vec<(CounterId, i64)>,
     pub(super) moves: Vec<Move>,
     pub(super) made: Vec<Made>,
     /// What functions gave that steps invoke.
@@ -52,8 +58,22 @@ pub struct Reached {
     pub operations: usize,
 }
 
+/// What came of a search.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SearchResult {
+    /// By claim, the calls that break it.
+    pub(super) found: BTreeMap<String, Breach>,
+    /// By claim, what was tried.
+    pub(super) evidence: BTreeMap<String, Evidence>,
+    pub(super) reached: Reached,
+}
+
 struct Search<'s> {
     stage: Stage<'s>,
+    beginnings: Vec<Beginning>,
+    /// By claim about calls, the functions that it is about.
+    of_calls: BTreeMap<&'s str, BTreeSet<String>>,
+    evidence: BTreeMap<String, Evidence>,
     callables: Vec<Callable>,
     of_tasks: Vec<(&'s str, &'s Expression)>,
     /// The functions whose calls the claims about tasks read.
@@ -73,7 +93,8 @@ struct Search<'s> {
 #[derive(Clone)]
 struct Node {
     state: State,
-    email: String,
+    /// The position of its beginning.
+    beginning: usize,
     moves: Vec<Move>,
     weight: f64,
 }
@@ -85,17 +106,26 @@ pub(super) fn search<'s>(
     policy: &'s Policy,
     claims: &[&'s str],
     (bounds, goes_on): (&'s Bounds, &'s dyn Fn() -> bool),
-) -> (BTreeMap<String, Breach>, Reached) {
+) -> SearchResult {
     let mut named = Named::default();
-    if let Some(resolved) = woven.catalog.agent(agent.0, agent.1) {
-        named.add(resolved, woven.engine.limits());
-    }
+    let resolved = woven.catalog.agent(agent.0, agent.1);
+    resolved.iter().for_each(|resolved| named.add(resolved, woven.engine.limits()));
+    let beginnings = beginnings(resolved.as_slice(), &named, BEGINNINGS);
     let invoked = invoked(policy, &named);
     let offered = policy.offered_functions();
     let callables: Vec<Callable> = offered.map(|function| Callable::new(function, &named)).collect();
     let of_tasks: Vec<(&str, &Expression)> =
         claims.iter().filter_map(|claim| Some((*claim, of_task(policy, claim)?))).collect();
+    let functions_of = |claim: &str| -> BTreeSet<String> {
+        let all = policy.functions().iter().enumerate();
+        let own = all.filter(|(at, _)| of_call(policy, *at, claim).is_some());
+        own.map(|(_, function)| function.key.to_string()).collect()
+    };
+    let of_calls = claims.iter().filter(|claim| of_task(policy, claim).is_none());
     let mut search = Search {
+        beginnings,
+        of_calls: of_calls.map(|claim| (*claim, functions_of(claim))).collect(),
+        evidence: BTreeMap::new(),
         stage: Stage::new(&woven.engine, agent, invoked, Results::AtOnce),
         claimed: claimed(policy, &of_tasks),
         variety: variety(bounds, callables.len()),
@@ -108,20 +138,16 @@ pub(super) fn search<'s>(
         goes_on,
         reached: Reached::default(),
     };
-    let mut texts = policy.steps().flat_map(Step::expressions).map(|expression| expression.source());
-    let asks_for_people = texts.any(|text| text.contains("email"));
-    let others = named.addresses().filter(|_| asks_for_people).map(str::to_owned);
-    let emails: Vec<String> = std::iter::once("u1@example.com".to_owned()).chain(others).collect();
     // what is made side by side comes behind, and has room of its own
     let aside = bounds.operations.checked_div(5).unwrap_or_default();
     search.most = bounds.operations.saturating_sub(aside);
-    search.run(&emails);
-    let reached = search.reached.depth;
+    search.run();
+    let depth = search.reached.depth;
     search.most = search.reached.operations.saturating_add(aside);
     search.stage.results = Results::Last;
-    search.run(&emails);
-    search.reached.depth = reached;
-    (search.found, search.reached)
+    search.run();
+    let Search { found, evidence, reached, .. } = search;
+    SearchResult { found, evidence, reached: Reached { depth, ..reached } }
 }
 
 /// The functions whose calls claims about tasks read by the names of their records.
@@ -159,14 +185,20 @@ fn invoked(policy: &Policy, named: &Named) -> BTreeMap<String, Value> {
 }
 
 impl Search<'_> {
-    fn run(&mut self, emails: &[String]) {
-        let begun = emails.iter().filter_map(|email| {
-            let state = self.stage.begin(email)?;
-            Some(Node { state, email: email.clone(), moves: Vec::new(), weight: 0.0 })
-        });
-        let mut frontier: Vec<Node> = begun.collect();
+    fn run(&mut self) {
+        let mut frontier: Vec<Node> = Vec::new();
+        for (at, beginning) in self.beginnings.iter().enumerate() {
+            match self.stage.begin(beginning) {
+                Ok(state) => frontier.push(Node { state, beginning: at, moves: Vec::new(), weight: 0.0 }),
+                Err(why) => {
+                    for claim in &self.open {
+                        self.evidence.entry((*claim).to_owned()).or_default().reject(&why);
+                    }
+                }
+            }
+        }
         for node in &frontier.clone() {
-            self.look_at(node);
+            self.look_at(node, "nothing was called");
         }
         // the arguments with which each function was let by, and those with which it was not
         let mut choices: Vec<Vec<Map<String, Value>>> = self
@@ -180,21 +212,28 @@ impl Search<'_> {
             }
             let mut next = Vec::new();
             let mut passed: Vec<Passed> = self.callables.iter().map(|_| Passed::default()).collect();
-            for node in &frontier {
-                if !self.calls(node, &choices, &mut passed, &mut next) {
+            // the first task with all arguments, each other one with a few
+            let mut promising = Vec::new();
+            for (at, node) in frontier.iter().enumerate() {
+                let most = if depth == 1 && at > 0 { self.sample(frontier.len()) } else { usize::MAX };
+                let before = next.len();
+                if !self.calls(node, (&choices, most), &mut passed, &mut next) {
                     return;
                 }
+                let is_let_by = |node: &Node| node.state.made.last().is_some_and(Made::is_let_by);
+                promising.extend(next.iter().skip(before).any(is_let_by).then_some(node));
             }
             if depth == 1 {
                 // around what was let by there may be more
-                for node in &frontier {
+                let most = self.variety.checked_div(promising.len()).unwrap_or_default().max(30);
+                for node in promising {
                     let further: Vec<_> = self
                         .callables
                         .iter()
                         .zip(&passed)
                         .map(|(it, passed)| passed.further(it, self.variety))
                         .collect();
-                    if !self.calls(node, &further, &mut passed, &mut next) {
+                    if !self.calls(node, (&further, most), &mut passed, &mut next) {
                         return;
                     }
                 }
@@ -219,16 +258,22 @@ impl Search<'_> {
         (width, all.checked_div(self.callables.len().max(1)).unwrap_or_default().clamp(3, CHOICES))
     }
 
-    /// Makes all calls from one task on; whether there is room for more.
+    /// How many arguments of a function are tried at the first call of each task but the first, of so many tasks.
+    fn sample(&self, tasks: usize) -> usize {
+        let all = tasks.saturating_mul(self.callables.len()).saturating_mul(12);
+        self.bounds.operations.checked_div(all).unwrap_or_default().clamp(3, 16)
+    }
+
+    /// Makes all calls from one task on, of each function at most so many; whether there is room for more.
     fn calls(
         &mut self,
         node: &Node,
-        choices: &[Vec<Map<String, Value>>],
+        (choices, most): (&[Vec<Map<String, Value>>], usize),
         passed: &mut [Passed],
         next: &mut Vec<Node>,
     ) -> bool {
         for (at, choices) in choices.iter().enumerate() {
-            for arguments in choices {
+            for arguments in choices.iter().take(most) {
                 if self.reached.operations >= self.most || !(self.goes_on)() {
                     return false;
                 }
@@ -245,7 +290,10 @@ impl Search<'_> {
                         continue;
                     }
                     self.reached.operations = self.reached.operations.saturating_add(1);
-                    let Some((state, decision)) = self.stage.make(&node.state, &call) else { continue };
+                    let Some(beginning) = self.beginnings.get(node.beginning) else { continue };
+                    let Some((state, decision)) = self.stage.make(beginning, &node.state, &call) else {
+                        continue;
+                    };
                     let Some(made) = state.made.last() else { continue };
                     is_asked |= !made.reviews.is_empty();
                     let is_allowed = made.verdict == Verdict::Allow;
@@ -255,9 +303,9 @@ impl Search<'_> {
                     }
                     let weight = if is_allowed { weight(arguments) } else { 0.0 };
                     let moves = node.moves.iter().cloned().chain([call]).collect();
-                    let node = Node { state, email: node.email.clone(), moves, weight: node.weight + weight };
+                    let node = Node { state, beginning: node.beginning, moves, weight: node.weight + weight };
                     self.look_at_call(&node, &decision);
-                    self.look_at(&node);
+                    self.look_at(&node, &reason_of(&decision));
                     next.push(node);
                 }
             }
@@ -267,26 +315,49 @@ impl Search<'_> {
 
     /// Whether the call that was let by breaks something.
     fn look_at_call(&mut self, node: &Node, decision: &Decision) {
+        let Some(function) = node.state.made.last().map(|made| &made.function) else { return };
+        let claim = |observed: &ObservedStep| {
+            let policy = observed.origin.policy.as_ref()?;
+            claim_of(&policy.name).map(str::to_owned)
+        };
+        let judged: BTreeSet<String> = decision.observed.iter().filter_map(claim).collect();
+        for (claim, functions) in &self.of_calls {
+            if self.open.contains(claim) && functions.contains(function) {
+                let evidence = self.evidence.entry((*claim).to_owned()).or_default();
+                match judged.contains(*claim) && decision.verdict == Verdict::Allow {
+                    true => evidence.reach(),
+                    false => evidence.reject(&reason_of(decision)),
+                }
+            }
+        }
         if decision.verdict != Verdict::Allow {
             return;
         }
         for observed in decision.observed.iter().filter(|observed| observed.outcome != StepOutcome::Pass) {
-            let policy = observed.origin.policy.as_ref();
-            if let Some(claim) = policy.and_then(|policy| claim_of(&policy.name)) {
-                self.note(claim, node);
-            }
+            claim(observed).into_iter().for_each(|claim| self.note(&claim, node));
         }
     }
 
-    /// Whether the task as it stands breaks something.
-    fn look_at(&mut self, node: &Node) {
+    /// Whether the task as it stands breaks something. A task is evidence if a call that the claim reads was let by; `why` says why it was not.
+    fn look_at(&mut self, node: &Node, why: &str) {
         if self.of_tasks.iter().all(|(claim, _)| !self.open.contains(claim)) {
             return;
         }
-        let Some(state) = self.stage.settled(&node.state) else { return };
+        let Some(beginning) = self.beginnings.get(node.beginning) else { return };
+        let Some(state) = self.stage.settled(beginning, &node.state) else { return };
         let settled = Node { state, ..node.clone() };
+        let is_read = |made: &Made| self.claimed.is_empty() || self.claimed.contains(&made.function);
+        let is_evidence = settled.state.made.iter().any(|made| made.is_let_by() && is_read(made));
         for (claim, expression) in self.of_tasks.clone() {
-            if self.open.contains(claim) && !settled.state.task.fulfils(expression, Stage::now()) {
+            if !self.open.contains(claim) {
+                continue;
+            }
+            let evidence = self.evidence.entry(claim.to_owned()).or_default();
+            match is_evidence {
+                true => evidence.reach(),
+                false => evidence.reject(why),
+            }
+            if !settled.state.task.fulfils(expression, Stage::now()) {
                 self.note(claim, &settled);
             }
         }
@@ -294,11 +365,12 @@ impl Search<'_> {
 
     fn note(&mut self, claim: &str, node: &Node) {
         if self.open.remove(claim) {
-            let Node { email, moves, .. } = node;
-            let Some(state) = self.stage.settled(&node.state) else { return };
+            let Some(beginning) = self.beginnings.get(node.beginning) else { return };
+            let Some(state) = self.stage.settled(beginning, &node.state) else { return };
             let breach = Breach {
-                email: email.clone(),
-                moves: moves.clone(),
+                beginning: beginning.clone(),
+                filled: state.filled.clone(),
+                moves: node.moves.clone(),
                 made: state.made.clone(),
                 invoked: self.stage.invoked().clone(),
                 results: self.stage.results,

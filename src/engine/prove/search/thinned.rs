@@ -5,7 +5,7 @@
 
 use super::Node;
 use crate::prove::operations::outline;
-use crate::task::{TaskState, Verdict};
+use crate::task::TaskState;
 use serde_json::Value;
 use std::collections::{BTreeSet, HashMap};
 
@@ -67,7 +67,7 @@ pub(super) fn thinned(nodes: Vec<Node>, width: usize, claimed: &BTreeSet<String>
 fn in_turn<'n>(groups: Vec<Vec<&'n Node>>, claimed: &BTreeSet<String>) -> Vec<Vec<&'n Node>> {
     let calls = |group: &Vec<&Node>| {
         let made = group.iter().flat_map(|node| &node.state.made);
-        made.filter(|made| made.verdict == Verdict::Allow && claimed.contains(&made.function)).count()
+        made.filter(|made| made.is_let_by() && claimed.contains(&made.function)).count()
     };
     let mut places: Vec<usize> = (0..groups.len()).collect();
     let of = |place: &usize| {
@@ -106,5 +106,5 @@ fn kind(node: &Node) -> String {
         })
         .collect();
     calls.sort();
-    format!("{} {}", node.email, calls.join("; "))
+    format!("{} {}", node.beginning, calls.join("; "))
 }

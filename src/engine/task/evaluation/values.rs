@@ -52,7 +52,8 @@ impl Task {
     /// Who is told what expressions come to, if somebody has asked.
     #[inline]
     pub(in crate::task) fn watch(&self) -> Option<&dyn ExpressionWatch> {
-        self.journal.as_deref().map(|journal| journal as &dyn ExpressionWatch)
+        let journal = self.journal.as_deref().filter(|journal| journal.keeps_expressions());
+        journal.map(|journal| journal as &dyn ExpressionWatch)
     }
 
     /// The values that any expression of the task sees.

@@ -19,6 +19,27 @@ pub struct Explanation {
     /// Expressions that belong to no step, such as bindings, in the order of evaluation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<ExplainedExpression>,
+    /// The names of policies that its expressions read.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub(crate) names: Vec<NameSeen>,
+    /// The checks of the tools that the task has brought, if they were asked for.
+    #[serde(skip)]
+    #[cfg_attr(feature = "schema", schemars(skip))]
+    pub(crate) tools: Vec<ExplainedStep>,
+}
+
+/// A name of a policy that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NameSeen {
+    /// The policy: namespace and name.
+    pub(crate) policy: String,
+    /// The name with its root, such as `variables.paid`.
+    pub(crate) name: String,
+    /// The text of a variable.
+    pub(crate) text: Option<String>,
+    /// The clauses of a variable.
+    pub(crate) clauses: Vec<ClauseSeen>,
 }
 
 /// One step.

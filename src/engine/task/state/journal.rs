@@ -4,18 +4,30 @@
 //! masked when it comes in, by the same rules as what a step says.
 
 use super::explanation::{
-    ClauseSeen, ExplainedExpression, ExplainedStep, Explanation, SkipReason, Spot, StepEnding, Suggestion,
+    ClauseSeen, ExplainedExpression, ExplainedStep, Explanation, NameSeen, SkipReason, Spot, StepEnding,
+    Suggestion,
 };
-use crate::cel::{Expr, Recording};
-use crate::context::{ExpressionWatch, FunctionId, WatchedExpression};
+use crate::cel::{Expr, Recording, SeenClause};
+use crate::context::{ExpressionWatch, FunctionId, WatchedExpression, WatchedName};
 use crate::explained::ExplainedPart;
 use crate::policy::{Origin, Policy, is_judged, reads_secret};
+use crate::source::Embedded;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Keeps what is told of steps and expressions.
 #[derive(Debug)]
 pub(in crate::task) struct Journal {
     kept: Mutex<Kept>,
+    detail: Detail,
+}
+
+/// How much a journal keeps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::task) enum Detail {
+    /// The steps with their endings.
+    Steps,
+    /// The steps, their expressions, and what would have let a failed step pass.
+    Everything,
 }
 
 #[derive(Debug)]
@@ -35,10 +47,15 @@ struct Kept {
 
 impl Journal {
     /// One in which nothing is, of a task under this policy.
-    pub(in crate::task) fn new(policy: Arc<Policy>) -> Self {
+    pub(in crate::task) fn new(policy: Arc<Policy>, detail: Detail) -> Self {
         let told = Explanation::default();
         let kept = Kept { told, is_open: false, paused: 0, policy, function: None, is_secret: false };
-        Self { kept: Mutex::new(kept) }
+        Self { kept: Mutex::new(kept), detail }
+    }
+
+    /// Whether it keeps more than the steps.
+    pub(in crate::task) fn keeps_expressions(&self) -> bool {
+        self.detail == Detail::Everything
     }
 
     /// A step begins; its expressions see the arguments and the result of a function. One that was asked to wait, or was judged before something was read
@@ -109,6 +126,14 @@ impl Journal {
         self.kept().told.steps.extend(steps);
     }
 
+    /// Moves the steps that were kept so far to those of tools.
+    pub(in crate::task) fn were_of_tools(&self) {
+        let mut kept = self.kept();
+        kept.is_open = false;
+        let steps = std::mem::take(&mut kept.told.steps);
+        kept.told.tools.extend(steps);
+    }
+
     /// What was kept so far.
     pub(in crate::task) fn take(&self) -> Explanation {
         let mut kept = self.kept();
@@ -132,7 +157,34 @@ impl Drop for Pause<'_> {
     }
 }
 
+/// A clause of a text, and what it came to.
+fn clause_seen(text: &Embedded, clause: SeenClause) -> ClauseSeen {
+    ClauseSeen {
+        place: Spot(Some(text.locate(clause.span))),
+        held: clause.held,
+        held_not: clause.held_not,
+        failed: clause.failed,
+        decided: clause.decided,
+    }
+}
+
 impl ExpressionWatch for Journal {
+    fn named(&self, name: &WatchedName<'_>) {
+        let mut kept = self.kept();
+        if kept.paused > 0 {
+            return;
+        }
+        let WatchedName { policy, root, name, text, clauses } = name;
+        let clauses = text.iter().flat_map(|text| clauses.iter().map(|clause| clause_seen(text, *clause)));
+        let seen = NameSeen {
+            policy: (*policy).to_owned(),
+            name: format!("{root}.{name}"),
+            text: text.map(|text| text.text.to_string()),
+            clauses: clauses.collect(),
+        };
+        kept.told.names.push(seen);
+    }
+
     fn evaluated(&self, expression: &WatchedExpression<'_>, recording: &Recording<'_>) {
         let mut kept = self.kept();
         if kept.paused > 0 {
@@ -142,13 +194,8 @@ impl ExpressionWatch for Journal {
         let is_secret =
             |part: &Expr| kept.is_secret || reads_secret(part, kept.policy.schema(), kept.function);
         let tree = ExplainedPart::of(recording, expression.program.source(), whole, &is_secret);
-        let clauses = recording.clauses(is_judged(expression.path)).into_iter().map(|clause| ClauseSeen {
-            place: Spot(Some(expression.text.locate(clause.span))),
-            held: clause.held,
-            held_not: clause.held_not,
-            failed: clause.failed,
-            decided: clause.decided,
-        });
+        let clauses = recording.clauses(is_judged(expression.path)).into_iter();
+        let clauses = clauses.map(|clause| clause_seen(expression.text, clause));
         let path = expression.path;
         let explained = ExplainedExpression {
             key: path.rsplit('.').next().unwrap_or(path).to_owned(),

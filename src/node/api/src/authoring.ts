@@ -87,10 +87,26 @@ export interface Outcome {
   readonly by: string | null;
 }
 
-/** A task on which two sides differ: user, state and call as a case has them. */
+/** The tasks of a search, and how many of them reached the rule. */
+export interface Evidence {
+  readonly tried: number;
+  readonly reached: number;
+  /** The reasons for which the others did not, the most frequent first. */
+  readonly rejected: readonly { readonly reason: string; readonly count: number }[];
+}
+
+/** A user as a case has it. */
+export interface GeneratedUser {
+  readonly id: string;
+  readonly email?: string | null;
+  readonly claims?: JsonObject;
+}
+
+/** A task on which two sides differ: user, counters, state and call as a case has them. */
 export interface Witness {
   readonly direction: "stricter" | "looser" | "otherwise";
-  readonly user: { readonly id: string; readonly email: string | null };
+  readonly user: GeneratedUser;
+  readonly counters: JsonObject | null;
   readonly state: readonly Json[];
   readonly call: JsonObject;
   readonly old: Outcome;
@@ -101,6 +117,9 @@ interface Compared {
   readonly agent: string;
   readonly operation: "input" | "output" | "model" | "event" | "before" | "after";
   readonly function: string | null;
+  /** How the answer was found; `null` for an operation that is new or gone, or that no task was tried for. */
+  readonly method: "identical" | "proof" | "search" | null;
+  readonly evidence: Evidence;
 }
 
 /** An operation of an agent, and what is known of the difference. */
@@ -153,6 +172,9 @@ export type Proof = {
   readonly invariant: string;
   readonly text: string | null;
   readonly agent: string;
+  readonly method: "proof" | "search";
+  /** Calls, or tasks for an invariant without `call`. */
+  readonly evidence: Evidence;
 } & (
   | {
       readonly answer: "holds";
@@ -166,7 +188,13 @@ export type Proof = {
     }
   | {
       readonly answer: "broken";
-      readonly task: { readonly user: { readonly email: string }; readonly calls: readonly MadeCall[] };
+      readonly task: {
+        readonly user: GeneratedUser;
+        /** The first input, where it is not a plain message. */
+        readonly input?: JsonObject;
+        readonly counters?: JsonObject;
+        readonly calls: readonly MadeCall[];
+      };
       /** The task as the text of a case. */
       readonly case: string;
     }

@@ -1,10 +1,23 @@
 //! The values that policies name, and those just beside them: where a comparison turns, a difference shows.
 //!
-//! In: agents with their policies. Out: for a JSON Schema some values that fit it. The texts of expressions are read for their constants.
+//! In: agents with their policies. Out: for a JSON Schema some values that fit it, and tasks to begin with. The texts of expressions and the values of parameters
+//! are read for their constants.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `beginnings` | users, claims, parameters of inputs, labels and amounts of counters, from what is declared |
+//! | `world` | the answers that such a task gets |
+
+mod beginnings;
+mod world;
+
+pub(crate) use beginnings::{Beginning, MESSAGE, around, beginnings};
+pub(crate) use world::GeneratedWorld;
 
 use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::step::DeclaredAction;
 use crate::manifest::trigger::DeclaredTrigger;
 use crate::source::Embedded;
 use regex::Regex;
@@ -34,6 +47,17 @@ impl Named {
         let texts = steps.flat_map(|step| step.expressions());
         let texts = texts.chain(variables.map(|variable| &variable.expression));
         self.add_texts(texts.chain(bindings.map(|binding| &binding.value)), limits);
+        for applied in &resolved.policies {
+            let counters = applied.policy.counters.iter();
+            self.add_texts(counters.flat_map(|counter| counter.key.iter().chain(&counter.add)), limits);
+            let values = applied.policy.parameters.iter().filter_map(|parameter| parameter.value.as_ref());
+            values.for_each(|value| self.add_value(&value.node.to_json()));
+        }
+        // what copies a labelled input has its labels
+        let mut steps = resolved.policies.iter().flat_map(|applied| applied.policy.steps());
+        if steps.any(|step| matches!(step.action, DeclaredAction::Label(_))) {
+            self.texts.insert(MESSAGE.to_owned());
+        }
         for limit in [agent.limits.max_turns, agent.limits.max_tool_calls].into_iter().flatten() {
             self.ints.extend(i64::try_from(limit));
         }
@@ -50,6 +74,27 @@ impl Named {
             if let Ok(expr) = parse(&text.text, &limits.eval) {
                 self.walk(&expr);
             }
+        }
+    }
+
+    /// Adds the numbers and texts of a value.
+    fn add_value(&mut self, value: &Value) {
+        match value {
+            Value::Number(number) => {
+                #[expect(
+                    clippy::cast_possible_truncation,
+                    clippy::as_conversions,
+                    reason = "saturates; any number near it will do"
+                )]
+                let whole = number.as_i64().or_else(|| number.as_f64().map(|number| number as i64));
+                self.ints.extend(whole);
+            }
+            Value::String(text) => {
+                self.texts.insert(text.clone());
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.add_value(item)),
+            Value::Object(members) => members.values().for_each(|member| self.add_value(member)),
+            Value::Null | Value::Bool(_) => {}
         }
     }
 
@@ -80,8 +125,17 @@ impl Named {
         if let Some(values) = schema.get("enum").and_then(Value::as_array) {
             return values.iter().take(MOST).cloned().collect();
         }
+        if let Some(value) = schema.get("const") {
+            return vec![value.clone()];
+        }
+        let branches = ["anyOf", "oneOf"].iter().find_map(|word| schema.get(*word)?.as_array());
+        if let Some(branches) = branches.filter(|_| schema.get("type").is_none()) {
+            return branches.iter().flat_map(|branch| self.fitting(branch)).take(MOST).collect();
+        }
         let held = Held::of(schema);
-        match schema.get("type").and_then(Value::as_str) {
+        let ty = schema.get("type");
+        let ty = ty.and_then(|ty| ty.as_str().or_else(|| ty.as_array()?.first()?.as_str()));
+        match ty {
             Some("integer" | "number") => self.numbers(&held),
             Some("boolean") => vec![json!(true), json!(false)],
             Some("array") => {
@@ -139,18 +193,21 @@ impl Named {
     }
 
     fn numbers(&self, held: &Held) -> Vec<Value> {
-        let beside = |number: &i64| [*number, number.saturating_sub(1), number.saturating_add(1)];
+        let beside = |by: i64| self.ints.iter().map(move |number| number.saturating_add(by));
         let ends = held.whole_ends();
-        let numbers: BTreeSet<i64> =
-            self.ints.iter().flat_map(beside).chain([0, 1, 50]).chain(ends.into_iter().flatten()).collect();
-        numbers
-            .into_iter()
-            .filter(|number| {
-                ends[0].is_none_or(|least| *number >= least) && ends[1].is_none_or(|most| *number <= most)
-            })
-            .take(MOST.saturating_mul(2))
-            .map(|number| Value::Number(Number::from(number)))
-            .collect()
+        let fits = |number: &i64| {
+            ends[0].is_none_or(|least| *number >= least) && ends[1].is_none_or(|most| *number <= most)
+        };
+        // where there are too many, those that are named go before those beside them
+        let all = [0, 1, 50].into_iter().chain(ends.into_iter().flatten());
+        let all = all.chain(beside(0)).chain(beside(1)).chain(beside(-1)).filter(fits);
+        let mut kept = BTreeSet::new();
+        for number in all {
+            if kept.len() < MOST.saturating_mul(2) {
+                kept.insert(number);
+            }
+        }
+        kept.into_iter().map(|number| Value::Number(Number::from(number))).collect()
     }
 
     /// The texts, and each with a letter more on either side.
@@ -159,6 +216,18 @@ impl Named {
         let later = self.texts.iter().map(|text| format!("x{text}"));
         let texts = self.texts.iter().cloned().chain(longer).chain(later).take(MOST.saturating_mul(3));
         ["x".to_owned(), String::new()].into_iter().chain(texts)
+    }
+
+    /// The whole numbers that are not negative.
+    pub(crate) fn amounts(&self) -> impl Iterator<Item = i64> {
+        let beside = |number: &i64| [*number, number.saturating_sub(1), number.saturating_add(1)];
+        let amounts: BTreeSet<i64> = self.ints.iter().flat_map(beside).filter(|number| *number > 0).collect();
+        amounts.into_iter().take(MOST)
+    }
+
+    /// The texts as they are named.
+    pub(crate) fn plain_texts(&self) -> impl Iterator<Item = &str> {
+        self.texts.iter().map(String::as_str).filter(|text| !text.is_empty()).take(MOST)
     }
 
     /// The texts that may be addresses of people.
