@@ -108,8 +108,9 @@ pub(super) static LISTS: &[Function] = &[
         ],
         code: Code::Pure(|meter, args| {
             let [Value::Int(end)] = args else { return no_overload(args) };
-            let length = usize::try_from(*end).map_err(|_| ErrorCode::InvalidArgument)?;
-            List::charge(meter, length)?;
+            let length = u64::try_from(*end).map_err(|_| ErrorCode::InvalidArgument)?;
+            // more elements than memory has addresses (WebAssembly) are over the budget, as elsewhere
+            List::charge(meter, usize::try_from(length).unwrap_or(usize::MAX))?;
             Ok(Value::list((0..*end).map(Value::Int).collect()))
         }),
     },
