@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { newFolder } from "./folders.mjs";
-import { hasModule, texts } from "./runtimes.mjs";
+import { MODULE, hasModule, texts } from "./runtimes.mjs";
 
 const PACKAGES = fileURLToPath(new URL("../", import.meta.url));
 const TYPES = { js: "text/javascript", wasm: "application/wasm", json: "application/json" };
@@ -31,16 +31,16 @@ const PAGE = `<!doctype html>
   window.told = { verdicts, passed, failed, saved: task.save().length };
 </script>`;
 
-/** What the page has is what the package has: no other file is served. */
+/** Serves the page, and of the packages the files that they publish. The module is that of the other tests. */
 function serve() {
   const given = JSON.stringify(texts("policies", "tests/data/cases", "examples"));
   const server = createServer(({ url }, response) => {
     const answer = (type, body) => response.writeHead(200, { "content-type": type }).end(body);
     if (url === "/") return answer("text/html", PAGE);
     if (url === "/texts.json") return answer("application/json", given);
-    const file = /^\/(api|wasm)\/(dist\/esm\/\w+\.(js)|celador\.(wasm))$/.exec(url);
-    if (file === null) return response.writeHead(404).end();
-    return answer(TYPES[file[3] ?? file[4]], readFileSync(`${PACKAGES}${url}`));
+    if (url === "/wasm/celador.wasm") return answer(TYPES.wasm, readFileSync(MODULE));
+    if (!/^\/(api|wasm)\/dist\/esm\/\w+\.js$/.test(url)) return response.writeHead(404).end();
+    return answer(TYPES.js, readFileSync(`${PACKAGES}${url}`));
   });
   return new Promise((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
 }
@@ -49,60 +49,55 @@ function serve() {
 const FLAGS = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
 class Browser {
-  static async open() {
+  /** Opens a browser, which `context` closes after its test. A browser that does not answer is an error. */
+  static async open(context) {
     const binary = ["chromium", "chromium-browser", "google-chrome"].find((name) => spawnSync("which", [name]).status === 0);
     const hasDriver = spawnSync("which", ["chromedriver"]).status === 0;
     if (binary === undefined || !hasDriver) return undefined;
     const driver = spawn("chromedriver", ["--port=0"], { stdio: ["ignore", "pipe", "ignore"], env: { ...process.env, TMPDIR: newFolder() } });
+    const browser = new Browser();
+    context.after(() => browser.close().finally(() => driver.kill()));
     for await (const line of createInterface({ input: driver.stdout })) {
       const port = /started successfully on port (\d+)/.exec(line)?.[1];
       if (port !== undefined) {
-        const browser = new Browser(driver, `http://127.0.0.1:${port}`);
         const path = spawnSync("which", [binary], { encoding: "utf8" }).stdout.trim();
         const wanted = { "goog:chromeOptions": { binary: path, args: FLAGS }, timeouts: { script: 300_000 } };
-        const { sessionId } = await browser.ask("/session", { capabilities: { alwaysMatch: wanted } });
-        browser.session += `/session/${sessionId}`;
+        browser.session = `http://127.0.0.1:${port}/session`;
+        const { sessionId } = await browser.ask("", { capabilities: { alwaysMatch: wanted } });
+        browser.session += `/${sessionId}`;
         return browser;
       }
     }
     throw new Error("the driver has told no port");
   }
 
-  constructor(driver, session) {
-    Object.assign(this, { driver, session });
+  async close() {
+    if (this.session !== undefined) await this.ask("", undefined, "DELETE");
   }
 
   async ask(path, body, method = "POST") {
-    const reply = await fetch(`${this.session}${path}`, { method, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const signal = AbortSignal.timeout(360_000);
+    const reply = await fetch(`${this.session}${path}`, { method, signal, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
     const { value } = await reply.json();
     assert.equal(value?.error, undefined, value?.message);
     return value;
   }
-
-  async close() {
-    await this.ask("", undefined, "DELETE");
-    this.driver.kill();
-  }
 }
 
 test("a page of Chromium decides and runs the cases", { skip: !hasModule }, async (context) => {
-  const browser = await Browser.open();
+  const browser = await Browser.open(context);
   if (browser === undefined) {
     assert.ok(!process.env.CI, "apt-get install chromium chromium-driver");
     return context.skip("no Chromium with its driver");
   }
   const server = await serve();
-  try {
-    await browser.ask("/url", { url: `http://127.0.0.1:${server.address().port}/` });
-    const script = "const done = arguments[0]; const look = () => window.told ? done(window.told) : setTimeout(look, 50); look();";
-    const told = await browser.ask("/execute/async", { script, args: [] });
-    assert.equal(told.broken, undefined);
-    assert.deepEqual(told.verdicts, ["allow", "suspend", "block"]);
-    assert.equal(told.failed, 0);
-    assert.ok(told.passed > 1000, `${told.passed} cases`);
-    assert.ok(told.saved > 100);
-  } finally {
-    await browser.close();
-    server.close();
-  }
+  context.after(() => server.close());
+  await browser.ask("/url", { url: `http://127.0.0.1:${server.address().port}/` });
+  const script = "const done = arguments[0]; const look = () => window.told ? done(window.told) : setTimeout(look, 50); look();";
+  const told = await browser.ask("/execute/async", { script, args: [] });
+  assert.equal(told.broken, undefined);
+  assert.deepEqual(told.verdicts, ["allow", "suspend", "block"]);
+  assert.equal(told.failed, 0);
+  assert.ok(told.passed > 1000, `${told.passed} cases`);
+  assert.ok(told.saved > 100);
 });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { newFolder } from "./folders.mjs";
-import { ROOT, hasModule } from "./runtimes.mjs";
+import { MODULE, ROOT, hasModule } from "./runtimes.mjs";
 
 const HERE = fileURLToPath(new URL("../", import.meta.url));
 
@@ -45,7 +45,7 @@ const GIVEN = {
   wasm: `
     import { readFileSync } from "node:fs";
     const text = readFileSync("policies/agent.yaml", "utf8");
-    const fetch = () => readFileSync("${HERE}/wasm/celador.wasm");`,
+    const fetch = () => readFileSync("${MODULE}");`,
   "ai-sdk": `
     import { generateText, jsonSchema, stepCountIs, tool } from "ai";
     import { MockLanguageModelV3 } from "ai/test";

@@ -1,24 +1,37 @@
 // The engines that the same tests are run with: the addon of Node, and the WebAssembly module.
 import * as core from "@celador/core";
 import { celadorFrom } from "@celador/wasm";
-import { existsSync, readFileSync, readdirSync } from "node:fs";
+import { existsSync, readFileSync, readdirSync, statSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 export const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 
-const module = new URL("../wasm/celador.wasm", import.meta.url);
+/** The path of a module: as it ships or as it is built for tests, whichever is newer. Absent if neither was built. */
+const moduleFile = (name) =>
+  ["src/node/wasm", "target/wasm/tests"]
+    .map((folder) => `${ROOT}/${folder}/${name}`)
+    .filter((path) => existsSync(path))
+    .sort((a, b) => statSync(b).mtimeMs - statSync(a).mtimeMs)[0];
 
-/** Whether the module was built: it takes long, so whoever changes the addon alone may do without, and is told. */
-export const hasModule = existsSync(module);
-if (!hasModule) console.error("the WebAssembly module is not tried: run .ci/wasm first");
+/** The module that decides, and the one that has what authors ask. */
+export const MODULE = moduleFile("celador.wasm");
+const AUTHORING_MODULE = moduleFile("celador-authoring.wasm");
+
+/** Whether the first was built. It takes long, so a developer who changes the addon alone can go without it; CI cannot. */
+export const hasModule = MODULE !== undefined;
+if (!hasModule || AUTHORING_MODULE === undefined) {
+  const missing = "a WebAssembly module is missing, and its tests are left out: run .ci/wasm --check";
+  if (process.env.CI) throw new Error(missing);
+  console.error(missing);
+}
 
 /** The engine of a module, if it was built. */
-const ofModule = async (file) => (existsSync(file) ? { wasm: await celadorFrom(readFileSync(file)) } : {});
+const ofModule = async (path) => (path === undefined ? {} : { wasm: await celadorFrom(readFileSync(path)) });
 
 /** Those that answer what authors ask: of WebAssembly the module that has it. */
-export const AUTHORING = { node: core, ...(await ofModule(new URL("../wasm/celador-authoring.wasm", import.meta.url))) };
+export const AUTHORING = { node: core, ...(await ofModule(AUTHORING_MODULE)) };
 
-export const RUNTIMES = { node: core, ...(await ofModule(module)) };
+export const RUNTIMES = { node: core, ...(await ofModule(MODULE)) };
 
 /** The YAML files of folders, as texts under their names. */
 export function texts(...folders) {
