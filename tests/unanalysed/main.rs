@@ -1,4 +1,4 @@
-//! What a build without the analysis says of manifests, and what it does not say.
+//! Findings of builds without the analysis, and without other features that manifests can need.
 
 #![cfg(not(feature = "analysis"))]
 
@@ -68,4 +68,29 @@ fn nothing_is_said_where_the_analysis_would_not_be_asked() {
     let limits = EngineLimits::default();
     let (catalog, _) = Catalog::parse(&[file], &limits);
     assert!(said(&Engine::lenient_from_catalog(&catalog, limits).1).is_empty());
+}
+
+#[test]
+#[cfg(not(feature = "parsers"))]
+fn a_rule_that_calls_a_parser_is_refused_in_a_build_without_parsers() {
+    let step = "assert: sql.statements(string(input.amount)).size() == 1";
+    let refused = Engine::parse("shop.yaml", &manifests(step)).unwrap_err().to_string();
+    assert!(
+        refused.contains("error[undeclared_function]") && refused.contains("sql.statements"),
+        "{refused}"
+    );
+}
+
+#[test]
+#[cfg(all(feature = "schemas", not(feature = "idna")))]
+fn formats_of_names_in_any_script_are_refused_in_a_build_without_their_tables() {
+    let named = |format: &str| {
+        let text = manifests("assert: input.amount > 0");
+        text.replace("{amount:", &format!("{{host: {{type: string, format: {format}}}, amount:"))
+    };
+    Engine::parse("shop.yaml", &named("hostname")).unwrap();
+    for format in ["idn-hostname", "idn-email"] {
+        let refused = Engine::parse("shop.yaml", &named(format)).unwrap_err().to_string();
+        assert!(refused.contains("error[schema_refused]") && refused.contains("`idna`"), "{refused}");
+    }
 }

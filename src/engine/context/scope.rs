@@ -11,7 +11,7 @@ use crate::parsers::PARSERS;
 
 /// A build without parsers has none of their functions: a policy that calls one does not load.
 #[cfg(not(feature = "parsers"))]
-const PARSERS: &[crate::cel::Function] = &[];
+const PARSERS: &[Function] = &[];
 
 /// Where an expression stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

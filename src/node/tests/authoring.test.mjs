@@ -135,11 +135,12 @@ test("wasm: the module that decides says that it does not analyse, and that for 
   for (const { load } of [wasm, ...Object.values(AUTHORING)]) load(allowed);
 });
 
-test("wasm: the module that decides refuses formats of names in any script", { skip: !hasModule }, () => {
-  const { wasm } = RUNTIMES;
+test("formats of names in any script are known in each runtime", () => {
   const named = changed("amount: {type", "host: {type: string, description: Where., format: idn-hostname}\n        amount: {type");
-  assert.throws(() => wasm.load(named), (error) => error.diagnostics[0].code === "schema_refused" && error.message.includes("`idna`"));
-  for (const { load } of Object.values(AUTHORING)) load(named);
+  for (const { load } of [...Object.values(RUNTIMES), ...Object.values(AUTHORING)]) {
+    const verdict = (host) => load(named).agent().task("thread-1", { user: "u-7" }).before("payout", { amount: 40, host }).verdict;
+    assert.deepEqual(["bücher.example", "-bücher.example"].map(verdict), ["allow", "error"]);
+  }
 });
 
 test("decisions of a task in a store are explained", async () => {
