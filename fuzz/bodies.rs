@@ -23,7 +23,7 @@ pub use stored::stored;
 
 use celador::cel::{
     Activation, Code, Env, EnvBuilder, ErrorCode, Fault, Json, LANGUAGE, LIBRARIES, Meter, Program, STANDARD,
-    Stop, Type, Value, parse,
+    Stop, Type, Value, parse, re2,
 };
 use celador::context::{Bound, Scope, ScopeDecl, ScopeEnv, TaskContext};
 use celador::detect::{DETECTION, PII, SECRETS};
@@ -82,6 +82,36 @@ pub fn expression(data: &[u8]) {
             assert_eq!(value.kind(), kind, "the checker said otherwise");
         }
         let _ = Json::from_value(&value, &EvalLimits::default());
+    }
+}
+
+/// Reads what stands behind the first line as a pattern in RE2's syntax: an error has a place in it, and a group around a pattern changes
+/// nothing.
+pub fn pattern(data: &[u8]) {
+    static LAW: LazyLock<(Env, Program)> = LazyLock::new(|| {
+        let scope = Env::builder().variable("text", Type::String).variable("pattern", Type::String);
+        let env = LANGUAGE.iter().copied().fold(scope, EnvBuilder::library).build();
+        let law = Program::compile(&env, "text.matches(pattern) == text.matches('(?:' + pattern + ')')");
+        let law = law.unwrap_or_else(|issues| panic!("{issues:?}"));
+        (env, law)
+    });
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (text, pattern) = text.split_once('\n').unwrap_or((text, text));
+    if let Err(error) = re2::parse(pattern) {
+        assert!(pattern.get(error.span.clone()).is_some() && !error.to_string().is_empty(), "{error:?}");
+        return;
+    }
+    let (env, law) = &*LAW;
+    let activation =
+        Activation::new(env).with(env, "text", Value::text(text)).with(env, "pattern", Value::text(pattern));
+    match law.run(&activation, None) {
+        Ok(value) => assert!(value.is_truthy(), "{pattern:?}"),
+        // a quoted text without an end goes on behind the group, and nesting has a bound
+        Err(Stop::Failed(error)) => assert!(
+            error.code == ErrorCode::BudgetExceeded || pattern.contains("\\Q") || pattern.len() > 40,
+            "{pattern:?}: {error:?}"
+        ),
+        Err(Stop::Asked) => panic!("nobody is asked"),
     }
 }
 

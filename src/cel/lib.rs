@@ -7,6 +7,7 @@
 //! | module | from | to |
 //! |---|---|---|
 //! | `types`, `fault`, `meter`, `value` | | what values are, what can go wrong with them, what they may cost |
+//! | `re2` | the text of a pattern | its syntax tree, in RE2's syntax |
 //! | `function`, `stdlib` | | what can be called: signature, cost, meaning, examples and code in one row |
 //! | `syntax` | text | `Expr`, with the span of every part |
 //! | `env`, `check` | `Expr` | types, resolved names, diagnostics, static cost |
@@ -58,6 +59,7 @@ mod limits;
 mod meter;
 mod plan;
 mod program;
+pub mod re2;
 mod shown;
 pub mod source;
 mod stdlib;

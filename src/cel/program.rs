@@ -100,7 +100,8 @@ impl Program {
                 return Err(vec![Issue::bound(name, bound, checked.expr.span)]);
             }
         }
-        issues.extend(plan.bad_patterns().map(messages::bad_pattern));
+        let patterns = plan.bad_patterns();
+        issues.extend(patterns.map(|(span, pattern)| messages::bad_pattern(text, span, pattern)));
         let refused = plan.refused_constants(limits);
         issues.extend(refused.map(|(span, name, expected)| messages::refused_constant(span, name, expected)));
         let bad = plan.bad_arguments.iter();

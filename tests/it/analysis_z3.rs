@@ -406,7 +406,7 @@ fn pattern(text: &str) -> Option<String> {
     const ANY: &str = "(re.* re.allchar)";
     let (text, begin) = text.strip_prefix('^').map_or((text, ANY), |rest| (rest, "(str.to_re \"\")"));
     let (text, end) = text.strip_suffix('$').map_or((text, ANY), |rest| (rest, "(str.to_re \"\")"));
-    let whole = regex_syntax::parse(text).ok()?;
+    let whole = celador::cel::re2::parse(text).ok()?.hir();
     Some(format!("(re.++ {begin} {} {end})", of_hir(&whole)?))
 }
 

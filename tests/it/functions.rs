@@ -162,7 +162,7 @@ fn what_would_be_too_large_is_refused_before_it_is_built() {
         "lists.range(100000).map(x, [x]).distinct()",
         "sets.contains(lists.range(10000).map(x, [x]), lists.range(10000).map(x, [x]))",
         "regex.extractAll(text.replace('a', text), 'a')",
-        "regex.extract(text, '(((a{99}){99}){99}){99}')",
+        "regex.extract(text, '((\\\\pL{10}){10}){10}')",
         "pii.redact(lists.range(100000).map(x, text))",
         "secrets.has(lists.range(1000000))",
         "pii.find(lists.range(200000).map(x, 'a@b.example'))",

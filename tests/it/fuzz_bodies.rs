@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 18] = [
+const TARGETS: [(&str, Body); 19] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("exchange", exchange),
@@ -22,6 +22,7 @@ const TARGETS: [(&str, Body); 18] = [
     ("labels", bodies::labels),
     ("manifest", bodies::manifest),
     ("mcp", mcp),
+    ("pattern", bodies::pattern),
     ("requests", requests),
     ("rpc", rpc),
     ("script", bodies::script),
@@ -66,7 +67,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 17] = [
+const FOLDERS: [(&str, Body); 18] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
@@ -79,6 +80,7 @@ const FOLDERS: [(&str, Body); 17] = [
     ("fuzz/seeds/json", bodies::json),
     ("fuzz/seeds/labels", bodies::labels),
     ("fuzz/seeds/mcp", mcp),
+    ("fuzz/seeds/pattern", bodies::pattern),
     ("fuzz/seeds/requests", requests),
     ("fuzz/seeds/rpc", rpc),
     ("fuzz/seeds/script", bodies::script),
@@ -188,6 +190,11 @@ proptest! {
     #[test]
     fn mutated_formats_do_no_harm(bytes in mutated(seeds("fuzz/seeds/formats"))) {
         bodies::formats(&bytes);
+    }
+
+    #[test]
+    fn mutated_patterns_do_no_harm(bytes in mutated(seeds("fuzz/seeds/pattern"))) {
+        bodies::pattern(&bytes);
     }
 
     #[test]

@@ -140,6 +140,7 @@ mod prove_z3;
 mod proxy_exchanges;
 mod public_door;
 mod public_examples;
+mod re2;
 #[cfg(feature = "server")]
 mod readiness;
 mod readme;

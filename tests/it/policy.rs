@@ -173,6 +173,6 @@ fn what_is_decided_before_it_runs_is_pointed_out() {
     );
     assert_eq!(
         findings(&step("{assert: now.matches('(')}")),
-        [format!("warning {path}.assert bad_pattern: '('")]
+        [format!("warning {path}.assert bad_pattern: (")]
     );
 }

@@ -5,6 +5,7 @@ use crate::domain::Constant;
 use crate::env::Env;
 use crate::function::Declaration;
 use crate::issue::Issue;
+use crate::re2;
 use crate::source::Span;
 use crate::syntax::{macro_form, sign_of};
 use crate::types::{RecordType, Type};
@@ -58,6 +59,9 @@ pub(super) fn undeclared_function(env: &Env, name: &str, span: Span) -> Issue {
         return Issue { help: Some(format!("`{name}` is a macro, written `{form}`")), ..issue };
     }
     let own = name.rsplit('.').next().unwrap_or(name);
+    if let Some(instead) = instead_of(own).or_else(|| instead_of(root)) {
+        return Issue { help: Some(instead.to_owned()), ..issue };
+    }
     if env.variable(name).is_some() {
         return Issue { help: Some(format!("`{name}` is a variable")), ..issue };
     }
@@ -67,6 +71,49 @@ pub(super) fn undeclared_function(env: &Env, name: &str, span: Span) -> Issue {
     // the functions stand in no order, and of two near names the same one must be offered each time
     words.sort_unstable();
     meant(issue, nearest_to(name, words.iter().copied()).or_else(|| nearest_to(own, words.iter().copied())))
+}
+
+/// Functions of other dialects of CEL and of other languages, and what is written here. A name with a dot after it is the root of several.
+const INSTEAD: &[(&str, &str)] = &[
+    // Kubernetes
+    ("find", "`regex.extract(text, pattern)` gives the first match as an optional"),
+    ("findAll", "`regex.extractAll(text, pattern)` gives all matches"),
+    ("format", "named formats are patterns here: `text.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?$')`"),
+    ("authorizer", "roles and claims of the user are read from the context, or `review` asks a person"),
+    ("isUrl", "write `isURL(text)`"),
+    ("isIp", "write `isIP(text)`"),
+    ("isCidr", "write `isCIDR(text)`"),
+    // Kyverno and Open Policy Agent
+    ("sha256", "write `hash.sha256(text)`"),
+    ("md5", "the only digest is `hash.sha256(text)`"),
+    ("sha1", "the only digest is `hash.sha256(text)`"),
+    ("http", "an expression reads no network: a step with `invoke` calls a tool"),
+    ("resource", "an expression reads no cluster: a step with `invoke` calls a tool"),
+    // other languages
+    ("startswith", "write `text.startsWith('…')`"),
+    ("endswith", "write `text.endsWith('…')`"),
+    ("includes", "write `'…' in list`, or `text.contains('…')`"),
+    ("has_key", "write `has(map.key)`, or `'key' in map`"),
+    ("toLowerCase", "write `text.lowerAscii()`"),
+    ("toUpperCase", "write `text.upperAscii()`"),
+    ("lower", "write `text.lowerAscii()`"),
+    ("upper", "write `text.upperAscii()`"),
+    ("len", "write `size(value)`"),
+    ("length", "write `size(value)`"),
+    ("count", "write `list.filter(x, …).size()`"),
+    ("any", "write `list.exists(x, …)`"),
+    ("some", "write `list.exists(x, …)`"),
+    ("every", "write `list.all(x, …)`"),
+    ("reduce", "write `list.sum()`, `list.min()` or `list.max()`"),
+    ("isEmpty", "write `size(value) == 0`"),
+    ("test", "write `text.matches(pattern)`"),
+    ("match", "write `text.matches(pattern)`"),
+    ("float", "write `double(value)`"),
+    ("str", "write `string(value)`"),
+];
+
+fn instead_of(name: &str) -> Option<&'static str> {
+    INSTEAD.iter().find(|(other, _)| *other == name).map(|(_, instead)| *instead)
 }
 
 /// `Person{name: 'x'}`
@@ -86,7 +133,15 @@ pub(super) fn no_matching_overload(span: Span, of: &Declaration, member: bool, t
     let signatures: Vec<String> = signatures.collect();
     let (shown, rest) = signatures.split_at(signatures.len().min(3));
     let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-    let help = format!("there is {}{more}", shown.join(", "));
+    let help = match name {
+        // of a plain value: it is optional only where it was read so
+        "orValue" | "or" | "value" | "hasValue" => {
+            format!(
+                "`{name}` takes an optional, as `map.?key` and `list[?0]` give one: `input.?amount.orValue(0)`"
+            )
+        }
+        _ => format!("there is {}{more}", shown.join(", ")),
+    };
     Issue { help: Some(help), ..warning("no_matching_overload", span, message) }
 }
 
@@ -298,9 +353,27 @@ fn listed(names: &[&str]) -> String {
     names.join(", ")
 }
 
-pub(crate) fn bad_pattern(span: Span) -> Issue {
-    let issue = warning("bad_pattern", span, "the regular expression does not compile".to_owned());
-    let help =
-        "patterns are RE2: no look-around, no back references, at most `max_regex_bytes` when compiled";
+/// `a.matches('(')`: `text` is the expression, `span` the place of the constant, `pattern` its value.
+pub(crate) fn bad_pattern(text: &str, span: Span, pattern: &str) -> Issue {
+    let (message, place, help) = match re2::parse(pattern) {
+        Ok(_) => (
+            "the regular expression is over `max_regex_bytes` when it is compiled".to_owned(),
+            span,
+            "repeat smaller parts, and fewer times",
+        ),
+        Err(error) => (
+            format!("the regular expression is not of RE2's syntax: {error}"),
+            part_of_constant(text, span, pattern, &error).unwrap_or(span),
+            error.help(),
+        ),
+    };
+    let issue = warning("bad_pattern", place, message);
     Issue { help: Some(help.to_owned()), ..issue }
+}
+
+/// The place of an error in a constant. Only one without escapes has the pattern as it is.
+fn part_of_constant(text: &str, span: Span, pattern: &str, error: &re2::SyntaxError) -> Option<Span> {
+    let before = text.get(span.range())?.find(pattern).filter(|_| !error.span.is_empty())?;
+    let start = (span.start as usize).checked_add(before)?;
+    Some(Span::new(start.checked_add(error.span.start)?, start.checked_add(error.span.end)?))
 }

@@ -196,7 +196,7 @@ fn has(value: View<'_>, key: &str, guess: &Guess) -> Option<bool> {
 fn matches(value: View<'_>, pattern: &Pattern, purse: &mut Purse) -> Option<bool> {
     let text = value.as_str()?;
     purse.pay(pattern.cost(text.len()))?;
-    Some(pattern.regex().ok()?.is_match(text))
+    Some(pattern.compiled().ok()?.regex.is_match(text))
 }
 
 /// A path that is not in its plain form is out of the ordinary: the long way says what is wrong.
@@ -205,7 +205,7 @@ fn glob(value: View<'_>, pattern: &Pattern, purse: &mut Purse) -> Option<bool> {
     check_clean(path).ok()?;
     purse.pay(text_units(path.len()))?;
     purse.pay(pattern.cost(path.len()))?;
-    Some(pattern.regex().ok()?.is_match(path))
+    Some(pattern.compiled().ok()?.regex.is_match(path))
 }
 
 /// Whether the size of a value satisfies a comparison, if that need not be counted.

@@ -35,10 +35,20 @@ const MOST_ALTERNATIVES: usize = 64;
 /// How deep braces nest.
 const DEEPEST_BRACES: u32 = 8;
 
-/// The classes of POSIX.
-const CLASSES: [&str; 12] = [
-    "alnum", "alpha", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper",
-    "xdigit",
+/// The classes of POSIX, without the slash.
+const CLASSES: [(&str, &str); 12] = [
+    ("alnum", "[:alnum:]"),
+    ("alpha", "[:alpha:]"),
+    ("blank", "[:blank:]"),
+    ("cntrl", "[:cntrl:]"),
+    ("digit", "[:digit:]"),
+    ("graph", r"\x21-\x2e\x30-\x7e"),
+    ("lower", "[:lower:]"),
+    ("print", r"\x20-\x2e\x30-\x7e"),
+    ("punct", r"\x21-\x2e\x3a-\x40\x5b-\x60\x7b-\x7e"),
+    ("space", "[:space:]"),
+    ("upper", "[:upper:]"),
+    ("xdigit", "[:xdigit:]"),
 ];
 
 /// A sign of a pattern.
@@ -117,7 +127,7 @@ fn class(signs: &mut Peekable<Chars<'_>>) -> Option<String> {
         }
         first = false;
         if sign == '[' && signs.peek() == Some(&':') {
-            items.push_str(&posix_class(signs)?);
+            items.push_str(posix_class(signs)?);
             continue;
         }
         let least = class_sign(sign, signs)?;
@@ -130,23 +140,32 @@ fn class(signs: &mut Peekable<Chars<'_>>) -> Option<String> {
             if most < least {
                 return None;
             }
-            items.push_str(&format!("{}-{}", escaped(least), escaped(most)));
+            items.push_str(&range(least, most));
         } else {
             items.push_str(&escaped(least));
         }
     }
-    Some(if negated { format!("[^{items}/]") } else { format!("[{items}&&[^/]]") })
+    Some(if negated { format!("[^{items}/]") } else { format!("[{items}]") })
+}
+
+/// A range without the slash that it may go past: no end of it is one.
+fn range(least: char, most: char) -> String {
+    if least < '/' && '/' < most {
+        return format!("{}-\\x2e\\x30-{}", escaped(least), escaped(most));
+    }
+    format!("{}-{}", escaped(least), escaped(most))
 }
 
 /// `[:alpha:]` behind its bracket.
-fn posix_class(signs: &mut Peekable<Chars<'_>>) -> Option<String> {
+fn posix_class(signs: &mut Peekable<Chars<'_>>) -> Option<&'static str> {
     signs.next_if_eq(&':')?;
     let mut name = String::new();
     while let Some(letter) = signs.next_if(char::is_ascii_alphabetic) {
         name.push(letter);
     }
     let closed = signs.next() == Some(':') && signs.next() == Some(']');
-    (closed && CLASSES.contains(&name.as_str())).then(|| format!("[:{name}:]"))
+    let (_, class) = CLASSES.iter().find(|(known, _)| *known == name)?;
+    closed.then_some(*class)
 }
 
 /// A character of a class, without the backslash in front of it.

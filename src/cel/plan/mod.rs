@@ -25,8 +25,9 @@ use super::value::Value;
 use crate::fault::ErrorCode;
 use crate::limits::EvalLimits;
 use crate::meter::Meter;
+use crate::re2;
 use crate::source::Span;
-use crate::stdlib::sample;
+use crate::stdlib::{pattern_argument, sample};
 
 /// What trying the constants of one expression may cost.
 const TRYING_COST: u64 = 100_000;
@@ -77,15 +78,14 @@ impl Plan {
         }
     }
 
-    /// Where constant patterns of `matches` stand that did not compile; those that did are no calls any more.
-    pub fn bad_patterns(&self) -> impl Iterator<Item = Span> {
-        self.nodes.iter().filter_map(|node| match node {
-            Node::Call { name: "matches", args, .. } => {
-                let pattern = *args.last()?;
-                matches!(self.node(pattern), Some(Node::Constant(Value::String(_))))
-                    .then(|| self.span(pattern))
-            }
-            _ => None,
+    /// Constant patterns of calls that cannot be compiled, and where they stand. Patterns of `matches` that compiled are no calls any more.
+    pub fn bad_patterns(&self) -> impl Iterator<Item = (Span, &str)> {
+        self.nodes.iter().filter_map(|node| {
+            let Node::Call { name, args, .. } = node else { return None };
+            let pattern = *args.get(pattern_argument(name)?)?;
+            let Some(Node::Constant(Value::String(text))) = self.node(pattern) else { return None };
+            let is_bad = *name == "matches" || re2::parse(text).is_err();
+            is_bad.then(|| (self.span(pattern), &**text))
         })
     }
 
@@ -100,7 +100,10 @@ impl Plan {
         self.nodes.iter().zip(&self.spans).filter_map(move |(node, span)| {
             let Node::Call { name, code, args } = node else { return None };
             // a pattern has a finding of its own
-            if *name == "matches" {
+            if let Some(position) = pattern_argument(name)
+                && let Some(Node::Constant(Value::String(pattern))) = self.node(*args.get(position)?)
+                && (*name == "matches" || re2::parse(pattern).is_err())
+            {
                 return None;
             }
             let constant = |id: &NodeId| match self.node(*id) {

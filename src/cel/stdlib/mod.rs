@@ -99,6 +99,11 @@ pub(crate) fn sample<'a>(function: &str, constants: &[Value<'a>]) -> Option<Valu
     })
 }
 
+/// The position of the pattern among the arguments of a function that takes one in RE2's syntax.
+pub(crate) fn pattern_argument(function: &str) -> Option<usize> {
+    matches!(function, "matches" | "regex.extract" | "regex.extractAll" | "regex.replace").then_some(1)
+}
+
 /// No overload takes these arguments.
 fn no_overload<T>(args: &[&Value<'_>]) -> Result<T, Fault> {
     Err(Fault::no_overload(args.iter().map(|arg| arg.kind())))

@@ -47,10 +47,15 @@ pub(super) static OPERATORS: &[Function] = &[
     },
     Function {
         name: "_==_",
-        doc: "whether two values are equal; numbers compare by value across types, other kinds are unequal",
+        doc: "whether two values are equal; numbers compare across types, a whole number and a double as doubles; other kinds are unequal",
         cost: "1, and the size of what is compared",
         overloads: &[("equals", "_==_(A, A) -> bool")],
-        examples: &[("1 == 1.0", "true"), ("[1, 2] == [1, 3]", "false"), ("dyn(1) == '1'", "false")],
+        examples: &[
+            ("1 == 1.0", "true"),
+            ("9007199254740993 == 9007199254740992.0", "true"),
+            ("[1, 2] == [1, 3]", "false"),
+            ("dyn(1) == '1'", "false"),
+        ],
         code: Code::Plan,
     },
     Function {

@@ -1,9 +1,9 @@
 //! Regular expressions whose price is known before they are compiled, and before they are run.
 //!
-//! The `regex` crate is linear in the text for every pattern, but the factor is the pattern's: `[01]{1,2000}` over a
+//! The engine `regex-automata` is linear in the text for every pattern, but the factor is the pattern's: `[01]{1,2000}` over a
 //! megabyte takes a minute. So a pattern is read first, counted repetitions multiplied out: how many *places* a match
 //! can stand at, each of which every character may have to visit, and how many *ranges* of characters compiling goes
-//! through, `\w` being some hundreds. Nothing is compiled and no text is searched before it is paid for.
+//! through, `\pL` being some hundreds. Nothing is compiled and no text is searched before it is paid for.
 //!
 //! A small constant pattern is compiled when it first searches: a process that decides about one call, as a hook does, runs few of the rules
 //! that it loads, and compiling takes most of the time of loading one. A pattern that might be too large is compiled at once.
@@ -11,7 +11,8 @@
 use crate::fault::{ErrorCode, Fault};
 use crate::limits::EvalLimits;
 use crate::meter::{Meter, text_units};
-use regex::{Regex, RegexBuilder};
+use crate::re2;
+use regex_automata::meta::{Config, Regex};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::{Class, Hir, HirKind};
 use std::sync::OnceLock;
@@ -26,9 +27,6 @@ const PLACES_INCLUDED: u64 = 16;
 const PROPERTY_COST: u64 = 1_000;
 /// What it is taken to hold before it is read.
 const BYTES_PER_PROPERTY: usize = 64 * 1024;
-
-/// How deep groups nest: reading and compiling recurse on them.
-const MAX_NESTING: u32 = 100;
 
 /// Bytes that a compiled pattern holds for each range, and besides; measured, the crate does not tell.
 const BYTES_PER_RANGE: u64 = 64;
@@ -73,10 +71,12 @@ pub struct PatternPrice {
 }
 
 impl PatternPrice {
-    /// Reads a pattern; `None` if the text is not a pattern. Linear in it, apart from classes by property.
+    /// Reads a pattern in the syntax of the crate `regex`, which is not that of [`re2`](crate::re2); `None` if the text is not a
+    /// pattern. Linear in it, apart from classes by property.
     #[must_use]
     pub fn of(pattern: &str, limits: &EvalLimits) -> Option<Self> {
-        let extent = Extent::of(pattern).ok()?;
+        let hir = ParserBuilder::new().nest_limit(re2::MAX_NESTING).build().parse(pattern).ok()?;
+        let extent = Extent::of_hir(pattern, &hir);
         let by_property = properties(pattern).saturating_mul(BYTES_PER_PROPERTY);
         Some(Self { bytes: extent.bytes(limits).max(by_property), factor: extent.factor() })
     }
@@ -88,7 +88,15 @@ pub(crate) struct Pattern {
     text: Box<str>,
     extent: Extent,
     max_bytes: usize,
-    regex: OnceLock<Result<Regex, Fault>>,
+    compiled: OnceLock<Result<CompiledPattern, Fault>>,
+}
+
+/// A compiled pattern.
+#[derive(Debug)]
+pub(crate) struct CompiledPattern {
+    pub(crate) regex: Regex,
+    /// The number of its groups. The engine does not count those that it never enters, as in `(a){0}`.
+    pub(crate) captures: usize,
 }
 
 impl Extent {
@@ -109,10 +117,13 @@ impl Extent {
 
     /// Reads a pattern. Linear in it but for its properties.
     fn of(pattern: &str) -> Result<Self, Fault> {
-        let read = ParserBuilder::new().nest_limit(MAX_NESTING).build().parse(pattern);
-        let extent = Self::of_part(&read.map_err(|_| Fault::from(ErrorCode::InvalidArgument))?);
+        Ok(Self::of_hir(pattern, &parsed(pattern)?.hir()))
+    }
+
+    fn of_hir(pattern: &str, hir: &Hir) -> Self {
+        let extent = Self::of_part(hir);
         let names = pattern.len() as u64 / BYTES_OF_NAMES_PER_STATE;
-        Ok(Self { most_states: extent.most_states.saturating_add(names), ..extent })
+        Self { most_states: extent.most_states.saturating_add(names), ..extent }
     }
 
     fn of_part(part: &Hir) -> Self {
@@ -187,9 +198,9 @@ impl Pattern {
     /// `invalid_argument` if it is none after all, `budget_exceeded` if it is over `max_regex_bytes`.
     pub(crate) fn new(pattern: &str, extent: Extent, limits: &EvalLimits) -> Result<Self, Fault> {
         let max_bytes = limits.max_regex_bytes;
-        let pattern = Self { text: pattern.into(), extent, max_bytes, regex: OnceLock::new() };
+        let pattern = Self { text: pattern.into(), extent, max_bytes, compiled: OnceLock::new() };
         if extent.most_bytes() > max_bytes {
-            pattern.regex()?;
+            pattern.compiled()?;
         }
         Ok(pattern)
     }
@@ -226,29 +237,34 @@ impl Pattern {
     /// `budget_exceeded`.
     pub(crate) fn is_match(&self, meter: &mut Meter<'_>, text: &str) -> Result<bool, Fault> {
         self.charge(meter, text.len())?;
-        Ok(self.regex()?.is_match(text))
+        Ok(self.compiled()?.regex.is_match(text))
     }
 
     /// The compiled expression, to search with what [`Pattern::charge`] has paid for.
     ///
     /// # Errors
     /// As [`Pattern::new`], which excludes them.
-    pub(crate) fn regex(&self) -> Result<&Regex, Fault> {
-        self.regex.get_or_init(|| compiled(&self.text, self.max_bytes)).as_ref().map_err(|fault| *fault)
+    pub(crate) fn compiled(&self) -> Result<&CompiledPattern, Fault> {
+        self.compiled.get_or_init(|| compiled(&self.text, self.max_bytes)).as_ref().map_err(|fault| *fault)
     }
 }
 
-fn compiled(pattern: &str, max_bytes: usize) -> Result<Regex, Fault> {
-    let built = RegexBuilder::new(pattern)
-        .nest_limit(MAX_NESTING)
-        .size_limit(max_bytes)
-        // what searches keep between them; less would slow ordinary patterns down
-        .dfa_size_limit(max_bytes.saturating_mul(2))
-        .build();
-    built.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => Fault::budget("max_regex_bytes"),
-        _ => ErrorCode::InvalidArgument.into(),
-    })
+fn parsed(pattern: &str) -> Result<re2::Parsed, Fault> {
+    re2::parse(pattern).map_err(|error| Fault::refused(error.kind.expected()))
+}
+
+fn compiled(pattern: &str, max_bytes: usize) -> Result<CompiledPattern, Fault> {
+    let parsed = parsed(pattern)?;
+    let config = Config::new()
+        .nfa_size_limit(Some(max_bytes))
+        // the cache of a search; less would slow ordinary patterns down
+        .hybrid_cache_capacity(max_bytes.saturating_mul(2));
+    let built = Regex::builder().configure(config).build_from_hir(&parsed.hir());
+    let regex = built.map_err(|error| match error.size_limit() {
+        Some(_) => Fault::budget("max_regex_bytes"),
+        None => ErrorCode::InvalidArgument.into(),
+    })?;
+    Ok(CompiledPattern { regex, captures: usize::try_from(parsed.captures).unwrap_or(usize::MAX) })
 }
 
 /// The classes by property that a pattern names.
@@ -258,7 +274,7 @@ fn properties(pattern: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use super::{Extent, Pattern, compiled};
+    use super::{Extent, Pattern, PatternPrice, compiled};
     use crate::limits::EvalLimits;
     use proptest::prelude::*;
 
@@ -266,10 +282,12 @@ mod tests {
     fn counted_repetitions_are_multiplied_out() {
         let places = |pattern: &str| Extent::of(pattern).unwrap().places;
         assert_eq!(places("^[0-9]+$"), 3);
-        assert_eq!(places("[01]{1,2000}[^01]"), 2001);
-        assert_eq!(places("(?:[01]{1,40}){1,40}"), 1600);
+        assert_eq!(places("[01]{1,1000}[^01]"), 1001);
+        assert_eq!(places("(?:[01]{1,30}){1,30}"), 900);
         assert_eq!(places("abc[0-9]{3}"), 4);
-        assert_eq!(Extent::of("(?:(?:[ab]{1000}){1000}){1000}").unwrap().factor(), 1_000_000_000 / 16);
+        // patterns of schemas are of another syntax, which has no bound of repetition
+        let price = PatternPrice::of("(?:(?:[ab]{1000}){1000}){1000}", &EvalLimits::default());
+        assert_eq!(price.unwrap().factor, 1_000_000_000 / 16);
         assert!(Extent::of("(").is_err() && Extent::of(&"(".repeat(5_000)).is_err());
     }
 
@@ -278,11 +296,11 @@ mod tests {
         let limits = EvalLimits::default();
         let made = |text: &str| Pattern::new(text, Extent::of(text).unwrap(), &limits);
         let small = made("(^|/)([.]env|[.]ssh/|id_rsa)").unwrap();
-        assert!(small.regex.get().is_none());
-        assert!(small.regex().unwrap().is_match("/home/kim/.ssh/id"));
-        assert!(small.regex.get().is_some());
-        let may_be_large = made(r"\w+").unwrap();
-        assert!(may_be_large.regex.get().is_some());
+        assert!(small.compiled.get().is_none());
+        assert!(small.compiled().unwrap().regex.is_match("/home/kim/.ssh/id"));
+        assert!(small.compiled.get().is_some());
+        let may_be_large = made(r"\pL+").unwrap();
+        assert!(may_be_large.compiled.get().is_some());
         assert!(made(r"\pL{100}").is_err());
     }
 

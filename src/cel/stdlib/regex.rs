@@ -2,13 +2,14 @@
 
 use super::no_overload;
 use super::optionals::some;
-use super::pattern::Pattern;
+use super::pattern::{CompiledPattern, Pattern};
 use super::strings_ext::part;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::{Code, Function};
 use crate::meter::Meter;
 use crate::value::{List, Text, Value};
-use ::regex::{Captures, Match};
+use regex_automata::Span;
+use regex_automata::util::captures::Captures;
 
 pub(super) static REGEX: &[Function] = &[
     Function {
@@ -30,7 +31,8 @@ pub(super) static REGEX: &[Function] = &[
             [Value::String(text), Value::String(pattern)] => {
                 let pattern = extracting(meter, pattern)?;
                 pattern.charge(meter, text.len())?;
-                match pattern.regex()?.captures(text).and_then(|captures| extracted(&captures)) {
+                let compiled = pattern.compiled()?;
+                match compiled.regex.captures_iter(&**text).next().and_then(|it| extracted(compiled, &it)) {
                     Some(found) => Ok(some(part(meter, text, found.range())?)),
                     None => Ok(Value::Optional(None)),
                 }
@@ -53,9 +55,10 @@ pub(super) static REGEX: &[Function] = &[
                 let pattern = extracting(meter, pattern)?;
                 pattern.charge(meter, text.len())?;
                 let mut all = Vec::new();
-                for captures in pattern.regex()?.captures_iter(text) {
+                let compiled = pattern.compiled()?;
+                for captures in compiled.regex.captures_iter(&**text) {
                     charge_match(meter, &pattern, text, &captures)?;
-                    if let Some(found) = extracted(&captures) {
+                    if let Some(found) = extracted(compiled, &captures) {
                         List::charge(meter, 1)?;
                         all.push(part(meter, text, found.range())?);
                     }
@@ -104,29 +107,26 @@ fn charge_match(
     meter: &mut Meter<'_>,
     pattern: &Pattern,
     text: &str,
-    captures: &Captures<'_>,
+    captures: &Captures,
 ) -> Result<(), Fault> {
-    let end = captures.get(0).map_or(0, |found| found.end());
+    let end = captures.get_match().map_or(0, |found| found.end());
     meter.charge(1)?;
     pattern.charge(meter, text.len().saturating_sub(end) / CHEAPER_LOOKAHEAD)
 }
 
+const ONE_GROUP: &str = "a pattern with at most one group that captures; others are written `(?:…)`";
+
 /// A pattern to extract with: of several groups it would not be clear which is meant.
 fn extracting(meter: &mut Meter<'_>, pattern: &str) -> Result<Pattern, Fault> {
     let pattern = Pattern::compile(meter, pattern)?;
-    if groups(&pattern)? > 1 { Err(ErrorCode::InvalidArgument.into()) } else { Ok(pattern) }
-}
-
-/// The groups of a pattern, the whole match not counted.
-fn groups(pattern: &Pattern) -> Result<usize, Fault> {
-    Ok(pattern.regex()?.captures_len().saturating_sub(1))
+    if pattern.compiled()?.captures > 1 { Err(Fault::refused(ONE_GROUP)) } else { Ok(pattern) }
 }
 
 /// What a match is taken to have found: the whole, or its group unless that is empty.
-fn extracted<'t>(captures: &Captures<'t>) -> Option<Match<'t>> {
-    match captures.len() {
-        1 => captures.get(0),
-        _ => captures.get(1).filter(|group| !group.is_empty()),
+fn extracted(pattern: &CompiledPattern, captures: &Captures) -> Option<Span> {
+    match pattern.captures {
+        0 => captures.get_group(0),
+        _ => captures.get_group(1).filter(|group| !group.is_empty()),
     }
 }
 
@@ -139,24 +139,27 @@ fn replace<'a>(
 ) -> Result<Value<'a>, Fault> {
     let pattern = Pattern::compile(meter, pattern)?;
     meter.charge_built(by.len())?;
-    let pieces = pieces(by, groups(&pattern)?)?;
+    let compiled = pattern.compiled()?;
+    let pieces = pieces(by, compiled.captures)?;
     pattern.charge(meter, text.len())?;
     meter.charge_built(text.len())?;
     let mut replaced = String::new();
     let mut after = 0;
-    for captures in pattern.regex()?.captures_iter(text).take(most) {
+    for captures in compiled.regex.captures_iter(&**text).take(most) {
         charge_match(meter, &pattern, text, &captures)?;
-        let Some(whole) = captures.get(0) else { continue };
-        replaced.push_str(text.get(after..whole.start()).unwrap_or_default());
+        let Some(whole) = captures.get_group(0) else { continue };
+        replaced.push_str(text.get(after..whole.start).unwrap_or_default());
         for piece in &pieces {
             let piece = match piece {
                 Piece::Text(text) => text,
-                Piece::Group(number) => captures.get(*number).map_or("", |group| group.as_str()),
+                Piece::Group(number) => {
+                    captures.get_group(*number).and_then(|group| text.get(group.range())).unwrap_or_default()
+                }
             };
             meter.charge_built(piece.len())?;
             replaced.push_str(piece);
         }
-        after = whole.end();
+        after = whole.end;
     }
     replaced.push_str(text.get(after..).unwrap_or_default());
     Ok(Value::owned_text(replaced))

@@ -52,7 +52,7 @@ pub(super) static STRINGS: &[Function] = &[
     },
     Function {
         name: "matches",
-        doc: "whether a regular expression (RE2) is found in a text; anchor it to mean the whole",
+        doc: "whether a regular expression of RE2's syntax is found in a text; `^` and `$` around it ask for the whole text",
         cost: "1, and the length of the text, times what the pattern has more than 16 places to stand at; compiling a \
                pattern that is not constant, its length and its classes of characters",
         overloads: &[
@@ -62,7 +62,9 @@ pub(super) static STRINGS: &[Function] = &[
         examples: &[
             ("'a1'.matches('[0-9]')", "true"),
             ("'a1'.matches('^[0-9]+$')", "false"),
+            (r"'é٣'.matches(r'\w|\d')", "false"),
             ("'a'.matches('(')", "error: invalid_argument"),
+            ("'a'.matches('(?=a)')", "error: invalid_argument"),
         ],
         code: Code::Pure(|meter, args| match args {
             [Value::String(text), Value::String(pattern)] => {

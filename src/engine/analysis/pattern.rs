@@ -3,8 +3,7 @@
 //! In: a regular expression, or what a text is to begin or end with. Out: what stands in it that is hardly ever meant so. Nothing is guessed of the texts that it
 //! is asked of. Linear in the text; what is no regular expression is said elsewhere.
 
-use regex_syntax::ast::parse::Parser;
-use regex_syntax::ast::{AssertionKind, Ast, ClassSet, ClassSetItem};
+use crate::cel::re2::{Anchor, Ast, parse};
 
 /// What a regular expression finds that was hardly meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,9 +33,18 @@ const ENDS_OF_HOSTS: [&str; 28] = [
 
 pub(super) fn wide(pattern: &str) -> Vec<Wide> {
     let mut found = Vec::new();
-    if let Ok(ast) = Parser::new().parse(pattern) {
-        found.extend(loose_anchors(&ast).then_some(Wide::Anchors));
-        look(&ast, &mut found);
+    if let Ok(parsed) = parse(pattern) {
+        found.extend(loose_anchors(&parsed.ast).then_some(Wide::Anchors));
+        each_part(&parsed.ast, &mut |part| {
+            if let Ast::Bracket(class) = part {
+                // between the two alphabets lie six signs
+                let wide = class
+                    .ranges
+                    .iter()
+                    .filter(|(first, last)| first.is_ascii_uppercase() && last.is_ascii_lowercase());
+                found.extend(wide.map(|(first, last)| Wide::Range(*first, *last)));
+            }
+        });
     }
     found
 }
@@ -46,10 +54,10 @@ pub(super) fn loose_hosts(function: &str, text: &str) -> Vec<LooseHost> {
     match function {
         "matches" => {
             let mut found = Vec::new();
-            if let Ok(ast) = Parser::new().parse(text) {
-                each_part(&ast, &mut |part| {
-                    if let Ast::Concat(concat) = part {
-                        found.extend(dots(&concat.asts).map(LooseHost::Dot));
+            if let Ok(parsed) = parse(text) {
+                each_part(&parsed.ast, &mut |part| {
+                    if let Ast::Concat(parts) = part {
+                        found.extend(dots(parts).map(LooseHost::Dot));
                     }
                 });
             }
@@ -73,22 +81,12 @@ fn is_host(text: &str) -> bool {
     labels.len() > 1 && labels.iter().all(is_label) && ends
 }
 
-fn look(ast: &Ast, found: &mut Vec<Wide>) {
-    each_part(ast, &mut |part| {
-        if let Ast::ClassBracketed(class) = part {
-            look_in_class(&class.kind, found);
-        }
-    });
-}
-
 /// Hands over a part of a regular expression, and those in it.
 fn each_part(ast: &Ast, of: &mut dyn FnMut(&Ast)) {
     of(ast);
     match ast {
-        Ast::Repetition(repetition) => each_part(&repetition.ast, of),
-        Ast::Group(group) => each_part(&group.ast, of),
-        Ast::Alternation(alternation) => alternation.asts.iter().for_each(|ast| each_part(ast, of)),
-        Ast::Concat(concat) => concat.asts.iter().for_each(|ast| each_part(ast, of)),
+        Ast::Repeat { part, .. } | Ast::Group(part) | Ast::Capture(_, part) => each_part(part, of),
+        Ast::Alternate(parts) | Ast::Concat(parts) => parts.iter().for_each(|part| each_part(part, of)),
         _ => {}
     }
 }
@@ -96,50 +94,27 @@ fn each_part(ast: &Ast, of: &mut dyn FnMut(&Ast)) {
 /// The names of hosts in which a dot stands for any character: a letter ahead of it, and what hosts end with behind it, as a whole word.
 fn dots(parts: &[Ast]) -> impl Iterator<Item = String> {
     let letter = |ast: &Ast| match ast {
-        Ast::Literal(literal) if literal.c.is_alphanumeric() || literal.c == '-' => Some(literal.c),
+        Ast::Literal { char, .. } if char.is_alphanumeric() || *char == '-' => Some(*char),
         _ => None,
     };
-    let positions = parts.iter().enumerate().filter(|(_, ast)| matches!(ast, Ast::Dot(_)));
+    let positions = parts.iter().enumerate().filter(|(_, ast)| matches!(ast, Ast::Dot { .. }));
     positions.filter_map(move |(at, _)| {
         let (ahead, behind) = (parts.get(..at)?, parts.get(at.checked_add(1)?..)?);
         let end: String = behind.iter().map_while(letter).collect();
         let mut begin: Vec<char> = ahead.iter().rev().map_while(letter).collect();
         begin.reverse();
-        let is_repeated = matches!(behind.get(end.chars().count()), Some(Ast::Repetition(_)));
+        let is_repeated = matches!(behind.get(end.chars().count()), Some(Ast::Repeat { .. }));
         let is_host =
             !begin.is_empty() && ENDS_OF_HOSTS.contains(&end.to_lowercase().as_str()) && !is_repeated;
         is_host.then(|| format!("{}.{end}", begin.iter().collect::<String>()))
     })
 }
 
-fn look_in_class(set: &ClassSet, found: &mut Vec<Wide>) {
-    match set {
-        ClassSet::Item(item) => look_in_item(item, found),
-        ClassSet::BinaryOp(both) => {
-            [&both.lhs, &both.rhs].into_iter().for_each(|set| look_in_class(set, found))
-        }
-    }
-}
-
-fn look_in_item(item: &ClassSetItem, found: &mut Vec<Wide>) {
-    match item {
-        // between the two alphabets lie six signs
-        ClassSetItem::Range(range)
-            if range.start.c.is_ascii_uppercase() && range.end.c.is_ascii_lowercase() =>
-        {
-            found.push(Wide::Range(range.start.c, range.end.c));
-        }
-        ClassSetItem::Bracketed(class) => look_in_class(&class.kind, found),
-        ClassSetItem::Union(union) => union.items.iter().for_each(|item| look_in_item(item, found)),
-        _ => {}
-    }
-}
-
 /// Whether the first of several ways alone begins at the start, and the last one alone ends at the end. One anchor alone may be meant so:
 /// `^rm|;rm` finds a command in two places.
 fn loose_anchors(ast: &Ast) -> bool {
-    let Ast::Alternation(alternation) = ast else { return false };
-    let ways: Vec<[bool; 2]> = alternation.asts.iter().map(|way| [begins(way), ends(way)]).collect();
+    let Ast::Alternate(alternatives) = ast else { return false };
+    let ways: Vec<[bool; 2]> = alternatives.iter().map(|way| [begins(way), ends(way)]).collect();
     match ways.as_slice() {
         [[true, false], between @ .., [false, true]] => between.iter().all(|anchors| *anchors == [false; 2]),
         _ => false,
@@ -147,18 +122,16 @@ fn loose_anchors(ast: &Ast) -> bool {
 }
 
 fn begins(way: &Ast) -> bool {
-    matches!(first_and_last(way), [Some(Ast::Assertion(first)), _]
-        if matches!(first.kind, AssertionKind::StartLine | AssertionKind::StartText))
+    matches!(first_and_last(way), [Some(Ast::Anchor(Anchor::LineStart | Anchor::TextStart)), _])
 }
 
 fn ends(way: &Ast) -> bool {
-    matches!(first_and_last(way), [_, Some(Ast::Assertion(last))]
-        if matches!(last.kind, AssertionKind::EndLine | AssertionKind::EndText))
+    matches!(first_and_last(way), [_, Some(Ast::Anchor(Anchor::LineEnd | Anchor::TextEnd))])
 }
 
 fn first_and_last(way: &Ast) -> [Option<&Ast>; 2] {
     match way {
-        Ast::Concat(concat) => [concat.asts.first(), concat.asts.last()],
+        Ast::Concat(parts) => [parts.first(), parts.last()],
         other => [Some(other), Some(other)],
     }
 }
@@ -169,10 +142,13 @@ mod tests {
 
     #[test]
     fn what_is_hardly_meant_is_found() {
-        let cases: [(&str, &[Wide]); 9] = [
+        let cases: [(&str, &[Wide]); 11] = [
             ("^[A-z]+$", &[Wide::Range('A', 'z')]),
             ("([^a-zA-Z0-9])+", &[]),
+            // no intersection in RE2's syntax: a class, and a `]`
             ("[0-9&&[B-y]]", &[Wide::Range('B', 'y')]),
+            (r"\Q[A-z]\E", &[]),
+            (r"(?i)[[:^alpha:]A-z]", &[Wide::Range('A', 'z')]),
             ("^a|b$", &[Wide::Anchors]),
             ("^a|b|c$", &[Wide::Anchors]),
             ("^(a|b)$", &[]),

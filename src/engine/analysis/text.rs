@@ -5,11 +5,15 @@
 //! within well-formed UTF-8, is walked from the start, shortest texts first. A combination of answers that no state of the
 //! product gives, no text gives. What is over a bound is not decided.
 
+use crate::cel::re2;
 use regex_automata::Anchored;
 use regex_automata::MatchKind;
 use regex_automata::dfa::{Automaton, StartKind, dense};
+use regex_automata::nfa::thompson;
 use regex_automata::util::primitives::StateID;
-use regex_automata::util::{start, syntax};
+use regex_automata::util::start;
+use regex_syntax::ParserBuilder;
+use regex_syntax::hir::{Dot, Hir, Look, Repetition};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -39,31 +43,57 @@ pub(super) enum Question {
 pub(super) const MAX_COUNTED: u64 = 64;
 
 impl Question {
-    /// The regular expression of the whole texts to which the answer is yes.
-    fn pattern(&self) -> String {
-        const ANY: &str = "(?s-u:.)*";
-        match self {
-            Self::Is(text) => format!("{}\\z", regex_syntax::escape(text)),
-            Self::Starts(texts) => format!("{}{ANY}\\z", one_of(texts)),
-            Self::Ends(texts) => format!("{ANY}{}\\z", one_of(texts)),
-            Self::Contains(texts) => format!("{ANY}{}{ANY}\\z", one_of(texts)),
-            Self::Matches(pattern) => format!("{ANY}(?:{pattern}){ANY}\\z"),
-            Self::Sized(least, most) => {
-                let most = most.map_or_else(String::new, |most| most.to_string());
-                format!("(?s:.){{{least},{most}}}\\z")
+    /// The expression of the whole texts to which the answer is yes.
+    fn hir(&self) -> Option<Hir> {
+        let end = || Hir::look(Look::End);
+        Some(match self {
+            Self::Is(text) => Hir::concat(vec![literal(text), end()]),
+            Self::Starts(texts) => Hir::concat(vec![one_of(texts), any(), end()]),
+            Self::Ends(texts) => Hir::concat(vec![any(), one_of(texts), end()]),
+            Self::Contains(texts) => Hir::concat(vec![any(), one_of(texts), any(), end()]),
+            Self::Matches(pattern) => {
+                // `\B` holds between the bytes of a character, where no match begins
+                let pattern = re2::parse(pattern).ok()?.hir();
+                Hir::concat(vec![characters(0, None), pattern, characters(0, None), end()])
             }
-            Self::Before(text, or_equal) => before(text, *or_equal),
-        }
+            Self::Sized(least, most) => {
+                let max = most.map(u32::try_from).transpose().ok()?;
+                Hir::concat(vec![characters(u32::try_from(*least).ok()?, max), end()])
+            }
+            Self::Before(text, or_equal) => bytes(&before(text, *or_equal))?,
+        })
     }
 }
 
-/// The regular expression of these texts.
-fn one_of(texts: &[String]) -> String {
-    let texts: Vec<String> = texts.iter().map(|text| regex_syntax::escape(text)).collect();
-    format!("(?:{})", texts.join("|"))
+fn repeated(part: Hir, min: u32, max: Option<u32>) -> Hir {
+    Hir::repetition(Repetition { min, max, greedy: true, sub: Box::new(part) })
 }
 
-/// The regular expression of the texts ahead of one, by their bytes: those that end where it goes on, and those that differ from it first by a lesser byte.
+/// Any bytes.
+fn any() -> Hir {
+    repeated(Hir::dot(Dot::AnyByte), 0, None)
+}
+
+/// So many characters.
+fn characters(min: u32, max: Option<u32>) -> Hir {
+    repeated(Hir::dot(Dot::AnyChar), min, max)
+}
+
+fn literal(text: &str) -> Hir {
+    Hir::literal(text.as_bytes())
+}
+
+/// The expression of these texts.
+fn one_of(texts: &[String]) -> Hir {
+    Hir::alternation(texts.iter().map(|text| literal(text)).collect())
+}
+
+/// An expression of this program about bytes, in the syntax of `regex`.
+fn bytes(pattern: &str) -> Option<Hir> {
+    ParserBuilder::new().utf8(false).build().parse(pattern).ok()
+}
+
+/// The regular expression of the texts before one, by their bytes: those that end where it goes on, and those that differ from it first by a lesser byte.
 fn before(text: &str, or_equal: bool) -> String {
     let escaped = |bytes: &[u8]| bytes.iter().map(|byte| format!("\\x{byte:02x}")).collect::<String>();
     let mut ways = Vec::new();
@@ -102,7 +132,7 @@ impl Automata {
         if let Some(made) = self.made.get(question) {
             return made.clone();
         }
-        let made = build(&question.pattern(), false);
+        let made = question.hir().and_then(|hir| build(&hir));
         self.made.insert(question.clone(), made.clone());
         made
     }
@@ -116,22 +146,23 @@ impl Automata {
     pub(super) fn answers(&mut self, questions: &[&Question]) -> Option<Answered> {
         let mut automata = questions.iter().map(|question| self.of(question)).collect::<Option<Vec<_>>>()?;
         if self.texts.is_none() {
-            self.texts = build("(?s:.)*\\z", true);
+            self.texts = build(&Hir::concat(vec![characters(0, None), Hir::look(Look::End)]));
         }
         automata.push(self.texts.clone()?);
         walk(&automata, &mut self.steps)
     }
 }
 
-fn build(pattern: &str, utf8: bool) -> Option<Rc<Dfa>> {
+fn build(hir: &Hir) -> Option<Rc<Dfa>> {
     let config = dense::Config::new()
         .start_kind(StartKind::Anchored)
         .match_kind(MatchKind::All)
         .dfa_size_limit(Some(MAX_AUTOMATON))
         .determinize_size_limit(Some(MAX_AUTOMATON.saturating_mul(4)));
-    let mut builder = dense::Builder::new();
-    builder.configure(config).syntax(syntax::Config::new().utf8(utf8));
-    builder.build(pattern).ok().map(Rc::new)
+    // the automaton has at least a state for each part of the expression
+    let bound = thompson::Config::new().nfa_size_limit(Some(MAX_AUTOMATON)).utf8(false);
+    let nfa = thompson::Compiler::new().configure(bound).build_from_hir(hir).ok()?;
+    dense::Builder::new().configure(config).build_from_nfa(&nfa).ok().map(Rc::new)
 }
 
 /// A state of the product, and the way there: the state before and the byte.

@@ -76,7 +76,11 @@ pub const WARNINGS: &[Warning] = &[
     ),
     row("always_true", MayLoseARule, "A part of an expression is never false, so it checks nothing."),
     row("ambiguous_invoke", MayLoseARule, "A step invokes one of several tools, so it calls none of them."),
-    row("bad_pattern", MayLoseARule, "A regular expression does not compile, so it matches nothing."),
+    row(
+        "bad_pattern",
+        MayLoseARule,
+        "A regular expression is not of RE2's syntax, or too large, so its call fails.",
+    ),
     row(
         "bare_schema",
         MayLoseARule,
@@ -197,6 +201,11 @@ pub const WARNINGS: &[Warning] = &[
         "What lets something by asks for the name of a host in a way in which names of others fit, too.",
     ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
+    row(
+        "message_is_expression",
+        Advice,
+        "A message as a whole is an expression that puts texts together, and is shown as it is written.",
+    ),
     row(
         "message_transform_misfit",
         MayLoseARule,
