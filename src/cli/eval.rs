@@ -3,11 +3,11 @@
 use super::limits::Changes;
 use super::subject::{Subject, SubjectArguments};
 use super::{ExitCode, Failure, Format, Screen, clock, messages, read_text};
-use celador::cel::{EvalError, Json, Program, Stop};
+use celador::cel::{ErrorCode, EvalError, Json, Program, Stop};
 use celador::context::{Bound, Moment, Scope, ScopeEnv, Unanswered};
 use celador::diagnostic::Diagnostic;
 use celador::limits::EngineLimits;
-use celador::policy::run_to_json;
+use celador::policy::run_to;
 use celador::scenario::SCOPES;
 use celador::source::Embedded;
 use clap::Args;
@@ -16,6 +16,8 @@ use serde_json::json;
 use std::path::Path;
 
 /// Evaluate an expression and print its value as JSON
+///
+/// A value that JSON does not have, such as an address or an optional, is printed as the CEL text that gives it.
 ///
 /// The expression is compiled in a scope, so it may name what an expression at that place of a manifest may: in `before`
 /// there is `input` and no `output`. Without manifests the functions of `context.capabilities` are those of the file.
@@ -140,8 +142,15 @@ fn evaluate(
     };
     screen.complain(&program.issues().iter().map(|issue| issue.locate(&embedded)).collect::<Vec<_>>());
     let mut host = Unanswered::default();
-    let (result, cost) = run_to_json(&program, env, bound, &mut host);
-    let (value, truthy) = match result {
+    let (result, cost) = run_to(&program, env, bound, &mut host, |value| {
+        let json = match Json::from_value(value, env.env().limits()) {
+            Ok(json) => Some(json),
+            Err(fault) if fault.code == ErrorCode::NotJson => None,
+            Err(fault) => return Err(fault),
+        };
+        Ok((json, value.shown(usize::MAX), value.is_truthy()))
+    });
+    let (value, cel, truthy) = match result {
         Ok(result) => result,
         Err(Stop::Failed(error)) => {
             let EvalError { code, span, .. } = error;
@@ -154,10 +163,12 @@ fn evaluate(
         }
     };
     match screen.format() {
-        Format::Human => screen.line(&serde_json::to_string(&value).unwrap_or_default())?,
+        // JSON has no text for an address, an optional, a type and a few others
+        Format::Human => screen.line(&value.map_or(cel, |value| value.to_string()))?,
         Format::Json => {
             let ty = program.result_type().to_string();
-            let row = json!({ "value": value, "truthy": truthy, "result_type": ty, "cost": cost });
+            let row =
+                json!({ "value": value, "cel": cel, "truthy": truthy, "result_type": ty, "cost": cost });
             screen.json("value", row)?;
         }
     }

@@ -1,6 +1,7 @@
 //! Selection and indexing on values: `a.b`, `a[b]`, `has(a.b)`, and their optional forms.
 
 use crate::fault::{ErrorCode, Fault};
+use crate::types::Kind;
 use crate::value::{Key, List, Value};
 use std::sync::Arc;
 
@@ -55,10 +56,14 @@ impl<'a> Value<'a> {
                     .and_then(|position| list.get(position))
                     .ok_or_else(|| ErrorCode::IndexOutOfBounds.into())
             }
-            Self::Map(map) => match Key::lookup(index) {
-                Some(key) => map.get(&key).ok_or_else(|| ErrorCode::NoSuchKey.into()),
-                None => Err(Fault::no_overload([self.kind(), index.kind()])),
-            },
+            Self::Map(_) if index.kind() == Kind::Shortened => {
+                Err(Fault::no_overload([self.kind(), index.kind()]))
+            }
+            // a value that cannot be a key is the key of nothing, as for `in`
+            Self::Map(map) => {
+                let found = Key::lookup(index).and_then(|key| map.get(&key));
+                found.ok_or_else(|| ErrorCode::NoSuchKey.into())
+            }
             Self::Optional(_) => self.optional_index(index),
             other => Err(Fault::no_overload([other.kind(), index.kind()])),
         }

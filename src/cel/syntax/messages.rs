@@ -37,7 +37,8 @@ pub(super) fn too_many_tokens(span: Span, bound: usize) -> Issue {
 /// `[[[…]]]`
 pub(super) fn too_deep(span: Span, bound: usize) -> Issue {
     let issue = Issue { label: "one level too many".to_owned(), ..Issue::bound("max_depth", bound, span) };
-    with_help(issue, "`cel.bind` names a part, and a list with `all` or `exists` replaces a chain")
+    let help = "a long chain is written with a list, `[a, b].sum()`, `[a, b].join()` or `[a, b].all(x, …)`; `cel.bind` names a part";
+    with_help(issue, help)
 }
 
 /// `cel.block([x, [cel.index(0)], [cel.index(1)], …], cel.index(99))`

@@ -52,6 +52,9 @@ pub enum Key<'a> {
     String(Text<'a>),
 }
 
+/// The first number that is no `int`, as a double.
+const TWO_TO_63: f64 = 9_223_372_036_854_775_808.0;
+
 impl<'a> Key<'a> {
     /// The key for a value in a map literal; `None` if values of this kind cannot be keys.
     #[must_use]
@@ -65,7 +68,8 @@ impl<'a> Key<'a> {
         }
     }
 
-    /// The key that a value looks up: as in a literal, and a double looks up the number that it equals.
+    /// The key that a value looks up: as in a literal, and a double looks up the whole number that it is exactly. `None` for a value
+    /// that no key equals.
     #[must_use]
     pub fn lookup(value: &Value<'a>) -> Option<Self> {
         match value {
@@ -73,8 +77,16 @@ impl<'a> Key<'a> {
                 clippy::cast_possible_truncation,
                 reason = "the bounds are tested first, and the value is whole"
             )]
-            Value::Double(value) if value.fract() == 0.0 && (-9.2e18..9.2e18).contains(value) => {
+            Value::Double(value) if value.fract() == 0.0 && (-TWO_TO_63..TWO_TO_63).contains(value) => {
                 Some(Self::Int(*value as i64))
+            }
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "the bounds are tested first, and the value is whole"
+            )]
+            Value::Double(value) if value.fract() == 0.0 && (TWO_TO_63..2.0 * TWO_TO_63).contains(value) => {
+                Some(Self::UInt(*value as u64))
             }
             other => Self::from_value(other),
         }

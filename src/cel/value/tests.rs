@@ -136,6 +136,12 @@ fn an_int_and_a_uint_of_one_number_are_one_key() {
     let Value::Map(map) = Value::map(entries) else { panic!("a map") };
     assert!(map.get(&Key::lookup(&Value::Double(1.0)).unwrap()).is_some());
     assert!(Key::lookup(&Value::Double(1.5)).is_none());
+    let key = |double: f64| Key::lookup(&Value::Double(double));
+    assert_eq!(key(-9_223_372_036_854_775_808.0), Some(Key::Int(i64::MIN)));
+    assert_eq!(key(9_223_372_036_854_775_808.0), Some(Key::UInt(1 << 63)));
+    assert_eq!(key(9_223_372_036_854_774_784.0), Some(Key::Int(i64::MAX - 1_023)));
+    assert_eq!(key(18_446_744_073_709_551_616.0), None);
+    assert_eq!(key(f64::NAN).or(key(f64::INFINITY)), None);
 }
 
 #[test]

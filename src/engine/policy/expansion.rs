@@ -63,6 +63,8 @@ pub(super) fn names_read(expr: &Expr) -> Vec<(Span, Names, String)> {
 enum Reference<'e> {
     /// `variables.paid`, `variables['paid']`
     To(Names, &'e str),
+    /// `has(variables.paid)`, `variables.?paid`
+    Presence(Names, &'e str),
     /// `variables` in any other way.
     Other(Names),
     /// Anything else.
@@ -84,7 +86,11 @@ fn reference<'e>(expr: &'e Expr, bound: &[String]) -> Reference<'e> {
     let Some(names) = root(operand) else { return Reference::Nothing };
     match &expr.kind {
         ExprKind::Select { field, optional: false, .. } => Reference::To(names, &field.text),
-        ExprKind::Index { index, optional: false, .. } => match &index.kind {
+        ExprKind::Select { field, .. } | ExprKind::Has { field, .. } => {
+            Reference::Presence(names, &field.text)
+        }
+        ExprKind::Index { index, optional, .. } => match &index.kind {
+            ExprKind::Literal(Literal::String(name)) if *optional => Reference::Presence(names, name),
             ExprKind::Literal(Literal::String(name)) => Reference::To(names, name),
             _ => Reference::Other(names),
         },
@@ -112,6 +118,8 @@ enum Problem {
     Unknown(Span, Names, String),
     /// It is not said which one is meant.
     NotNamed(Span, Names),
+    /// `has(variables.x)`, or `variables[?'x']`: whether there is one is known before anything runs.
+    Presence(Span, Names, String),
     TooLarge(Span),
     TooDeep(Span),
 }
@@ -149,6 +157,9 @@ impl<'d> Expansion<'d> {
                 messages::unknown_name(text.locate(*span), *names, name, near)
             }
             Problem::NotNamed(span, names) => messages::not_named(text.locate(*span), *names),
+            Problem::Presence(span, names, name) => {
+                messages::presence_of_name(text.locate(*span), *names, name)
+            }
             Problem::TooLarge(span) => {
                 messages::variables_too_large(text.locate(*span), self.limits.max_plan_nodes)
             }
@@ -179,6 +190,13 @@ impl<'d> Expansion<'d> {
         let (names, name) = match reference(expr, &self.bound) {
             Reference::To(names, name) => (names, name.to_owned()),
             Reference::Other(names) => return self.problems.push(Problem::NotNamed(expr.span, names)),
+            Reference::Presence(names, name) => {
+                let problem = match self.definitions.get(names, name) {
+                    Some(_) => Problem::Presence(expr.span, names, name.to_owned()),
+                    None => Problem::Unknown(expr.span, names, name.to_owned()),
+                };
+                return self.problems.push(problem);
+            }
             Reference::Nothing => return self.walk_parts(expr, level.saturating_add(1)),
         };
         let Some(definition) = self.definitions.get(names, &name) else {

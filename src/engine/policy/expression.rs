@@ -460,16 +460,28 @@ pub fn run_to_json<'a>(
     host: &mut dyn HostFunctions,
 ) -> (Result<(Json, bool), Stop>, u64) {
     let limits = scope.env().limits();
+    run_to(program, scope, bound, host, |value| Ok((Json::from_value(value, limits)?, value.is_truthy())))
+}
+
+/// Runs a program as [`run_to_json`] does, and makes something of its result while that is there.
+///
+/// # Errors
+/// As [`Program::run`]; of the whole program if the values are those of another scope, or if nothing can be made of the result.
+pub fn run_to<'a, T>(
+    program: &'a Program,
+    scope: &ScopeEnv,
+    bound: &Bound<'a>,
+    host: &mut dyn HostFunctions,
+    convert: impl FnOnce(&Value<'_>) -> Result<T, Fault>,
+) -> (Result<T, Stop>, u64) {
+    let limits = scope.env().limits();
     let activation = match scope.activation(bound) {
         Ok(activation) => activation,
         Err(fault) => return (Err(whole_failure(program, fault, limits)), 0),
     };
     let (result, cost) = program.run_metered(&activation, Some(host));
-    let result = result.and_then(|value| {
-        let json = Json::from_value(&value, limits).map_err(|fault| whole_failure(program, fault, limits))?;
-        Ok((json, value.is_truthy()))
-    });
-    (result, cost)
+    let convert = |value: Value<'_>| convert(&value).map_err(|fault| whole_failure(program, fault, limits));
+    (result.and_then(convert), cost)
 }
 
 /// A failure that no part of a program alone is to blame for: of its scope, or of its result. The bounds are those that it

@@ -6,7 +6,7 @@
 
 use super::messages;
 use super::template::{PathStep, Placeholder, Template};
-use crate::cel::{Storage, Type};
+use crate::cel::{Expr, ExprKind, Literal, Storage, Type, parse};
 use crate::context::{Root, ScopeEnv};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Embedded, Span};
@@ -34,6 +34,32 @@ pub(super) fn compile_message(
             }));
             None
         }
+    }
+}
+
+/// A message that was to be computed: as a whole it is an expression that puts texts together, as `messageExpression` of Kubernetes
+/// holds one. It is shown as it is written.
+pub(super) fn check_no_expression(
+    scope: &ScopeEnv,
+    text: &Embedded,
+    path: &str,
+    findings: &mut Vec<Diagnostic>,
+) {
+    let limits = scope.env().limits();
+    if text.text.contains(['\'', '"']) && parse(&text.text, limits).is_ok_and(|expr| is_computed_text(&expr))
+    {
+        findings.push(messages::message_is_expression(text.place.clone()).path(path));
+    }
+}
+
+/// `'a'`, `'a' + b`, `c ? 'a' : 'b'`, `'a %s'.format([b])`
+fn is_computed_text(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Literal(Literal::String(_)) => true,
+        ExprKind::Call { target, args, .. } => {
+            target.as_deref().into_iter().chain(args).any(is_computed_text)
+        }
+        _ => false,
     }
 }
 

@@ -242,6 +242,14 @@ pub(super) fn not_named(place: Place, names: Names) -> Diagnostic {
     Diagnostic::error("not_named", message, place).help(format!("write `{root}.NAME`"))
 }
 
+/// `has(variables.x)`
+pub(super) fn presence_of_name(place: Place, names: Names, name: &str) -> Diagnostic {
+    let (one, root) = (names.one(), names.root());
+    let message = format!("the policy declares the {one} `{name}`, so whether it is there is no question");
+    let help = format!("write `{root}.{name}`, or ask `has` of a field of it: `has({root}.{name}.FIELD)`");
+    Diagnostic::error("not_named", message, place).help(help)
+}
+
 /// The value of a parameter of a policy.
 pub(super) fn value_misfit(place: &Place, name: &str, found: &Misfit, declared: &Place) -> Diagnostic {
     let finding = Diagnostic::error("value_misfit", misfit(name, found), place.clone());
@@ -475,6 +483,13 @@ pub(super) fn braces_in_text(span: Span, path: &str) -> Issue {
         label: String::new(),
         help: Some(format!("put the parts together: `'…' + string({path})`")),
     }
+}
+
+/// `error_message: "'too much: ' + string(input.amount)"`
+pub(super) fn message_is_expression(place: Place) -> Diagnostic {
+    let message = "this text is an expression, and is shown as it is written";
+    let help = "write the text without quotes, with each value in braces: `too much: {input.amount}`";
+    Diagnostic::warning("message_is_expression", message, place).help(help)
 }
 
 /// Braces that are sent as they are written.

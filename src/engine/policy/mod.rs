@@ -129,7 +129,7 @@ pub use counter::{Counter, CounterFault, Counters, NeededCounter};
 pub use effect::{ComputedValue, CredentialFor, Duty, Effect};
 pub use event::{Event, EventSource};
 pub(crate) use expression::is_judged;
-pub use expression::{Expression, JsonValue, run_to_json};
+pub use expression::{Expression, JsonValue, run_to, run_to_json};
 pub use filter::{Filter, FilterRefusal};
 pub use fingerprint::Fingerprint;
 pub use function::{AgentFunction, Execute, InvocationTarget};

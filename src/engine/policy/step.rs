@@ -8,6 +8,7 @@ use super::effect::{ComputedValue, Effect};
 use super::expansion::asking;
 use super::expression::{Expression, Texts};
 use super::labels::LabelStep;
+use super::message::check_no_expression;
 use super::messages;
 use super::origin::Origin;
 use super::read_path::for_each_path;
@@ -168,6 +169,16 @@ impl Step {
                 LabelStep::compile(labels, &scopes.action, &path, texts).map(StepAction::Label)
             }
         };
+        for (text, key) in [
+            (&written.error_message, "error_message"),
+            (&written.user_message, "user_message"),
+            (&written.question, "question"),
+        ] {
+            if let Some(text) = text {
+                let path = format!("{}.{key}", written.path);
+                check_no_expression(&scopes.action, text, &path, &mut texts.findings);
+            }
+        }
         let message = written.error_message.as_ref().map(|text| {
             let path = format!("{}.error_message", written.path);
             let compile = if written.name.is_some() { StepText::of_policy } else { StepText::of_manifest };
