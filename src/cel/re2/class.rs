@@ -1,6 +1,6 @@
 //! Named classes of characters, and their unions, complements and cases.
 
-use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, HirKind};
+use regex_syntax::hir::{Class, ClassUnicode, ClassUnicodeRange, Hir, HirKind};
 use std::sync::LazyLock;
 
 type Ranges = &'static [(char, char)];
@@ -320,7 +320,41 @@ fn signed(mut class: ClassUnicode, negated: bool, fold_case: bool) -> ClassUnico
     class
 }
 
+/// Most characters whose cases are looked up one by one. `regex-syntax` looks at each character of a range.
+const FEW: u32 = 256;
+
+/// Characters that have another case, or are one. All others are left out before cases are looked up.
+static CASED: LazyLock<ClassUnicode> = LazyLock::new(|| {
+    let class = regex_syntax::parse(r"\p{Changes_When_Casemapped}").map(Hir::into_kind);
+    match class {
+        Ok(HirKind::Class(Class::Unicode(class))) => class,
+        _ => of_ranges(&[('\0', char::MAX)]),
+    }
+});
+
 fn fold(class: &mut ClassUnicode) {
+    let width = |range: &ClassUnicodeRange| u32::from(range.end()).saturating_sub(range.start().into());
+    let characters = class.iter().map(width).fold(0, u32::saturating_add);
+    let mut cased = class.clone();
+    if characters > FEW {
+        cased.intersect(&CASED);
+    }
     // fails only without the tables of cases, which the workspace always builds
-    let _ = class.try_case_fold_simple();
+    let _ = cased.try_case_fold_simple();
+    class.union(&cased);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::CASED;
+
+    #[test]
+    fn a_character_without_cases_has_no_other_case() {
+        let mut others = CASED.clone();
+        others.negate();
+        let mut folded = others.clone();
+        folded.try_case_fold_simple().unwrap();
+        assert_eq!(folded, others);
+        assert!(CASED.iter().count() > 100);
+    }
 }

@@ -52,6 +52,7 @@ pub fn parse(pattern: &str) -> Result<Parsed> {
         open: Vec::new(),
         group: Group::default(),
         repetition: None,
+        ends_named_class: true,
     };
     while !parser.rest.is_empty() {
         parser.part()?;
@@ -74,6 +75,8 @@ pub(super) struct Parser<'p> {
     group: Group,
     /// Where the repetition began that was read last, if nothing was read since.
     repetition: Option<usize>,
+    /// Whether a `:]` may follow. Without one, `[:` is looked at once and not each time to the end of the pattern.
+    ends_named_class: bool,
 }
 
 /// A group that is to be closed.
@@ -417,8 +420,12 @@ impl<'p> Parser<'p> {
     /// A named class in a class: one of POSIX, or one that may stand outside as well.
     fn class_by_name(&mut self) -> Result<Option<ClassUnicode>> {
         let start = self.at();
-        let Some((name, rest)) = self.rest.strip_prefix("[:").and_then(|rest| rest.split_once(":]")) else {
+        let Some(inner) = self.rest.strip_prefix("[:").filter(|_| self.ends_named_class) else {
             return self.named_class();
+        };
+        let Some((name, rest)) = inner.split_once(":]") else {
+            self.ends_named_class = false;
+            return Ok(None);
         };
         self.rest = rest;
         let known = class::posix(name, self.flags.fold_case);
