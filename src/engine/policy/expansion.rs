@@ -50,7 +50,9 @@ pub(super) fn referred(expr: &Expr) -> Vec<String> {
 pub(super) fn names_read(expr: &Expr) -> Vec<(Span, Names, String)> {
     fn collect(expr: &Expr, found: &mut Vec<(Span, Names, String)>) {
         match reference(expr, &[]) {
-            Reference::To(names, name) => found.push((expr.span, names, name.to_owned())),
+            Reference::To(names, name) | Reference::Presence(names, name) => {
+                found.push((expr.span, names, name.to_owned()));
+            }
             Reference::Other(_) | Reference::Nothing => expr.for_each_part(&mut |part| collect(part, found)),
         }
     }
