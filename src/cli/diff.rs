@@ -80,7 +80,7 @@ fn show(operation: &OperationDifference, screen: &mut Screen) -> Result<(), Fail
             screen.line(&messages::refused_before_rule(rejection))?;
         }
     }
-    for (direction, Witness { user, counters, state, call, old, new }) in difference.witnesses() {
+    for (direction, Witness { user, tools, counters, state, call, old, new }) in difference.witnesses() {
         screen.line(&format!("  {direction}: {} becomes {}", outcome(old), outcome(new)))?;
         // an address alone needs no more words
         let claims = user.get("claims");
@@ -88,6 +88,10 @@ fn show(operation: &OperationDifference, screen: &mut Screen) -> Result<(), Fail
             Some(email) => screen.line(&format!("    user:  {}", visible(email)))?,
             None if claims.is_some() => screen.line(&format!("    user:  {}", visible(&user.to_string())))?,
             None => {}
+        }
+        if !tools.is_empty() {
+            let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+            screen.line(&format!("    tools: {}", visible(&names.join(", "))))?;
         }
         if let Some(counters) = counters {
             screen.line(&format!("    counters: {}", visible(&counters.to_string())))?;

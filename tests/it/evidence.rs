@@ -178,3 +178,51 @@ fn a_proof_says_what_was_tried() {
         assert_eq!(code, 0, "{about}: {said}\n{case}");
     }
 }
+
+/// An agent whose functions are all brought by tasks, and a policy for them with a part of its own.
+fn brought(policy: &str) -> String {
+    format!(
+        "kind: celador/v1/tools\nnamespace: shop\nname: server\nbrought: ['mcp__*']\n---\n\
+         kind: commonagents.info/v1beta2/agent\nnamespace: shop\nname: clerk\ndescription: D.\nprompt: P.\n\
+         capabilities: {{server: '*'}}\n---\n\
+         kind: celador/v1/policy\nnamespace: shop\nname: rules\n{policy}"
+    )
+}
+
+#[test]
+fn tools_that_tasks_bring_are_made() {
+    let policy = |cap: &str| {
+        brought(&format!("capabilities: {{mcp__pay_*: {{before: [{{assert: input.amount <= {cap}}}]}}}}\n"))
+    };
+    let found = compare(&set(&policy("1000")), &set(&policy("900000")));
+    let of_tool = found.iter().find(|one| one.function.as_deref() == Some("mcp__pay_x")).unwrap();
+    assert!(of_tool.evidence.reached > 0, "{of_tool:?}");
+    let (direction, witness) = of_tool.difference.witnesses().next().unwrap();
+    assert_eq!((direction, &*witness.tools[0].name), ("looser", "mcp__pay_x"));
+    // the same rules are the same
+    let found = compare(&set(&policy("1000")), &set(&policy("1000")));
+    assert!(found.iter().all(|one| one.method == Some(Method::Identical)), "{found:?}");
+    // what no tool is made for is not known, and never the same
+    let tagged = |cap: &str| {
+        brought(&format!("capabilities: {{'tag:pay': {{before: [{{assert: input.amount <= {cap}}}]}}}}\n"))
+    };
+    let found = compare(&set(&tagged("1000")), &set(&tagged("900000")));
+    let of_brought = found.iter().find(|one| one.operation == "brought").unwrap();
+    assert_eq!((&of_brought.difference, of_brought.evidence.tried), (&Difference::Unknown, 0));
+
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("shop.yaml"), policy("900000")).unwrap();
+    let prove = |call: &str, always: &str| {
+        let invariant = json!({ "id": "it", "call": call, "always": always });
+        let text = json!({ "kind": "celador/v1/invariants", "invariants": [invariant] });
+        fs::write(folder.path().join("invariants.yaml"), text.to_string()).unwrap();
+        celador(&["prove", "shop.yaml", "invariants.yaml", "--save", "cases"], folder.path())
+    };
+    let (code, said) = prove("mcp__pay_x", "input.amount <= 1000");
+    assert!(code == 2 && said.contains("broken it"), "{said}");
+    let (code, said) = celador(&["test", "cases"], folder.path());
+    assert_eq!(code, 0, "{said}");
+    // each tool has a schema of its own, so nothing is proved of all
+    let (code, said) = prove("mcp__pay_x", "input.amount <= 900000");
+    assert!(code == 4 && said.contains("unknown it"), "{said}");
+}

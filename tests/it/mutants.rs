@@ -5,7 +5,7 @@
 
 use celador::EngineLimits;
 use celador::manifest::given::{Files, GivenFiles};
-use celador::scenario::{Case, CaseOutcome, Palette, Runner, Search, cases_among};
+use celador::scenario::{Case, CaseOutcome, Fate, Palette, Runner, Search, cases_among};
 use serde::Deserialize;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -96,6 +96,136 @@ fn a_case_is_found_that_notices_a_change_of_a_trigger() {
     let text = moved.killer.as_ref().unwrap().text("killer", Path::to_path_buf);
     let call = r#"call: {"op":"trigger","payload":{"from":"ann@example.com","size":501}}"#;
     assert!(text.contains(call) && text.contains(r#"expect: {"decision":"none""#), "{text}");
+}
+
+/// A policy beside the agent, and what becomes of mutants of it under one case. Each mutant is told by its kind and its change.
+#[derive(Deserialize)]
+struct PolicyRow {
+    about: String,
+    policy: serde_json::Value,
+    args: serde_json::Value,
+    #[serde(default = "allow")]
+    expect: String,
+    #[serde(default)]
+    counters: serde_json::Map<String, serde_json::Value>,
+    survive: Vec<String>,
+    noticed: Vec<String>,
+    absent: Vec<String>,
+}
+
+fn allow() -> String {
+    "allow".to_owned()
+}
+
+/// The agent with a policy beside it, and one case.
+fn with_policy(row: &PolicyRow) -> Files {
+    let mut policy = row.policy.clone();
+    for (key, value) in [("kind", "celador/v1/policy"), ("namespace", "shop"), ("name", "rules")] {
+        policy[key] = value.into();
+    }
+    let agent = agent("true")
+        .replace("  payout:\n    before:\n      - assert: \"true\"\n", "  payout: {include: [pay]}\n");
+    let case = serde_json::json!({
+        "name": "case", "about": "One call.", "manifest": { "files": ["agent.yaml"], "agent": "shop/clerk" },
+        "counters": row.counters, "call": { "op": "before", "fn": "payout", "args": row.args },
+        "expect": { "decision": row.expect },
+    });
+    Files::Given(GivenFiles::new([
+        ("agent.yaml", format!("{agent}---\n{policy}\n")),
+        ("case.yaml", case.to_string()),
+    ]))
+}
+
+#[test]
+fn names_of_a_policy_and_all_operators_have_mutants() {
+    let rows: Vec<PolicyRow> = serde_json::from_str(include_str!("../data/mutation.json")).unwrap();
+    for row in rows {
+        let (mut runner, cases) = passing(with_policy(&row));
+        let mutation = runner.mutate(&cases, Search::Nothing);
+        let with_fate = |is_noticed: bool| -> BTreeSet<String> {
+            let all = mutation.tried.iter().filter(|it| matches!(it.fate, Fate::Noticed(_)) == is_noticed);
+            all.map(|it| format!("{} {}", it.mutant.kind, it.mutant.about)).collect()
+        };
+        let (survive, noticed) = (with_fate(false), with_fate(true));
+        let about = &row.about;
+        for mutant in &row.survive {
+            assert!(
+                survive.contains(mutant),
+                "{about}: {mutant} is not among {survive:#?}, but {noticed:#?}"
+            );
+        }
+        for mutant in &row.noticed {
+            assert!(
+                noticed.contains(mutant),
+                "{about}: {mutant} is not among {noticed:#?}, but {survive:#?}"
+            );
+        }
+        for mutant in &row.absent {
+            assert!(!noticed.contains(mutant) && !survive.contains(mutant), "{about}: {mutant} is counted");
+        }
+    }
+}
+
+/// A rule that moves into a variable keeps its clauses and its mutants.
+#[test]
+fn a_variable_counts_like_the_rule_in_its_place() {
+    let rule = "input.amount > 0 && input.amount <= 100 || input.share == 1.0";
+    let row = |policy: serde_json::Value| PolicyRow {
+        about: String::new(),
+        policy,
+        args: serde_json::json!({ "amount": 9, "share": 0.5 }),
+        expect: allow(),
+        counters: serde_json::Map::new(),
+        survive: Vec::new(),
+        noticed: Vec::new(),
+        absent: Vec::new(),
+    };
+    let inline = row(serde_json::json!({ "capabilities": { "payout": { "before": [{ "assert": rule }] } } }));
+    let moved = row(serde_json::json!({
+        "variables": { "fair": rule }, "capabilities": { "payout": { "before": [{ "assert": "variables.fair" }] } },
+    }));
+    let seen = [inline, moved].map(|row| {
+        let files = with_policy(&row);
+        let (mut runner, cases) = passing(files.clone());
+        let texts: BTreeSet<String> =
+            runner.mutate(&cases, Search::Nothing).survivors().map(|it| it.mutant.about.clone()).collect();
+        let mut covering = Runner::among(files, EngineLimits::default()).covering();
+        cases.iter().for_each(|case| drop(covering.run(case)));
+        let coverage = covering.coverage().unwrap().clone();
+        let clauses = coverage.files["agent.yaml"].clauses.values();
+        let clauses: BTreeSet<(String, usize, usize, usize)> =
+            clauses.map(|it| (it.text.clone(), it.held, it.held_not, it.decided)).collect();
+        (texts, clauses, coverage)
+    });
+    let [(inline, clauses, _), (moved, clauses_moved, coverage)] = seen;
+    assert!(inline.len() > 3 && inline.is_subset(&moved), "{inline:?} and {moved:?}");
+    assert!(clauses.len() == 3 && clauses.is_subset(&clauses_moved), "{clauses:?} and {clauses_moved:?}");
+    let names: Vec<_> = coverage.names.iter().map(|it| (&*it.agent, &*it.name, it.seen)).collect();
+    assert_eq!(names, [("shop/rules", "variables.fair", true)]);
+}
+
+/// Checks of brought tools are reached by the cases that bring tools.
+#[test]
+fn checks_of_tools_are_covered() {
+    let agent = "kind: celador/v1/tools\nnamespace: shop\nname: server\nbrought: ['*']\n---\n\
+        kind: commonagents.info/v1beta2/agent\nnamespace: shop\nname: clerk\ndescription: D.\nprompt: P.\n\
+        capabilities: {server: '*'}\n---\n\
+        kind: celador/v1/policy\nnamespace: shop\nname: rules\ntools:\n\
+        - {id: named, assert: \"!tool.name.startsWith('rm')\"}\n\
+        - {id: described, assert: \"tool.description != 'bad'\"}\n";
+    let case = "name: case\nabout: One tool is left out.\nmanifest: {files: [agent.yaml], agent: shop/clerk}\n\
+        env: {tools: [{name: rm_all, inputSchema: {type: object}}, {name: pay, description: Pays., inputSchema: {type: object}}]}\n\
+        call: {op: input, input: {message: Hello.}}\nexpect: {decision: allow}\n";
+    let files = Files::Given(GivenFiles::new([("agent.yaml", agent), ("case.yaml", case)]));
+    let (mut runner, cases) = passing(files.clone());
+    let mut covering = Runner::among(files, EngineLimits::default()).covering();
+    cases.iter().for_each(|case| drop(covering.run(case)));
+    let coverage = covering.coverage().unwrap();
+    let steps = coverage.files["agent.yaml"].steps.values();
+    let steps: Vec<_> = steps.map(|step| (&*step.path, step.reached, step.passed, step.failed)).collect();
+    assert_eq!(steps, [("tools[0].assert", 2, 1, 1), ("tools[1].assert", 1, 1, 0)]);
+    let mutation = runner.mutate(&cases, Search::Nothing);
+    assert!(mutation.tried.iter().any(|tried| tried.mutant.path == "tools[1].assert"));
 }
 
 /// A case, what is changed, and what the case that is found asks and expects.

@@ -6,12 +6,15 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `beginnings` | users, claims, parameters of inputs, labels and amounts of counters, from what is declared |
+//! | `brought` | tools that tasks may bring |
 //! | `world` | the answers that such a task gets |
 
 mod beginnings;
+mod brought;
 mod world;
 
 pub(crate) use beginnings::{Beginning, MESSAGE, around, beginnings};
+pub(crate) use brought::brought_tools;
 pub(crate) use world::GeneratedWorld;
 
 use crate::cel::{Expr, ExprKind, Literal, parse};
@@ -142,8 +145,13 @@ impl Named {
                 let items = schema.get("items").map(|items| self.fitting(items)).unwrap_or_default();
                 let [least, most] = held.sizes;
                 let some = items.into_iter().take(MOST).filter(|_| most > 0);
-                let some = some.map(|item| vec![item; least.clamp(1, MOST)].into());
-                std::iter::once(json!([])).filter(|_| least == 0).chain(some).collect()
+                let is_unique = schema.get("uniqueItems") == Some(&Value::Bool(true));
+                let some: Vec<Value> = some.collect();
+                let lists = some.iter().enumerate().map(|(at, item)| match is_unique {
+                    true => some.iter().cycle().skip(at).take(least.clamp(1, some.len())).cloned().collect(),
+                    false => Value::Array(vec![item.clone(); least.clamp(1, MOST)]),
+                });
+                std::iter::once(json!([])).filter(|_| least == 0).chain(lists).collect()
             }
             Some("object") => match schema.get("properties").and_then(Value::as_object) {
                 Some(properties) => self.objects(properties, MOST).into_iter().map(Value::Object).collect(),
@@ -195,12 +203,17 @@ impl Named {
     fn numbers(&self, held: &Held) -> Vec<Value> {
         let beside = |by: i64| self.ints.iter().map(move |number| number.saturating_add(by));
         let ends = held.whole_ends();
+        let step = held.schema.get("multipleOf").and_then(Value::as_i64).filter(|step| *step > 0);
+        let down = |number: i64| step.map_or(number, |step| number.saturating_sub(number.rem_euclid(step)));
         let fits = |number: &i64| {
             ends[0].is_none_or(|least| *number >= least) && ends[1].is_none_or(|most| *number <= most)
         };
         // where there are too many, those that are named go before those beside them
         let all = [0, 1, 50].into_iter().chain(ends.into_iter().flatten());
-        let all = all.chain(beside(0)).chain(beside(1)).chain(beside(-1)).filter(fits);
+        let all = all.chain(beside(0)).chain(beside(1)).chain(beside(-1));
+        let all = all
+            .flat_map(|number| [down(number), step.unwrap_or(0).saturating_add(down(number))])
+            .filter(fits);
         let mut kept = BTreeSet::new();
         for number in all {
             if kept.len() < MOST.saturating_mul(2) {
@@ -279,12 +292,28 @@ impl<'s> Held<'s> {
         let pattern = self.schema.get("pattern").and_then(Value::as_str);
         let (expression, witness) = pattern.map_or((None, None), described);
         let filler = (least > 0).then(|| "x".repeat(least.min(1_000)));
-        witness.into_iter().chain(filler).chain(texts).filter(move |text| {
+        let format = self.schema.get("format").and_then(Value::as_str);
+        let example = FORMATS.iter().find(|(name, _)| Some(*name) == format).map(|(_, it)| (*it).to_owned());
+        witness.into_iter().chain(example).chain(filler).chain(texts).filter(move |text| {
             (least..=most).contains(&text.chars().count())
                 && expression.as_ref().is_none_or(|expression| expression.is_match(text))
         })
     }
 }
+
+/// Formats of texts, with an example of each.
+const FORMATS: &[(&str, &str)] = &[
+    ("email", "u1@example.com"),
+    ("uri", "https://example.com/"),
+    ("hostname", "example.com"),
+    ("ipv4", "192.0.2.1"),
+    ("ipv6", "2001:db8::1"),
+    ("uuid", "00000000-0000-4000-8000-000000000001"),
+    ("date", "2026-06-01"),
+    ("date-time", "2026-06-01T12:00:00Z"),
+    ("time", "12:00:00Z"),
+    ("duration", "P1D"),
+];
 
 /// A pattern of a schema as a regular expression, and a text in which it finds something.
 #[cfg(feature = "schemas")]

@@ -17,10 +17,12 @@ impl ChangedSteps {
     /// Those of an operation: of calls of a function, or of messages.
     pub(super) fn of(sides: [&AgentOfSet<'_>; 2], operation: &str, function: Option<&str>) -> Self {
         let [old, new] = sides.map(|side| {
-            let digests = step_digests(side.resolved);
+            let digests = step_digests(&side.resolved);
             let mut all = Vec::new();
+            let name = function.and_then(|function| side.policy.function(side.policy.position(function)?));
             for list in lists(&side.policy, operation, function) {
-                all.extend(list.iter().map(|step| {
+                let own = list.iter().filter(|step| name.is_none_or(|function| step.is_for(&function.name)));
+                all.extend(own.map(|step| {
                     let key = step_key(step.place());
                     let digest = digests.get(&key).cloned().unwrap_or_default();
                     (key, digest)
@@ -57,6 +59,22 @@ impl ChangedSteps {
             is_evaluated && step.place.0.as_ref().is_some_and(|place| changed.contains(&step_key(place)))
         })
     }
+}
+
+/// Whether a step around calls differs that no function of either side passes: only tools that nobody knows yet could.
+pub(super) fn are_uncompared(sides: [&AgentOfSet<'_>; 2]) -> bool {
+    let digests = sides.map(|side| step_digests(&side.resolved));
+    let [old, new] = &digests;
+    [(old, new), (new, old)].into_iter().zip(sides).any(|((own, other), side)| {
+        let compared: HashSet<StepKey> = side.policy.steps().map(|step| step_key(step.place())).collect();
+        let of_calls = side.resolved.policies.iter().flat_map(|applied| &applied.policy.capabilities);
+        let mut of_calls =
+            of_calls.flat_map(|capability| capability.steps()).map(|step| step_key(&step.place));
+        of_calls.any(|key| {
+            let digest = own.get(&key);
+            !compared.contains(&key) && other.values().all(|known| Some(known) != digest)
+        })
+    })
 }
 
 /// The lists of steps that an operation passes, in order.

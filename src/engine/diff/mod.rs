@@ -23,17 +23,19 @@ mod witness;
 pub use crate::evidence::{Evidence, Rejection};
 pub use witness::{Outcome, Witness};
 
-use crate::candidates::Named;
+use crate::candidates::{Named, brought_tools};
 use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::manifest::Catalog;
+use crate::manifest::brought::{BroughtTool, bring};
 use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::{OperationRules, Policy};
-use changed_steps::ChangedSteps;
+use changed_steps::{ChangedSteps, are_uncompared};
 use old_words::in_old_words;
 use search::Search;
 use serde::Serialize;
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -123,7 +125,8 @@ pub struct Summary {
 pub struct OperationDifference {
     /// The agent: `namespace/name`.
     pub agent: String,
-    /// The operation: `input`, `output`, `model`, `event`, `before` and `after` of a function, `trigger` and `schedule`.
+    /// The operation: `input`, `output`, `model`, `event`, `before` and `after` of a function, `trigger` and `schedule`; `brought` where rules differ that are only for
+    /// tools that tasks bring, and no tool was made that they are for.
     pub operation: &'static str,
     /// The function of a call, or the name of a trigger or a schedule.
     pub function: Option<String>,
@@ -154,8 +157,8 @@ impl PolicySet {
         agents.map(|agent| (agent.namespace.text.to_string(), agent.name.text.to_string()))
     }
 
-    fn agent(&self, name: (&str, &str)) -> Option<AgentOfSet<'_>> {
-        AgentOfSet::of(&self.catalog, &self.engine, name)
+    fn agent(&self, name: (&str, &str), tools: &[BroughtTool]) -> Option<AgentOfSet<'_>> {
+        AgentOfSet::of(&self.catalog, &self.engine, name, tools)
     }
 }
 
@@ -168,8 +171,11 @@ pub(crate) fn proved_alike(old: (&Catalog, &Engine), new: (&Catalog, &Engine)) -
         && schedules::proved_alike(old_catalog, new_catalog)
         && old_catalog.agents().iter().all(|resolved| {
             let agent = (&*resolved.agent.namespace.text, &*resolved.agent.name.text);
-            let old = AgentOfSet::of(old_catalog, old_engine, agent);
-            let new = AgentOfSet::of(new_catalog, new_engine, agent);
+            let both = [old_catalog, new_catalog].map(|catalog| catalog.agent(agent.0, agent.1));
+            let both: Vec<&ResolvedAgent> = both.into_iter().flatten().collect();
+            let tools = brought_tools(&both, old_engine.limits());
+            let old = AgentOfSet::of(old_catalog, old_engine, agent, &tools);
+            let new = AgentOfSet::of(new_catalog, new_engine, agent, &tools);
             match (old, new) {
                 // what does not compile decides nothing
                 (None, None) => true,
@@ -182,24 +188,37 @@ pub(crate) fn proved_alike(old: (&Catalog, &Engine), new: (&Catalog, &Engine)) -
         })
 }
 
-/// An agent that is valid in its set.
+/// An agent that is valid in its set, with tools that its tasks may bring.
 struct AgentOfSet<'s> {
-    resolved: &'s ResolvedAgent,
+    resolved: Cow<'s, ResolvedAgent>,
     policy: Arc<Policy>,
     rules: OperationRules,
 }
 
 impl<'s> AgentOfSet<'s> {
-    fn of(catalog: &'s Catalog, engine: &Engine, (namespace, name): (&str, &str)) -> Option<Self> {
-        let policy = engine.policy(namespace, name).ok()?;
+    fn of(
+        catalog: &'s Catalog,
+        engine: &Engine,
+        (namespace, name): (&str, &str),
+        tools: &[BroughtTool],
+    ) -> Option<Self> {
+        let plain = engine.policy(namespace, name).ok()?;
         let resolved = catalog.agent(namespace, name)?;
-        let rules = OperationRules::of(resolved, catalog.mount().map(Arc::as_ref), engine.limits())?;
+        let (mount, limits) = (catalog.mount().map(Arc::as_ref), engine.limits());
+        let with_tools = || {
+            let policy = engine.policy_with(namespace, name, tools).ok()?;
+            let linked = bring(resolved, mount, tools, |tool| plain.refuses_tool(tool), limits).ok()?;
+            Some((Cow::Owned(linked.agent), policy))
+        };
+        let brought = Some(tools).filter(|tools| !tools.is_empty()).and_then(|_| with_tools());
+        let (resolved, policy) = brought.unwrap_or((Cow::Borrowed(resolved), plain.clone()));
+        let rules = OperationRules::of(&resolved, mount, limits)?;
         Some(Self { resolved, policy, rules })
     }
 
     /// What its operations decide by, in the words of before where both say the same; nothing if that makes no difference.
     fn in_words_of(&self, old: &Self, catalog: &Catalog, engine: &Engine) -> Option<OperationRules> {
-        let rewritten = in_old_words((old.resolved, &old.policy), (self.resolved, &self.policy))?;
+        let rewritten = in_old_words((&old.resolved, &old.policy), (&self.resolved, &self.policy))?;
         OperationRules::of(&rewritten, catalog.mount().map(Arc::as_ref), engine.limits())
     }
 
@@ -220,16 +239,21 @@ pub fn compare(old: &PolicySet, new: &PolicySet) -> Vec<OperationDifference> {
     let mut found = Vec::new();
     for (namespace, name) in &all {
         let agent = (&**namespace, &**name);
-        let sides = [old, new].map(|set| set.agent(agent));
+        let both = [old, new].map(|set| set.catalog.agent(agent.0, agent.1));
+        let both: Vec<&ResolvedAgent> = both.into_iter().flatten().collect();
+        let tools = brought_tools(&both, old.engine.limits());
+        let sides = [old, new].map(|set| set.agent(agent, &tools));
         let mut named = Named::default();
         for (side, set) in sides.iter().zip([old, new]) {
             if let Some(side) = side {
-                named.add(side.resolved, set.engine.limits());
+                named.add(&side.resolved, set.engine.limits());
             }
         }
-        let resolved = sides.iter().flatten().map(|side| side.resolved).collect();
-        let search = Search::new([&old.engine, &new.engine], agent, resolved, &named);
-        let [old, new] = sides;
+        let [old_side, new_side] = &sides;
+        let resolved: Vec<&ResolvedAgent> = sides.iter().flatten().map(|side| &*side.resolved).collect();
+        let policies = [old_side, new_side].map(|side| side.as_ref().map(|side| side.policy.clone()));
+        let search = Search::new(([&old.engine, &new.engine], policies), agent, resolved, (&named, &tools));
+        let (old, new) = (old_side, new_side);
         let said_alike = old
             .as_ref()
             .zip(new.as_ref())
@@ -315,6 +339,11 @@ fn operations(agent: &str, sides: &Sides<'_>, search: &Search<'_>) -> Vec<Operat
             };
             found.push(answer.at(agent, operation, Some(function)));
         }
+    }
+    if let (Some(old), Some(new)) = (sides.old, sides.new)
+        && are_uncompared([old, new])
+    {
+        found.push(Answer::without_tries(Difference::Unknown, None).at(agent, "brought", None));
     }
     found
 }

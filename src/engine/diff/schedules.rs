@@ -105,6 +105,7 @@ fn tried(old: &Schedule, new: &Schedule) -> (Difference, Evidence) {
             let call = json!({ "op": "schedule", "name": &*launch.name.text, "at": at.to_string() });
             Witness {
                 user: json!({ "id": &*launch.owner.text }),
+                tools: Vec::new(),
                 counters: None,
                 state: Vec::new(),
                 call,

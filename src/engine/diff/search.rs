@@ -12,13 +12,16 @@ use crate::context::InvocationStatus;
 use crate::counter::CounterId;
 use crate::engine::Engine;
 use crate::evidence::{Evidence, reason_of};
+use crate::manifest::brought::BroughtTool;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::policy::Policy;
 use crate::task::{
     Call, CallResult, Decision, Past, PastCall, Progress, Request, StartTask, Task, TaskError, Verdict,
 };
 use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// The most tasks in which operations are tried.
 const SETTINGS: usize = 240;
@@ -29,9 +32,12 @@ const SAMPLE: usize = 5;
 /// The two sides.
 pub(super) struct Search<'s> {
     engines: [&'s Engine; 2],
+    /// The policies, with the tools that tasks bring.
+    policies: [Option<Arc<Policy>>; 2],
     agent: (&'s str, &'s str),
     sides: Vec<&'s ResolvedAgent>,
     named: &'s Named,
+    tools: &'s [BroughtTool],
     /// The tasks, once an operation is tried.
     settings: OnceCell<Vec<Setting>>,
 }
@@ -54,12 +60,12 @@ type Take<'t> = dyn Fn(&mut Task, &Value, &mut GeneratedWorld<'_>) -> Result<Pro
 
 impl<'s> Search<'s> {
     pub(super) fn new(
-        engines: [&'s Engine; 2],
+        (engines, policies): ([&'s Engine; 2], [Option<Arc<Policy>>; 2]),
         agent: (&'s str, &'s str),
         sides: Vec<&'s ResolvedAgent>,
-        named: &'s Named,
+        (named, tools): (&'s Named, &'s [BroughtTool]),
     ) -> Self {
-        Self { engines, agent, sides, named, settings: OnceCell::new() }
+        Self { engines, policies, agent, sides, named, tools, settings: OnceCell::new() }
     }
 
     /// Tries inputs or responses.
@@ -129,8 +135,7 @@ impl<'s> Search<'s> {
     fn schema(&self, function: &str) -> (Map<String, Value>, HashSet<String>) {
         let mut properties = Map::new();
         let mut required: Option<HashSet<String>> = None;
-        for engine in self.engines {
-            let Ok(policy) = engine.policy(self.agent.0, self.agent.1) else { continue };
+        for policy in self.policies.iter().flatten() {
             let Some(found) = policy.position(function).and_then(|at| policy.function(at)) else { continue };
             let own = found.schema().get("properties").and_then(Value::as_object);
             properties.extend(own.into_iter().flatten().map(|(name, schema)| (name.clone(), schema.clone())));
@@ -164,8 +169,8 @@ impl<'s> Search<'s> {
     }
 
     fn results(&self, function: &str) -> Vec<Value> {
-        let policy = self.engines.iter().find_map(|engine| engine.policy(self.agent.0, self.agent.1).ok());
-        let found = policy.as_ref().and_then(|policy| policy.function(policy.position(function)?));
+        let policy = self.policies.iter().flatten().next();
+        let found = policy.and_then(|policy| policy.function(policy.position(function)?));
         let schema = found.and_then(|function| function.output.as_ref()).map(|output| output.schema());
         self.named.results(schema, MOST)
     }
@@ -190,7 +195,7 @@ impl<'s> Search<'s> {
     /// Pasts: none, an input, an input and a call of each function.
     fn pasts(&self) -> Vec<Vec<PastStep>> {
         let mut pasts = vec![Vec::new(), vec![PastStep::Input]];
-        let Ok(policy) = self.engines[1].policy(self.agent.0, self.agent.1) else { return pasts };
+        let Some(policy) = &self.policies[1] else { return pasts };
         for function in policy.functions() {
             let arguments = self.first_arguments(&function.key);
             let output = self.results(&function.key).into_iter().next().unwrap_or_else(|| json!({}));
@@ -277,6 +282,7 @@ impl<'s> Search<'s> {
     fn begin(&self, engine: &Engine, beginning: &Beginning, now: Timestamp) -> Result<Task, TaskError> {
         engine.start(StartTask {
             model: Some("test/model".to_owned()),
+            tools: self.tools.to_vec(),
             ..StartTask::new("t-1", self.agent.0, self.agent.1, beginning.user(), now)
         })
     }
@@ -305,6 +311,7 @@ impl Round<'_> {
             };
             let is_reached = self.tries.add([old, new], |old, new| Witness {
                 user: setting.beginning.user_json(),
+                tools: self.search.tools.to_vec(),
                 counters: GeneratedWorld::counters_json(&filled),
                 state: setting.story.state.clone(),
                 call: call.clone(),

@@ -134,7 +134,7 @@ fn tried(old: &TriggerOfSet<'_>, new: &TriggerOfSet<'_>, limits: &EngineLimits) 
             let Launch { name, owner, .. } = new.trigger.launch();
             let call = json!({ "op": "trigger", "name": &*name.text, "payload": payload });
             let user = json!({ "id": &*owner.text });
-            Witness { user, counters: None, state: Vec::new(), call, old: was, new: is }
+            Witness { user, tools: Vec::new(), counters: None, state: Vec::new(), call, old: was, new: is }
         });
     }
     tries.difference()

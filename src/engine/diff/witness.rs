@@ -4,6 +4,7 @@
 
 use super::Difference;
 use crate::evidence::Evidence;
+use crate::manifest::brought::BroughtTool;
 use crate::task::{Decision, Verdict};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
@@ -29,6 +30,8 @@ pub struct Outcome {
 pub struct Witness {
     /// The user, as `env.user` of a case has it: `id`, `email` and `claims`.
     pub user: Value,
+    /// The tools that the task brings, as `env.tools` of a case has them.
+    pub tools: Vec<BroughtTool>,
     /// What counters held at the beginning, as `counters` of a case has it; nothing if all were empty.
     pub counters: Option<Value>,
     /// What happened so far, as `state` of a case has it.
@@ -142,11 +145,12 @@ impl Outcome {
 }
 
 impl Witness {
-    /// As JSON: `user`, `counters`, `state` and `call` as a case has them, and both outcomes.
+    /// As JSON: `user`, `tools`, `counters`, `state` and `call` as a case has them, and both outcomes.
     #[must_use]
     pub fn to_json(&self) -> Value {
         json!({
             "user": self.user,
+            "tools": self.tools,
             "counters": self.counters,
             "state": self.state,
             "call": self.call,

@@ -17,7 +17,8 @@ use crate::cel::Cache;
 use crate::context::TaskSecrets;
 use crate::digest::Digest;
 use crate::limits::EngineLimits;
-use crate::manifest::agent::DeclaredExpose;
+use crate::manifest::agent::{Capability, DeclaredExpose};
+use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::launch::Launch;
 use crate::manifest::mode::Mode;
@@ -76,16 +77,17 @@ impl OperationRules {
             });
             let shared = encoder.finish().to_string();
             let capability = entry.and_then(|entry| entry.capability(&resolved.agent));
+            let capability = capability.map(|capability| selected(capability, &declaration.function.name));
             let mut before = Encoder::new(VERSION);
             before.text(&shared);
-            before.optional(capability, |it, capability| it.capability(resolved, capability));
+            before.optional(capability.as_ref(), |it, capability| it.capability(resolved, capability));
             let of_policies = policies.get(&declaration.function.key).map(ToString::to_string);
             before.optional(of_policies.as_deref(), Encoder::text);
             // what is judged when a result comes knows of the steps ahead of the call only what is on record
             let mut after = Encoder::new(VERSION);
             after.text(&shared);
             let own = |invoke: &DeclaredInvoke| target_key(resolved, resolved.invoke_target(invoke));
-            after.optional(capability, |it, capability| {
+            after.optional(capability.as_ref(), |it, capability| {
                 it.list(&capability.after, |it, step| it.step(&own, step))
             });
             after.steps_behind(resolved, &declaration.function.key);
@@ -114,6 +116,19 @@ impl OperationRules {
             calls: functions.iter().map(call).collect(),
         }
     }
+}
+
+/// A capability with those of its steps alone that calls of this function pass.
+fn selected(capability: &Capability, function: &str) -> Capability {
+    let mut selected = capability.clone();
+    let Capability { before_first, before, after, .. } = &mut selected;
+    for steps in [before_first, before, after] {
+        steps.retain(|step| {
+            let name = step.match_name.as_ref();
+            name.is_none_or(|name| sanitise(&name.text) == sanitise(function))
+        });
+    }
+    selected
 }
 
 /// The digest of what a trigger decides by, and of what its tasks begin with.

@@ -6,6 +6,7 @@
 use super::Invariant;
 use super::play::{Made, name};
 use crate::candidates::MESSAGE;
+use crate::manifest::brought::BroughtTool;
 use crate::task::Verdict;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -18,6 +19,8 @@ pub struct Counterexample {
     pub agent: String,
     /// The user, as `env.user` of a case has it: `id`, `email` and `claims`.
     pub user: Value,
+    /// The tools that the task brings, as `env.tools` of a case has them.
+    pub tools: Vec<BroughtTool>,
     /// The first input: `message` and parameters.
     pub input: Value,
     /// What counters held at the beginning, as `counters` of a case has it; nothing if all were empty.
@@ -29,7 +32,7 @@ pub struct Counterexample {
 }
 
 impl Counterexample {
-    /// As JSON: `user`, `input` and `counters` where they are not the simplest ones, and `calls`, each with `fn`, `args`, `reviews`, `verdict`, `ran_with`, `result`, `result_verdict`, and
+    /// As JSON: `user`, `tools`, `input` and `counters` where they are not the simplest ones, and `calls`, each with `fn`, `args`, `reviews`, `verdict`, `ran_with`, `result`, `result_verdict`, and
     /// `late` for a result that came behind all calls.
     #[must_use]
     pub fn to_json(&self) -> Value {
@@ -50,6 +53,8 @@ impl Counterexample {
         let mut shown = json!({ "user": self.user, "calls": calls.collect::<Vec<_>>() });
         if let Some(members) = shown.as_object_mut() {
             let input = Some(&self.input).filter(|input| **input != json!({ "message": MESSAGE }));
+            let tools = Some(json!(self.tools)).filter(|_| !self.tools.is_empty());
+            members.extend(tools.map(|tools| ("tools".to_owned(), tools)));
             members.extend(input.map(|input| ("input".to_owned(), input.clone())));
             members.extend(self.counters.iter().map(|counters| ("counters".to_owned(), counters.clone())));
         }
@@ -72,7 +77,11 @@ impl Counterexample {
         text.push_str(&format!("name: {name}\n"));
         text.push_str(&line("about", &about.into()));
         text.push_str(&line("manifest", &json!({ "files": manifests, "agent": agent })));
-        text.push_str(&line("env", &json!({ "user": self.user })));
+        let mut environment = json!({ "user": self.user });
+        if let Some(members) = environment.as_object_mut().filter(|_| !self.tools.is_empty()) {
+            members.insert("tools".to_owned(), json!(self.tools));
+        }
+        text.push_str(&line("env", &environment));
         if let Some(counters) = &self.counters {
             text.push_str(&line("counters", counters));
         }

@@ -31,11 +31,12 @@ pub use play::Made;
 pub use search::Reached;
 
 use crate::analysis::{Grounds as Entailed, Inquiry, Of, entailed};
-use crate::candidates::GeneratedWorld;
+use crate::candidates::{GeneratedWorld, brought_tools};
 use crate::diagnostic::Diagnostic;
 use crate::engine::{Door, Engine};
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
+use crate::manifest::brought::BroughtTool;
 use crate::manifest::load::File;
 use crate::manifest::mode::Mode;
 use crate::policy::{Origin, Policy};
@@ -178,15 +179,32 @@ pub fn prove(
     let (catalog, _) = Catalog::parse(files, &limits);
     let (plain, _) = Engine::through((Door::Lenient, Mode::Enforce), &catalog, limits);
     let mut proofs = Vec::new();
-    for (agent, policy) in woven.agents() {
-        let of_agent = Subject { files, woven: &woven, plain: &plain, agent, policy };
+    for (agent, declared) in woven.agents() {
+        let resolved = woven.catalog.agent(agent.0, agent.1);
+        let tools = brought_tools(resolved.as_slice(), &limits);
+        let with_tools = woven.engine.policy_with(agent.0, agent.1, &tools).ok();
+        let policy = with_tools.unwrap_or_else(|| declared.clone());
+        let of_agent =
+            Subject { files, woven: &woven, plain: &plain, agent, tools: &tools, declared, policy };
         proofs.extend(of_agent.proofs(invariants, (bounds, goes_on)));
     }
+    let is_proved = |one: &&Invariant| proofs.iter().any(|proof| proof.invariant.id.text == one.id.text);
+    let without: Vec<Proof> =
+        invariants.invariants.iter().filter(|one| !is_proved(one)).map(about_nothing).collect();
+    proofs.extend(without);
     // invariant by invariant, as they were written
     let position =
         |proof: &Proof| invariants.invariants.iter().position(|one| one.id.text == proof.invariant.id.text);
     proofs.sort_by_key(position);
     Ok(proofs)
+}
+
+/// What is known of an invariant that is about no function of any agent: only tools that tasks bring could be what it is about.
+fn about_nothing(invariant: &Invariant) -> Proof {
+    let reason = "no agent has a function that the invariant is about".to_owned();
+    let evidence = Evidence { rejected: vec![Rejection { reason, count: 0 }], ..Evidence::default() };
+    let answer = Answer::Unknown(Reached::default());
+    Proof { invariant: invariant.clone(), agent: "*".to_owned(), answer, evidence }
 }
 
 fn claim(invariant: &Invariant) -> Claim {
@@ -206,6 +224,11 @@ struct Subject<'s> {
     /// The same policies with nothing woven in.
     plain: &'s Engine,
     agent: (&'s str, &'s str),
+    /// Tools that tasks may bring.
+    tools: &'s [BroughtTool],
+    /// The policy without them.
+    declared: Arc<Policy>,
+    /// The policy with them.
     policy: Arc<Policy>,
 }
 
@@ -228,7 +251,7 @@ impl Subject<'_> {
         };
         let look = |claims: Vec<&str>, bounds: &Bounds| match claims.is_empty() {
             true => SearchResult::default(),
-            false => search(self.woven, self.agent, &self.policy, &claims, (bounds, goes_on)),
+            false => search(self.woven, (self.agent, self.tools), &self.policy, &claims, (bounds, goes_on)),
         };
         let searched = look(named(false), bounds);
         let checked = look(named(true), &few);
@@ -256,16 +279,19 @@ impl Subject<'_> {
         all.filter(|at| of_call(&self.policy, *at, &invariant.id.text).is_some())
     }
 
-    /// Why an invariant holds, if it is known to.
+    /// Why an invariant holds, if it is known to. Of tools that tasks bring nothing is proved: each has a schema of its own.
     fn grounds(&self, invariant: &Invariant) -> Option<Grounds> {
         if invariant.call.is_none() {
-            let always = of_task(&self.policy, &invariant.id.text)?;
+            let always = of_task(&self.declared, &invariant.id.text)?;
             let (limits, place) = (*self.woven.engine.limits(), &invariant.place);
-            let Self { files, agent, policy, .. } = self;
+            let Self { files, agent, declared: policy, .. } = self;
             return Ground { files, limits, agent: *agent, policy, place }.grounds(always);
         }
         let mut grounds = Grounds::default();
         for function in self.functions_of(invariant) {
+            if self.policy.function(function).is_none_or(|it| self.declared.position(&it.key).is_none()) {
+                return None;
+            }
             let goal = of_call(&self.policy, function, &invariant.id.text)?;
             let inquiry = Inquiry { goal, given: &[], of: Of::Judged, adds_nothing_negative: false };
             grounds.add(&self.policy, function, entailed(&self.policy, function, inquiry)?);
@@ -276,10 +302,11 @@ impl Subject<'_> {
     /// A task that breaks an invariant, if it goes the same way under the policies as they are.
     fn confirmed(&self, breach: &search::Breach) -> Option<Counterexample> {
         let search::Breach { beginning, filled, moves, made, invoked, results } = breach;
-        let stage = Stage::new(self.plain, self.agent, invoked.clone(), *results);
+        let stage = Stage::new(self.plain, (self.agent, self.tools), invoked.clone(), *results);
         stage.confirms(beginning, moves, made).then(|| Counterexample {
             agent: format!("{}/{}", self.agent.0, self.agent.1),
             user: beginning.user_json(),
+            tools: self.tools.to_vec(),
             input: beginning.input.clone().into(),
             counters: GeneratedWorld::counters_json(filled),
             invoked: invoked.clone(),

@@ -8,6 +8,7 @@ use crate::cel::{Json, Timestamp};
 use crate::counter::{CounterBook, CounterId};
 use crate::engine::Engine;
 use crate::evidence::reason_of;
+use crate::manifest::brought::BroughtTool;
 use crate::scenario::{Environment, by_somebody};
 use crate::task::{Answer, Call, CallId, CallResult, CallStatus, Decision, Progress, Request, Task, Verdict};
 use serde_json::{Map, Value};
@@ -81,6 +82,8 @@ pub(super) struct State {
 pub(super) struct Stage<'s> {
     engine: &'s Engine,
     agent: (&'s str, &'s str),
+    /// The tools that tasks bring.
+    tools: &'s [BroughtTool],
     /// What functions give that steps invoke.
     invoked: BTreeMap<String, Value>,
     pub(super) results: Results,
@@ -96,11 +99,11 @@ impl Clone for State {
 impl<'s> Stage<'s> {
     pub(super) fn new(
         engine: &'s Engine,
-        agent: (&'s str, &'s str),
+        (agent, tools): ((&'s str, &'s str), &'s [BroughtTool]),
         invoked: BTreeMap<String, Value>,
         results: Results,
     ) -> Self {
-        Self { engine, agent, invoked, results }
+        Self { engine, agent, tools, invoked, results }
     }
 
     /// What functions give that steps invoke.
@@ -119,7 +122,8 @@ impl<'s> Stage<'s> {
     /// Why there is none: the task does not begin, or a rule rejects the input.
     pub(super) fn begin(&self, beginning: &Beginning) -> Result<State, String> {
         let policy = self.engine.policy(self.agent.0, self.agent.1).map_err(|error| error.to_string())?;
-        let environment = Environment { user: beginning.user(), ..Environment::default() };
+        let (user, tools) = (beginning.user(), self.tools.to_vec());
+        let environment = Environment { user, tools, ..Environment::default() };
         let mut task = environment.start(self.engine, policy.agent()).map_err(|error| error.to_string())?;
         let mut world = self.world(beginning, CounterBook::default(), Vec::new());
         let said = Json::from(&Value::Object(beginning.input.clone()));

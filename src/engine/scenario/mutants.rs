@@ -13,7 +13,7 @@ use crate::manifest::capability_key::sanitise;
 use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
-use crate::policy::steps_reading;
+use crate::policy::{mentions, steps_reading};
 use crate::source::{Embedded, Place, Span};
 use serde_json::Value;
 use std::collections::HashSet;
@@ -248,7 +248,7 @@ fn of_definitions(
 ) {
     let mut is_new = |place: &Place| seen.insert((place.source.name().to_owned(), place.span));
     for variable in policy.variables.iter().filter(|variable| is_new(&variable.expression.place)) {
-        let steps = steps_reading(policy, "variables", &variable.name.text);
+        let Some(steps) = readers(policy, "variables", &variable.name.text) else { continue };
         let path = variable.path.clone();
         MutatedText { text: &variable.expression, is_judged: true, path, steps }.mutants(limits, found);
     }
@@ -265,7 +265,7 @@ fn of_definitions(
         let Some(value) = parameter.value.as_ref().filter(|value| is_new(&value.node.place)) else {
             continue;
         };
-        let steps = steps_reading(policy, "parameters", &parameter.name.text);
+        let Some(steps) = readers(policy, "parameters", &parameter.name.text) else { continue };
         let old = value.node.to_json();
         for (changed, kind) in other_values(&old) {
             found.push(Mutant {
@@ -276,6 +276,16 @@ fn of_definitions(
                 change: Change::Edit(value.node.place.clone(), Edit::Value(changed), steps.clone()),
             });
         }
+    }
+}
+
+/// The steps to which a case has to come to notice that a name stands for something else; none if any case may. Nothing of a name that is not read.
+fn readers(policy: &DeclaredPolicy, root: &str, name: &str) -> Option<Vec<Place>> {
+    let steps = steps_reading(policy, root, name);
+    let mut of_counters = policy.counters.iter().flat_map(|counter| counter.key.iter().chain(&counter.add));
+    match of_counters.any(|text| mentions(&text.text, root, name)) {
+        true => Some(Vec::new()),
+        false => Some(steps).filter(|steps| !steps.is_empty()),
     }
 }
 

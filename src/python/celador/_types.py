@@ -300,6 +300,7 @@ class Witness(TypedDict):
 
     direction: Literal["stricter", "looser", "otherwise"]
     user: Mapping[str, Json]
+    tools: Sequence[Mapping[str, Json]]
     counters: Mapping[str, Json] | None
     state: Sequence[Json]
     call: Mapping[str, Json]
@@ -311,7 +312,7 @@ class OperationDifference(TypedDict):
     """An operation of an agent, and what is known of the difference. `none` is proved, `found` has a witness. `unknown` is neither: no task that was tried shows a difference."""
 
     agent: str
-    operation: Literal["input", "output", "model", "event", "before", "after"]
+    operation: Literal["input", "output", "model", "event", "before", "after", "trigger", "schedule", "brought"]
     function: str | None
     difference: Literal["none", "found", "unknown", "added", "removed"]
     method: Literal["identical", "proof", "search"] | None
@@ -350,8 +351,14 @@ class MadeCall(TypedDict):
     late: bool
 
 
-class BreakingTask(TypedDict):
-    """A task that breaks an invariant, call by call."""
+class _Beginning(TypedDict, total=False):
+    tools: Sequence[Mapping[str, Json]]
+    input: Mapping[str, Json]
+    counters: Mapping[str, Json]
+
+
+class BreakingTask(_Beginning):
+    """A task that breaks an invariant, call by call; `tools`, `input` and `counters` are there where they are not the simplest ones."""
 
     user: Mapping[str, Json]
     calls: Sequence[MadeCall]

@@ -21,6 +21,7 @@ use crate::candidates::{Beginning, Named, beginnings};
 use crate::context::Root;
 use crate::counter::CounterId;
 use crate::evidence::{Evidence, reason_of};
+use crate::manifest::brought::BroughtTool;
 use crate::policy::{AgentFunction, Expression, Policy, StepAction, for_each_path};
 use crate::task::{Decision, ObservedStep, StepOutcome, Verdict};
 use choices::{Passed, moves};
@@ -102,7 +103,7 @@ struct Node {
 /// Looks for tasks of an agent that break claims.
 pub(super) fn search<'s>(
     woven: &'s Woven,
-    agent: (&'s str, &'s str),
+    (agent, tools): ((&'s str, &'s str), &'s [BroughtTool]),
     policy: &'s Policy,
     claims: &[&'s str],
     (bounds, goes_on): (&'s Bounds, &'s dyn Fn() -> bool),
@@ -126,7 +127,7 @@ pub(super) fn search<'s>(
         beginnings,
         of_calls: of_calls.map(|claim| (*claim, functions_of(claim))).collect(),
         evidence: BTreeMap::new(),
-        stage: Stage::new(&woven.engine, agent, invoked, Results::AtOnce),
+        stage: Stage::new(&woven.engine, (agent, tools), invoked, Results::AtOnce),
         claimed: claimed(policy, &of_tasks),
         variety: variety(bounds, callables.len()),
         callables,

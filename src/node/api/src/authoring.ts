@@ -106,6 +106,8 @@ export interface GeneratedUser {
 export interface Witness {
   readonly direction: "stricter" | "looser" | "otherwise";
   readonly user: GeneratedUser;
+  /** The tools that the task brings, as `tools/list` of MCP has them. */
+  readonly tools: readonly JsonObject[];
   readonly counters: JsonObject | null;
   readonly state: readonly Json[];
   readonly call: JsonObject;
@@ -115,7 +117,16 @@ export interface Witness {
 
 interface Compared {
   readonly agent: string;
-  readonly operation: "input" | "output" | "model" | "event" | "before" | "after";
+  readonly operation:
+    | "input"
+    | "output"
+    | "model"
+    | "event"
+    | "before"
+    | "after"
+    | "trigger"
+    | "schedule"
+    | "brought";
   readonly function: string | null;
   /** How the answer was found; `null` for an operation that is new or gone, or that no task was tried for. */
   readonly method: "identical" | "proof" | "search" | null;
@@ -190,6 +201,7 @@ export type Proof = {
       readonly answer: "broken";
       readonly task: {
         readonly user: GeneratedUser;
+        readonly tools?: readonly JsonObject[];
         /** The first input, where it is not a plain message. */
         readonly input?: JsonObject;
         readonly counters?: JsonObject;
