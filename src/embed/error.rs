@@ -106,6 +106,7 @@ impl From<TaskError> for Error {
             TaskError::Tools(_) => (ErrorKind::Misuse, "invalid_tools"),
             TaskError::UnknownCall(_) => (ErrorKind::Misuse, "unknown_call"),
             TaskError::CallExists(_) => (ErrorKind::Misuse, "call_exists"),
+            TaskError::CallClaimed(_) => (ErrorKind::Misuse, "call_claimed"),
             TaskError::OtherResult(_) => (ErrorKind::Misuse, "other_result"),
             TaskError::NothingPending | TaskError::UnknownQuestion(_) => (ErrorKind::Misuse, "nothing_asked"),
             TaskError::ReviewExpired(_) => (ErrorKind::Misuse, "review_closed"),

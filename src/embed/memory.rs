@@ -326,6 +326,8 @@ fn take(task: &mut Task, step: Step, now: Timestamp) -> Result<Taken, Error> {
             let several = Some((false, results.len()));
             Taken { progress: task.results(results, now)?.into_decision().into(), several }
         }
+        Step::Claim { call, claimant } => one(task.claim(&call, &claimant, now)?.into()),
+        Step::Release { call, claimant } => one(task.release(&call, &claimant)?.into()),
         Step::Withdraw { call, ran } => one(task.withdraw(&call, ran, now)?.into()),
         Step::Invoke(call) => one(task.invoke(&call, now)?.into_progress()),
         Step::Execute(call) => one(task.execute(&call, now)?.into_progress()),

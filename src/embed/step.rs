@@ -25,6 +25,20 @@ pub enum Step {
     },
     /// Several calls have run.
     Results(Vec<(CallId, CallResult)>),
+    /// One of several processes claims a call that was let through, to run it.
+    Claim {
+        /// The call.
+        call: CallId,
+        /// The random text of this attempt to run it.
+        claimant: String,
+    },
+    /// A claimed call was not run.
+    Release {
+        /// The call.
+        call: CallId,
+        /// The text of the claim.
+        claimant: String,
+    },
     /// A call is taken back.
     Withdraw {
         /// The call.

@@ -18,6 +18,7 @@ use celador::task::{
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,6 +38,27 @@ pub(crate) enum Kept {
     Memory(Arc<Memory>, Arc<Held>),
     #[cfg(feature = "stores")]
     Desk(Arc<Desk>),
+}
+
+/// Whether two handles are of one task in one place.
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.kept, &other.kept) {
+            (Kept::Memory(_, own), Kept::Memory(_, held)) => Arc::ptr_eq(own, held),
+            #[cfg(feature = "stores")]
+            (Kept::Desk(own), Kept::Desk(desk)) => Arc::ptr_eq(own, desk) && self.id == other.id,
+            #[cfg(feature = "stores")]
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Task {}
+
+impl Hash for Task {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.id.hash(state);
+    }
 }
 
 impl Task {
@@ -168,6 +190,23 @@ impl Task {
         wait: Option<Duration>,
     ) -> Result<Several, Error> {
         self.several(Step::Results(results), wait)
+    }
+
+    /// Claims a call that was let through, for one of several processes: exactly one claimant is allowed, and runs it. `claimant` is a random text,
+    /// made anew for each attempt.
+    ///
+    /// # Errors
+    /// `call_claimed` for a call that another claimant has, and as [`Task::step`].
+    pub fn claim(&self, call: CallId, claimant: String) -> Result<Decided, Error> {
+        self.one(Step::Claim { call, claimant }, None)
+    }
+
+    /// Gives a claim back, of a call that was not run: another process may claim it.
+    ///
+    /// # Errors
+    /// As [`Task::claim`].
+    pub fn release(&self, call: CallId, claimant: String) -> Result<Decided, Error> {
+        self.one(Step::Release { call, claimant }, None)
     }
 
     /// Takes a call back that will never be reported.

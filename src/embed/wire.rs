@@ -64,6 +64,8 @@ pub(crate) fn told(step: &Step) -> Result<(&'static str, Value, bool), Error> {
                 results.iter().map(|(call, result)| Ok(json!({ "call": call, "result": value(result)? })));
             ("results", json!({ "results": results.collect::<Result<Vec<_>, Error>>()? }), true)
         }
+        Step::Claim { call, claimant } => ("claim", json!({ "call": call, "claimant": claimant }), false),
+        Step::Release { call, claimant } => ("release", json!({ "call": call, "claimant": claimant }), false),
         Step::Withdraw { call, ran } => ("withdraw", json!({ "call": call, "ran": ran }), false),
         Step::Execute(call) => ("execute", json!({ "call": call }), false),
         Step::Script(source) => ("script", json!({ "source": source }), false),

@@ -66,6 +66,8 @@ bounds! {
     max_labels: usize = 64, "labels";
     /// How long a call waits for other calls; after that it is refused. Most tools answer in less, and a model that is told that a call was not reported can do something else.
     max_queued_ms: u64 = 600_000, "milliseconds";
+    /// How long a claimed call may take; after that another claim of it takes it back, as a call that may have run.
+    max_claim_ms: u64 = 900_000, "milliseconds";
     /// How long a review waits for its answer; after that it counts as denied.
     max_review_ms: u64 = 2_592_000_000, "milliseconds";
     /// The id of a call or of a task, as whoever makes it gives it.

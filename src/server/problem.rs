@@ -119,6 +119,8 @@ kinds! {
     TaskExists = "task-exists", 409, "Another task has this id";
     /// The id of another call of the task.
     CallExists = "call-exists", 409, "The task has another call with this id";
+    /// A call that another process has claimed and runs.
+    CallClaimed = "call-claimed", 409, "Another process has claimed this call";
     /// Another result of a call that was reported.
     OtherResult = "other-result", 409, "Another result of this call was reported";
     /// The task that delegates has ended.

@@ -24,8 +24,8 @@ use super::service::Service;
 use super::tasks::check_task_id;
 use super::tasks::seat::Open;
 use super::tasks::steps::{
-    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script,
-    StepBody, Unlock, Withdraw,
+    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Release, Resume,
+    Script, StepBody, Unlock, Withdraw,
 };
 use super::{messages, reviews};
 use axum::http::Method;
@@ -95,6 +95,8 @@ pub(super) fn routes() -> Vec<Route> {
         waits(post("/v1/tasks/{task}/before", "before", write, step::<Before>)),
         post("/v1/tasks/{task}/after", "after", write, step::<After>),
         waits(get("/v1/tasks/{task}/calls/{call}", "readCall", write, task_steps::standing)),
+        post("/v1/tasks/{task}/claim", "claim", write, step::<Claim>),
+        post("/v1/tasks/{task}/release", "release", write, step::<Release>),
         post("/v1/tasks/{task}/withdraw", "withdraw", write, step::<Withdraw>),
         post("/v1/tasks/{task}/execute", "execute", write, step::<Execute>),
         waits(post("/v1/tasks/{task}/invoke", "invoke", write, step::<Invoke>)),

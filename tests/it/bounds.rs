@@ -46,7 +46,7 @@ const OF_POLICIES: [&str; 4] = ["max_rule_matches", "max_claims_bytes", "max_del
 const OF_BROUGHT_TOOLS: [&str; 3] = ["max_brought_tools", "max_brought_bytes", "max_brought_sets"];
 
 /// Tested with the operations of a task.
-const OF_TASKS: [&str; 18] = [
+const OF_TASKS: [&str; 19] = [
     "max_folds",
     "max_index_bytes",
     "max_deliveries",
@@ -59,6 +59,7 @@ const OF_TASKS: [&str; 18] = [
     "max_label_bytes",
     "max_labels",
     "max_queued_ms",
+    "max_claim_ms",
     "max_review_ms",
     "max_id_bytes",
     "max_known_calls",

@@ -28,6 +28,7 @@ mod brought_tools;
 #[cfg(feature = "server")]
 mod browser;
 mod cache;
+mod call_claims;
 mod call_ids;
 mod calls;
 mod cases;

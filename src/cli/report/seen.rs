@@ -106,7 +106,7 @@ impl Line {
     /// The operations that it tells of. An answer that was given once more is none.
     pub(super) fn seen(self) -> impl Iterator<Item = Seen> {
         let Self { at, operation, replayed, told, decided, .. } = self;
-        let is_call = !matches!(&*operation, "after" | "results" | "withdraw");
+        let is_call = !matches!(&*operation, "after" | "results" | "withdraw" | "claim" | "release");
         let all = once(told).chain(decided).filter(move |_| !replayed);
         all.map(move |told| Seen {
             at: at.clone(),

@@ -306,6 +306,8 @@ pub(super) enum ToldStep {
     Before(Call),
     After(ToldResult),
     Results { results: Vec<ToldResult> },
+    Claim { call: CallId, claimant: String },
+    Release { call: CallId, claimant: String },
     Withdraw { call: CallId, ran: Value },
     Invoke(Call),
     Execute { call: CallId },
@@ -335,6 +337,8 @@ impl From<ToldStep> for Step {
             ToldStep::Results { results } => {
                 Self::Results(results.into_iter().map(|told| (told.call, told.result)).collect())
             }
+            ToldStep::Claim { call, claimant } => Self::Claim { call, claimant },
+            ToldStep::Release { call, claimant } => Self::Release { call, claimant },
             // whatever is not a plain no leaves it open whether the call has run
             ToldStep::Withdraw { call, ran } => Self::Withdraw {
                 call,

@@ -6,9 +6,9 @@
 
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
-    Activity, Call, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings, ModelCalls,
-    ModelMark, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError, Termination,
-    TerminationReason, Verdict, stored_waiting,
+    Activity, Call, CallClaim, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings,
+    ModelCalls, ModelMark, OpenCall, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError,
+    Termination, TerminationReason, Verdict, stored_waiting,
 };
 use super::told::ToldOperation;
 use crate::cel::Json;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug)]
 pub struct TaskMark {
     context: ContextMark,
-    open: Vec<CallId>,
+    open: Vec<(CallId, Option<CallClaim>)>,
     allowed: Vec<usize>,
     /// How many names of deliveries there had been, and how many of them had made room.
     delivered: (usize, usize),
@@ -78,6 +78,9 @@ pub struct TaskChange {
     opened: Vec<SavedCall>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     closed: Vec<CallId>,
+    /// The claims on calls that were open before, as far as they have changed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    claimed: Vec<(CallId, Option<CallClaim>)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     allowed: Vec<SavedAllowList>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -103,7 +106,7 @@ impl Task {
     pub fn mark(&self) -> TaskMark {
         TaskMark {
             context: self.context.mark(),
-            open: self.open.iter().map(|call| call.id.clone()).collect(),
+            open: self.open.iter().map(|call| (call.id.clone(), call.claim.clone())).collect(),
             allowed: self.allowed.iter().map(AllowList::count).collect(),
             delivered: (self.delivered.count(), self.delivered.forgotten()),
             next_call: self.next_call,
@@ -148,7 +151,11 @@ impl Task {
             && self.known.is_at(&mark.known)
             && self.queue.waiting.len() == mark.queued
             && self.tools.len() == mark.tools
-            && self.open.iter().map(|call| &call.id).eq(&mark.open)
+            && self
+                .open
+                .iter()
+                .map(|call| (&call.id, &call.claim))
+                .eq(mark.open.iter().map(|(id, claim)| (id, claim)))
             && self.allowed.iter().map(AllowList::count).eq(mark.allowed.iter().copied())
             && self.context.is_at(&mark.context)
     }
@@ -160,7 +167,10 @@ impl Task {
     #[must_use]
     pub fn change_since(&self, mark: &TaskMark) -> TaskChange {
         let is_open = |id: &CallId| self.open.iter().any(|call| call.id == *id);
-        let opened = self.open.iter().filter(|call| !mark.open.contains(&call.id));
+        let before = |call: &OpenCall| mark.open.iter().find(|(id, _)| *id == call.id);
+        let opened = self.open.iter().filter(|call| before(call).is_none());
+        let claimed =
+            self.open.iter().filter(|call| before(call).is_some_and(|(_, claim)| *claim != call.claim));
         let lists = self.policy.agent().capabilities.iter().zip(self.allowed.iter().zip(&mark.allowed));
         TaskChange {
             context: self.context.change_since(&mark.context),
@@ -176,7 +186,8 @@ impl Task {
             reviews: self.reviews.iter().skip(mark.reviewed).cloned().collect(),
             queue: self.queue.clone(),
             opened: opened.filter_map(|call| self.saved_call(call)).collect(),
-            closed: mark.open.iter().filter(|id| !is_open(id)).cloned().collect(),
+            closed: mark.open.iter().map(|(id, _)| id).filter(|id| !is_open(id)).cloned().collect(),
+            claimed: claimed.map(|call| (call.id.clone(), call.claim.clone())).collect(),
             allowed: lists
                 .filter(|(_, (list, before))| list.count() > **before)
                 .map(|(capability, (list, before))| SavedAllowList::since(capability, list, *before))
@@ -243,6 +254,7 @@ impl SavedTask {
             queue: Queue::default(),
             opened: Vec::new(),
             closed: Vec::new(),
+            claimed: Vec::new(),
             allowed: Vec::new(),
             delivered: None,
             // the store spends what is held when a task ends
@@ -283,6 +295,9 @@ impl SavedTask {
         }
         self.open.retain(|call| !change.closed.contains(&call.id));
         self.open.extend(change.opened);
+        for (id, claim) in change.claimed {
+            self.open.iter_mut().filter(|call| call.id == id).for_each(|call| call.claim.clone_from(&claim));
+        }
         if let Some(delivered) = change.delivered {
             delivered.apply(&mut self.delivered);
         }

@@ -242,6 +242,56 @@ impl Task {
         Ok(self.decision_with_decided(decision, now))
     }
 
+    /// Claims a call that was let through, for one of several processes over a store: exactly one claimant gets allow, with the arguments to run
+    /// the call with, and only that one runs it. `claimant` is a random text, made anew for each attempt to run a call. The same claimant may claim
+    /// again, as after a lost answer, and its claim then counts from `now`.
+    ///
+    /// A call that waits, asks, or is over has the decision that [`Task::standing`] tells; rejected says that the task is at its end, an operator has
+    /// stopped the call, or its result was reported. A claimant that has not reported the call within `max_claim_ms` has lost it: the next other
+    /// claim takes the call back as [`Task::withdraw`] does with [`Ran::Unknown`], and is told block. The call is never handed on, as it may have run.
+    ///
+    /// # Errors
+    /// [`TaskError::CallClaimed`] for a call that another claimant has, [`TaskError::UnknownCall`] for an id that awaits no result, and
+    /// [`TaskError::BadClaimant`].
+    ///
+    /// ```
+    /// use celador::{Call, Engine, EngineLimits, StartTask, TaskError, User};
+    /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+    /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+    /// # let now = std::time::SystemTime::UNIX_EPOCH;
+    /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+    /// let call = Call::new("payout", serde_json::json!({"amount": 40}).into()).with_id("c1");
+    /// assert!(task.before(&call, now)?.outcome().is_allowed());
+    ///
+    /// // two processes have the call before them; one of them runs it
+    /// assert!(task.claim(&"c1".into(), "b7f1", now)?.is_allowed());
+    /// assert_eq!(task.claim(&"c1".into(), "09ac", now), Err(TaskError::CallClaimed("c1".into())));
+    ///
+    /// // it has run nothing, and lets another one run it
+    /// task.release(&"c1".into(), "b7f1")?;
+    /// assert!(task.claim(&"c1".into(), "09ac", now)?.is_allowed());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn claim(
+        &mut self,
+        call: &CallId,
+        claimant: &str,
+        now: impl Into<Timestamp>,
+    ) -> Result<Decision, TaskError> {
+        let now = now.into();
+        let decision = self.begin_claim(call, claimant, now)?;
+        Ok(self.decision_with_decided(decision, now))
+    }
+
+    /// Gives a claim back, of a call that was not run and that its claimant will not run: another process may claim it. What comes back is how far
+    /// the call has come. A call that may have run is taken back with [`Task::withdraw`] instead.
+    ///
+    /// # Errors
+    /// [`TaskError::CallClaimed`] for a call that another claimant has, and [`TaskError::UnknownCall`] for an id that awaits no result.
+    pub fn release(&mut self, call: &CallId, claimant: &str) -> Result<Decision, TaskError> {
+        self.begin_release(call, claimant)
+    }
+
     /// Takes back an operation that waits, by the question that it asks: its answer will never come. The call, input or response
     /// becomes what a step that stopped it would make of it; a call in the hands of the host, of which nobody knows whether it has
     /// run, is on record as an error that ran.

@@ -221,6 +221,11 @@ pub(super) fn withdrawn() -> String {
     "the call was withdrawn".to_owned()
 }
 
+pub(super) fn lost() -> String {
+    "the process that claimed the call has not reported it: the call may have run, and does not run again"
+        .to_owned()
+}
+
 pub(super) fn operation_is_over() -> String {
     "the operation that this result is for is over".to_owned()
 }

@@ -13,6 +13,8 @@
 //! | [`Task::turn`] | the model has answered, with all its calls at once | as `model_turn` and, for each call, `before` |
 //! | [`Task::after`] | the function has run | allow with what the model receives, block, lock_task, terminate |
 //! | [`Task::results`] | several functions have run | as `after`, for each |
+//! | [`Task::claim`] | ahead of running it, where several processes share a store | allow for one of them |
+//! | [`Task::release`] | a claimed call was not run | allow |
 //! | [`Task::withdraw`] | the function will never be reported | block with what the model receives |
 //! | [`Task::execute`] | instead of running it yourself | as `after` |
 //! | [`Task::invoke`] | instead of all three | as `before` and `after` |

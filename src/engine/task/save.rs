@@ -10,9 +10,9 @@ use super::calls::allowed::lists;
 use super::flow::function_id;
 use super::size;
 use super::state::{
-    Activity, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent, Pending,
-    QuestionId, Queue, Request, Retain, Review, SavedCalls, Stretches, Switches, Task, TaskError, TaskState,
-    Terms, stored_waiting,
+    Activity, CallClaim, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent,
+    Pending, QuestionId, Queue, Request, Retain, Review, SavedCalls, Stretches, Switches, Task, TaskError,
+    TaskState, Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{ContextState, LabelSet, Runtime, TaskContext};
@@ -111,6 +111,8 @@ pub(super) struct SavedCall {
     notes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<QuestionId>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) claim: Option<CallClaim>,
 }
 
 impl SavedCall {
@@ -279,9 +281,9 @@ impl Task {
         let function = self.policy.function(call.function)?.key.to_string();
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
         let OpenCall { is_invoked, asked, message, .. } = *call;
-        let (terms, notes) = (call.terms.clone(), call.notes.clone());
+        let (terms, notes, claim) = (call.terms.clone(), call.notes.clone(), call.claim.clone());
         let id = call.id.clone();
-        Some(SavedCall { id, function, arguments, admitted, message, is_invoked, terms, notes, asked })
+        Some(SavedCall { id, function, arguments, admitted, message, is_invoked, terms, notes, asked, claim })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -318,6 +320,7 @@ impl Task {
                 terms: call.terms,
                 notes: call.notes,
                 asked: call.asked,
+                claim: call.claim,
             });
         }
         let mut allowed = lists(&policy);

@@ -27,8 +27,8 @@ use crate::routes::{
 };
 use crate::tasks::Created;
 use crate::tasks::steps::{
-    After, Before, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Resume, Script, Unlock,
-    Withdraw,
+    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Release, Resume,
+    Script, Unlock, Withdraw,
 };
 use celador::task::ExplainedDecision;
 use celador_store::StoredReview;
@@ -146,6 +146,10 @@ pub(super) fn operations() -> Vec<Operation> {
             .takes::<Bring>()
             .gives::<Created<'_>>("The task, and which of its tools cannot be called.")
             .also(&[409, 422]),
+        step::<Claim>("claim", "One of several processes claims a call, to run it").notes(
+            "Exactly one claimant is allowed, with the arguments to run the call with; any other is 409 `call-claimed`. A claim that its process has not answered with a result within `max_claim_ms` is lost: the next claim of another process takes the call back as one that may have run, and is `block`.",
+        ),
+        step::<Release>("release", "A claimed call was not run: another process may claim it"),
         step::<Withdraw>("withdraw", "The function will never be reported"),
         step::<Execute>("execute", "Have a call carried out that was let through"),
         step::<Invoke>("invoke", "A whole call: before, execution, after").asks::<WaitQuery>(),

@@ -289,6 +289,58 @@ impl StepBody for Execute {
     }
 }
 
+/// One of several processes claims a call, and runs it if it is allowed.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Claim {
+    /// The call that was let through.
+    call: CallId,
+    /// A random text that the claimant makes anew for each attempt to run a call: 1 to `max_id_bytes` bytes without control characters.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    claimant: String,
+}
+
+impl StepBody for Claim {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Claim
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        task.function_of(&self.call).is_none() && task.has_call(&self.call)
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        Ok(task.claim(&self.call, &self.claimant, at.now)?.into())
+    }
+}
+
+/// A claim is given back: the call was not run.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(crate) struct Release {
+    /// The call.
+    call: CallId,
+    /// The text of the claim.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    claimant: String,
+}
+
+impl StepBody for Release {
+    fn operation(&self) -> OperationKind {
+        OperationKind::Release
+    }
+
+    fn while_held(&self, _: &Task) -> WhileHeld {
+        WhileHeld::Taken
+    }
+
+    fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
+        Ok(task.release(&self.call, &self.claimant)?.into())
+    }
+}
+
 /// A call is taken back: its runtime will never report it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -546,10 +598,12 @@ impl From<TaskError> for Problem {
             TaskError::Tools(_) => Kind::InvalidTools,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,
+            TaskError::CallClaimed(_) => Kind::CallClaimed,
             TaskError::OtherResult(_) => Kind::OtherResult,
-            TaskError::UnknownFunction(_) | TaskError::NotAMessage | TaskError::BadCallId { .. } => {
-                Kind::BadRequest
-            }
+            TaskError::UnknownFunction(_)
+            | TaskError::NotAMessage
+            | TaskError::BadCallId { .. }
+            | TaskError::BadClaimant { .. } => Kind::BadRequest,
             TaskError::NothingPending | TaskError::UnknownQuestion(_) => Kind::NothingAsked,
             TaskError::ReviewExpired(_) => Kind::ReviewClosed,
             TaskError::NotAddressed(_) => Kind::NotAddressed,

@@ -111,6 +111,11 @@ struct Withdraw {
     ran: Ran,
 }
 
+#[derive(Deserialize)]
+struct Claim {
+    call: CallId,
+}
+
 /// Makes steps out of the lines of a log.
 ///
 /// ```
@@ -234,6 +239,11 @@ impl Recording {
             "withdraw" => one(read::<Withdraw>(request)
                 .ok()
                 .map(|Withdraw { call, ran }| RecordedStep::Withdraw { id: call, ran })),
+            // a lapsed claim takes its call back, and any other changes nothing that rules read
+            "claim" if line.verdict == "block" => one(read::<Claim>(request)
+                .ok()
+                .map(|Claim { call }| RecordedStep::Withdraw { id: call, ran: Ran::Unknown })),
+            "claim" | "release" => Vec::new(),
             "review" => one(read::<Resume>(request).ok().and_then(|resume| match resume.answer {
                 Answer::Review(review) => {
                     let id = decided.and_then(|decided| decided.call.clone());

@@ -213,6 +213,11 @@ impl Telling {
                 Some(id) => one(RecordedStep::Withdraw { id, ran: Ran::Unknown }),
                 None => unknown(),
             },
+            // a lapsed claim takes its call back, and any other changes nothing that rules read
+            OperationKind::Claim | OperationKind::Release => {
+                let lost = closed.into_iter().next();
+                lost.map_or_else(Vec::new, |id| one(RecordedStep::Withdraw { id, ran: Ran::Unknown }))
+            }
             OperationKind::Review | OperationKind::Expire => {
                 let Some(id) = decision.call.clone().or_else(|| self.asked.keys().next().cloned()) else {
                     return unknown();

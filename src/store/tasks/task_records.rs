@@ -60,6 +60,10 @@ operations! {
     After = "after",
     /// [`Task::withdraw`]
     Withdraw = "withdraw",
+    /// [`Task::claim`]
+    Claim = "claim",
+    /// [`Task::release`]
+    Release = "release",
     /// [`Task::execute`]
     Execute = "execute",
     /// [`Task::invoke`]
@@ -328,9 +332,9 @@ impl StoredEvent {
     /// several calls and an event without a decision tell none.
     #[must_use]
     pub fn told(&self, policy: &Policy) -> Option<(ToldOperation, Decision, Timestamp)> {
-        use OperationKind::{After, Record, Results, Withdraw};
+        use OperationKind::{After, Claim, Record, Release, Results, Withdraw};
         // these put a call on record as well, and are not its steps ahead of it
-        if matches!(self.operation, After | Results | Withdraw | Record) {
+        if matches!(self.operation, After | Results | Withdraw | Claim | Release | Record) {
             return None;
         }
         let decision: Decision = serde_json::from_str(self.decision.as_deref()?).ok()?;

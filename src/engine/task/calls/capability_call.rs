@@ -65,13 +65,11 @@ impl Task {
         if self.is_invoked(position) {
             return Err(TaskError::UnknownCall(call.clone()));
         }
-        let policy = self.policy.clone();
-        let function = self.open.get(position).and_then(|open| policy.function(open.function));
-        let stopped = |task: &Self| function.and_then(|function| task.stopped_function(function));
+        if self.open.get(position).is_some_and(|open| open.claim.is_some()) {
+            return Err(TaskError::CallClaimed(call.clone()));
+        }
         // the call stays open: it may have run elsewhere, and its result is taken
-        if let Some(refusal) =
-            self.hindrance_at_end(now).or_else(|| stopped(self).map(Decision::switched_off))
-        {
+        if let Some(refusal) = self.hindrance_of_open(position, now) {
             return Ok(refusal.into());
         }
         self.take_step(now);
@@ -426,6 +424,7 @@ impl Task {
             terms: None,
             notes: Vec::new(),
             asked: None,
+            claim: None,
         });
     }
 

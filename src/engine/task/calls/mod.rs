@@ -4,6 +4,7 @@
 pub(super) mod allowed;
 mod call_id;
 mod capability_call;
+mod claim;
 mod counting;
 mod delegation;
 mod script;

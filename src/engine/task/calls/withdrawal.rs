@@ -112,13 +112,13 @@ impl Task {
         Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) }
     }
 
-    fn take_step_unless_ended(&mut self, now: Timestamp) {
+    pub(super) fn take_step_unless_ended(&mut self, now: Timestamp) {
         if self.end.is_none() {
             self.take_step(now);
         }
     }
 
-    fn withdrawn(&mut self, mut operation: UnderWay, ran: Ran, now: Moment) -> Decision {
+    pub(super) fn withdrawn(&mut self, mut operation: UnderWay, ran: Ran, now: Moment) -> Decision {
         let may_have_run = match (&operation.subject, ran) {
             (Subject::Call(call), Ran::Unknown) => {
                 call.record.is_none() && operation.course.stage == Stage::Execute

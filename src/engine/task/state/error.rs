@@ -99,6 +99,15 @@ pub enum TaskError {
         /// The bytes that an id may have.
         max: usize,
     },
+    /// `task.claim` by a claimant whose text is empty, too long, or has control characters
+    #[error("a claimant is a text of 1 to {max} bytes without control characters")]
+    BadClaimant {
+        /// The bytes that the text may have.
+        max: usize,
+    },
+    /// `task.claim` of a call that another claimant has, and `task.execute` of a claimed one
+    #[error("another process has claimed this call and runs it")]
+    CallClaimed(CallId),
     /// `task.before` under the id of a call of another function or with other arguments
     #[error("another call of the task has this id")]
     CallExists(CallId),

@@ -4,6 +4,7 @@
 
 mod activity;
 mod beside;
+mod claim;
 mod closed_calls;
 mod counter_use;
 mod counting;
@@ -45,6 +46,7 @@ mod under_way;
 mod verdict;
 
 pub(in crate::task) use activity::Activity;
+pub(in crate::task) use claim::CallClaim;
 pub use counter_use::CounterUse;
 pub(in crate::task) use counting::{AskedCounter, CallCounters, Holdings};
 pub(in crate::task) use course::{Course, Rewriting};

@@ -1,5 +1,6 @@
 //! A call that runs.
 
+use super::claim::CallClaim;
 use super::decision::CallId;
 use super::effect::QuestionId;
 use super::terms::Terms;
@@ -25,4 +26,6 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) notes: Vec<String>,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
+    /// The claim of the process that runs it, where several share a store.
+    pub(in crate::task) claim: Option<CallClaim>,
 }
