@@ -30,6 +30,7 @@ const FILES: [(&str, &str); 6] = [
 
 /// The files of an agent of given tools; `TOOLS` stands for the name of their document.
 const AGENT_OF_TOOLS: &str = include_str!("starter/of-tools/agent.txt");
+const POLICY_OF_TOOLS: &str = include_str!("starter/of-tools/policy.yaml");
 const CASE_OF_TOOLS: &str = include_str!("starter/of-tools/case.yaml");
 /// The longest list of tools.
 const MAX_TOOLS_BYTES: usize = 33_554_432;
@@ -40,8 +41,8 @@ const MAX_TOOLS_BYTES: usize = 33_554_432;
 #[derive(Args)]
 #[command(after_long_help = "\
 Examples:
-  celador init my-agent
-  celador init --from-tools tools.json my-agent     an agent of the tools that MCP lists
+  celador init --from-tools tools.json my-agent     an agent of the tools that MCP lists, which denies all others
+  celador init my-agent                             a helpdesk with rules, as an example
   celador init --policy spending my-agent/spending  a policy with its cases; name your agents in it
   celador check --strict my-agent
   celador test my-agent
@@ -104,7 +105,7 @@ impl Arguments {
     }
 }
 
-/// The files of an agent of these tools: what may destroy something asks its user first.
+/// The files of an agent of these tools: what may destroy something asks its user first, and a tool without a rule is denied.
 fn of_tools(path: &Path, screen: &mut Screen) -> Result<Vec<(&'static str, String)>, Failure> {
     let text = read_text(path, MAX_TOOLS_BYTES)?;
     let unusable = || Failure::Unusable(messages::no_tools(path));
@@ -126,16 +127,16 @@ fn of_tools(path: &Path, screen: &mut Screen) -> Result<Vec<(&'static str, Strin
     if tools.is_empty() {
         return Err(Failure::Unusable(messages::NO_TOOL_LEFT.to_owned()));
     }
-    let mut steps = String::new();
-    for tool in tools.iter().filter(|tool| may_destroy(tool)) {
+    let mut steps = "    before:\n".to_owned();
+    for tool in &tools {
         let name = tool.get("name").cloned().unwrap_or_default();
-        let _ = writeln!(steps, "      - {{match: {name}, assert: review(context.user.id)}}");
+        let assert = if may_destroy(tool) { "review(context.user.id)" } else { "\"true\"" };
+        let _ = writeln!(steps, "      - {{match: {name}, assert: {assert}}}");
     }
-    let steps =
-        if steps.is_empty() { "    before: []\n".to_owned() } else { format!("    before:\n{steps}") };
     let agent = AGENT_OF_TOOLS.replace("    STEPS\n", &steps).replace("TOOLS", &name);
     Ok(vec![
         ("agent.yaml", agent),
+        ("policy.yaml", POLICY_OF_TOOLS.to_owned()),
         ("tools/tools.yaml", document),
         ("cases/only-listed-tools.yaml", CASE_OF_TOOLS.to_owned()),
     ])

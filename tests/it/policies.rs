@@ -69,6 +69,7 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         ("size(input.message) < 9", "size(input.message) < 8"),
         ("guardrails:\n  before:", "guardrails:\n  after:"),
         ("name: money\n", "name: money\nlimits: {max_turns: 3}\n"),
+        ("name: money\n", "name: money\ndefault: deny\n"),
         ("name: money\n", "name: money\nlimits: {max_turns_per_message: 3}\n"),
         ("name: money\n", "name: money\nlimits: {max_tool_calls_per_message: 3}\n"),
         ("name: money\n", "name: money\nlimits: {max_tool_calls_per_turn: 3}\n"),
@@ -88,6 +89,30 @@ fn whatever_decides_of_a_policy_makes_another_fingerprint() {
         assert!(!known.contains(&found), "{from} to {to}");
         known.push(found);
     }
+}
+
+/// A denial by default is a step of its policy: decisions name it, for the agents that the policy is for.
+#[test]
+fn a_denial_by_default_names_its_policy_and_keeps_to_its_agents() {
+    let other = AGENT.replace("namespace: shop", "namespace: store");
+    let policy = POLICY.replace("name: money\n", "name: money\ndefault: deny\n");
+    let engine = engine(&format!("{AGENT}---\n{other}{policy}"));
+    for (namespace, verdict) in [("shop", "block"), ("store", "allow")] {
+        let start = StartTask::new("t-1", namespace, "clerk", User::default(), NOW);
+        let mut task = engine.start(start).unwrap();
+        let called = call("pay_find", json!({"order": "o-1"}));
+        let decision = task.before(&called, NOW).unwrap().outcome().into_decision();
+        assert_eq!(decision.verdict.to_string(), verdict, "{namespace}");
+        let decided_by = decision.decided_by.map(|origin| (origin.path.clone(), origin.name()));
+        let denied = ("default".to_owned(), "shop/money#default".to_owned());
+        assert_eq!(decided_by, (verdict == "block").then_some(denied));
+    }
+}
+
+#[test]
+fn stating_the_default_changes_nothing() {
+    let stated = POLICY.replace("name: money\n", "name: money\ndefault: allow\n");
+    assert_eq!(fingerprint(&stated), fingerprint(POLICY));
 }
 
 const COUNTED: &str = "---

@@ -125,6 +125,17 @@ fn an_agent_of_given_tools_is_clean_and_passes() {
         assert!(String::from_utf8_lossy(&tested.stdout).contains("1 passed, 0 failed"));
         let agent = fs::read_to_string(folder.join("agent.yaml")).unwrap();
         assert_eq!(agent.matches("assert: review(context.user.id)").count(), reviews, "{agent}");
+        // a tool that loses its rule is denied
+        let without: String = agent
+            .lines()
+            .filter(|line| !line.contains("read-file"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let without = if reviews == 0 { without.replace("before:", "before: []") } else { without };
+        fs::write(folder.join("agent.yaml"), without).unwrap();
+        let checked = celador(&["check", "--strict"], &folder);
+        let said = String::from_utf8_lossy(&checked.stdout).into_owned();
+        assert!(said.contains("denied by default, as no rule mentions it: read_file"), "{said}");
     }
 }
 

@@ -3,10 +3,11 @@
 mod analysis;
 mod cost;
 mod reads;
+mod unmentioned;
 
 use super::service_reports::{Results, Wanted};
 use super::watch::Watch;
-use super::{ExitCode, Failure, Format, Screen};
+use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::diagnostic::{Diagnostic, Standing, in_order};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
@@ -32,10 +33,10 @@ Examples:
   celador check policies/support-desk --analysis
   celador check policies --report sarif=celador.sarif --report github
   celador check policies --watch
-  celador check policies --format json | jq 'select(.severity == \"error\")'
+  celador check policies --format json | jq 'select(.severity == \"error\" or .standing == \"refused\")'
 
-A warning that may lose a rule is refused, here as by `serve`, `run` and `test` (docs/findings.md).
-A comment on its line or on the line above allows it:
+A finding by which a rule may be lost is an error, here as for `serve`, `run` and `test`; `celador explain-code CODE`
+explains it. A comment on its line or on the line above allows it:
   # celador: allow(unknown_match) the action comes with the next release
 
 Exit codes: 0 valid, 3 refused (with --strict: for any warning that no comment allows), 1 a path cannot be read.")]
@@ -99,25 +100,27 @@ impl Arguments {
         if self.analysis {
             analysis::list(&engine.analysis(), screen)?;
         }
+        unmentioned::list(&catalog, screen)?;
         let names = files_with_manifests(&catalog, &findings);
         let files = names.len();
-        let errors = findings.iter().filter(|finding| finding.is_error()).count();
+        // a warning that no comment allows, and that keeps the manifests from being used, counts as an error
+        let errors = findings.iter().filter(|finding| finding.is_refused()).count();
         let warnings = findings.len().saturating_sub(errors);
         let warnings_that = |standing: fn(&Standing) -> bool| {
             findings.iter().filter(|finding| !finding.is_error() && standing(&finding.standing)).count()
         };
         let refused = warnings_that(|standing| *standing == Standing::Refused);
         let allowed = warnings_that(|standing| matches!(standing, Standing::Allowed(_)));
+        if let Some(first) = findings.first().filter(|_| screen.format() == Format::Human) {
+            screen.line(&messages::explained(first.code))?;
+        }
         match screen.format() {
             Format::Human => {
                 let counts = [(files, "file"), (errors, "error"), (warnings, "warning")];
                 let counts = counts.map(|(count, noun)| plural(count, noun)).join(", ");
-                let of_which = [(refused, "refused"), (allowed, "allowed")];
-                let of_which = of_which.iter().filter(|(count, _)| *count > 0);
-                let of_which: Vec<String> = of_which.map(|(count, word)| format!("{count} {word}")).collect();
-                match of_which.join(", ") {
-                    none if none.is_empty() => screen.line(&counts)?,
-                    some => screen.line(&format!("{counts} ({some})"))?,
+                match allowed {
+                    0 => screen.line(&counts)?,
+                    allowed => screen.line(&format!("{counts} ({allowed} allowed)"))?,
                 }
             }
             Format::Json => {
@@ -129,7 +132,7 @@ impl Arguments {
         }
         let results = Results::of_check(names.into_iter(), &findings, self.strict);
         self.reports.write(&results, screen)?;
-        let valid = errors == 0 && refused == 0 && !(self.strict && warnings > allowed);
+        let valid = errors == 0 && !(self.strict && warnings > allowed);
         Ok(if valid { ExitCode::Yes } else { ExitCode::Invalid })
     }
 }

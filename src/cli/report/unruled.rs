@@ -1,13 +1,12 @@
 //! The tools that no step is for, and those that no manifest names.
 //!
-//! In: manifests, and the functions that were called. Out: each function that an agent offers its model and that passes no step, ahead of
-//! a call or behind it, with how often it was called; and each function that was called and that no agent has.
+//! In: manifests, and the functions that were called. Out: each function that an agent offers its model and that no step
+//! mentions, with how often it was called; and each function that was called and that no agent has.
 
 use super::tally::Tally;
 use celador::Engine;
 use celador::manifest::Catalog;
-use celador::manifest::step::Hook;
-use celador::policy::Policy;
+use celador::manifest::mode::Mode;
 use std::collections::BTreeSet;
 
 /// What no rule speaks of.
@@ -36,9 +35,15 @@ pub(super) fn find(catalog: &Catalog, engine: &Engine, tally: &Tally) -> Unruled
     for resolved in catalog.agents() {
         let (namespace, name) = (&*resolved.agent.namespace.text, &*resolved.agent.name.text);
         let Ok(policy) = engine.policy(namespace, name) else { continue };
-        for (position, function) in policy.functions().iter().enumerate() {
+        let unmentioned = resolved.unmentioned(Mode::Observe);
+        let unmentioned: Vec<&str> = unmentioned
+            .iter()
+            .filter_map(|at| resolved.function(*at))
+            .map(|(_, function)| function.key.as_str())
+            .collect();
+        for function in policy.functions() {
             declared.extend([function.key.to_string(), function.called.to_string()]);
-            if function.offered && !has_steps(&policy, position, &function.name) {
+            if function.offered && unmentioned.contains(&&*function.key) {
                 let calls = calls_of([&*function.key, &*function.called]);
                 let agent = format!("{namespace}/{name}");
                 unruled.without_steps.push(Tool { agent, function: function.called.to_string(), calls });
@@ -50,10 +55,4 @@ pub(super) fn find(catalog: &Catalog, engine: &Engine, tally: &Tally) -> Unruled
     unruled.undeclared = others.map(|(function, calls)| (function.to_owned(), calls)).collect();
     unruled.undeclared.sort_by_key(|(_, calls)| std::cmp::Reverse(*calls));
     unruled
-}
-
-fn has_steps(policy: &Policy, position: usize, name: &str) -> bool {
-    [Hook::BeforeFirst, Hook::Before, Hook::After]
-        .into_iter()
-        .any(|hook| policy.steps_of_call(hook, position).iter().any(|step| step.is_for(name)))
 }

@@ -15,6 +15,8 @@ pub struct AppliedPolicy {
     pub policy: Arc<DeclaredPolicy>,
     /// By the keys of its `capabilities`: the functions of the agent that the steps are for.
     pub calls: Vec<AppliedKey>,
+    /// The functions that it denies by default.
+    pub default: AppliedKey,
     /// By its counters: the functions of the agent whose calls add to each.
     pub counters: Vec<AppliedCounter>,
     /// `(tool, capability)` of its invoke steps, as written, to the functions of the agent.
@@ -48,8 +50,9 @@ impl AppliedPolicy {
         self.invoked.get(&(invoke.tool.clone(), invoke.capability.clone())).copied()
     }
 
-    /// The keys of its `capabilities`, each with what it selects.
+    /// The keys of its `capabilities` and its default denial, each with what it selects.
     pub fn keys(&self) -> impl Iterator<Item = (&PolicyCapability, &AppliedKey)> {
-        self.policy.capabilities.iter().zip(&self.calls)
+        let default = self.policy.default_denial.iter().zip(std::iter::once(&self.default));
+        self.policy.capabilities.iter().zip(&self.calls).chain(default)
     }
 }

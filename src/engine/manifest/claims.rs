@@ -32,12 +32,11 @@ impl Key<'_, '_, ClaimsSchema> {
         let field = self.get()?;
         let schema = read_alone(field.node, &field.path, reader)?;
         let properties = field.node.get("properties").and_then(Node::as_mapping).unwrap_or_default();
-        if properties.is_empty() {
-            reader.report(&field.path, messages::no_claims(&field.key.place));
-        }
         let is_object = |node: &Node| node.as_string().is_some_and(|name| &*name.text == "object");
         if let Some(other) = field.node.get("type").filter(|node| !is_object(node)) {
             reader.report(&field.path.key("type"), messages::claims_not_an_object(&other.place));
+        } else if properties.is_empty() {
+            reader.report(&field.path, messages::no_claims(&field.key.place));
         }
         if !schema.secrets.is_empty() {
             reader.report(&field.path, messages::secret_claim(&field.key.place));

@@ -5,6 +5,7 @@
 
 use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
+use super::mentions::settle_defaults;
 use super::node::{Data, Node};
 use super::policy::DeclaredPolicy;
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
@@ -84,7 +85,7 @@ impl Catalog {
             );
             for applied in &resolved.policies {
                 let policy = &applied.policy;
-                for capability in &policy.capabilities {
+                for capability in policy.capabilities.iter().chain(&policy.default_denial) {
                     let own = [&capability.before_first, &capability.before, &capability.after];
                     lists.extend(own.map(|steps| StepsOf::new(steps, Endings::All)));
                 }
@@ -125,6 +126,8 @@ impl Catalog {
                     replace_value(&mut applied.policy, at, value);
                 }
             }
+            // without a step its functions may be mentioned by none
+            settle_defaults(&resolved.agent, &resolved.capabilities, &mut resolved.policies);
         }
         for ResolvedLaunch { document, .. } in &mut edited.triggers {
             if document.launch.place.source.same(&at.source) {
@@ -233,7 +236,10 @@ fn change(list: &mut Vec<DeclaredStep>, at: &Place, edit: &Edit) {
 fn rewrite(step: &mut DeclaredStep, at: &Place, text: &Arc<str>) {
     let action = match &mut step.action {
         DeclaredAction::Assert(expression) | DeclaredAction::Transform(expression) => Some(expression),
-        DeclaredAction::Invoke(_) | DeclaredAction::Effect(_) | DeclaredAction::Label(_) => None,
+        DeclaredAction::Invoke(_)
+        | DeclaredAction::Effect(_)
+        | DeclaredAction::Label(_)
+        | DeclaredAction::Deny(_) => None,
     };
     step.condition.iter_mut().chain(action).for_each(|expression| replace_text(expression, at, text));
 }

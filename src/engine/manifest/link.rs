@@ -14,6 +14,7 @@ use super::document::Document;
 use super::function_ref::FunctionRef;
 use super::functions::{events_of, functions_of};
 use super::launch::Launches;
+use super::mentions::settle_defaults;
 use super::messages;
 use super::mode::Mode;
 use super::mount::Mount;
@@ -198,7 +199,10 @@ impl<'a> Linker<'a> {
                 self.invoked.insert((invoke.tool.clone(), invoke.capability.clone()), at);
             }
         }
-        let policies = policies.map(|(policy, before)| self.apply(policy, before)).collect();
+        let mut policies: Vec<AppliedPolicy> =
+            policies.map(|(policy, before)| self.apply(policy, before)).collect();
+        settle_defaults(agent, &self.entries, &mut policies);
+        policies.iter().for_each(|applied| self.count_denied(applied));
         self.check_mount(mount);
         let uses_mount = agent.mount != MountScope::None;
         let sound = agent.sound
@@ -253,7 +257,20 @@ impl<'a> Linker<'a> {
                 invoked.insert((invoke.tool.clone(), invoke.capability.clone()), at);
             }
         }
-        AppliedPolicy { policy: Arc::clone(policy), calls, counters, invoked }
+        let default = AppliedKey { is_known: true, ..AppliedKey::default() };
+        AppliedPolicy { policy: Arc::clone(policy), calls, default, counters, invoked }
+    }
+
+    /// Counts the functions that a policy denies by default among the steps of policies.
+    fn count_denied(&mut self, applied: &AppliedPolicy) {
+        let Some(denial) = &applied.policy.default_denial else { return };
+        match self.matches.checked_sub(applied.default.functions.len()) {
+            Some(left) => self.matches = left,
+            None => {
+                let (path, limit) = (Path::document(&denial.path), self.limits.max_rule_matches);
+                self.reader.report(&path, messages::too_many_matches(&denial.key, limit));
+            }
+        }
     }
 
     /// The tool or agent of a capability (AG-18).

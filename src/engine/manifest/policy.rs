@@ -7,6 +7,7 @@
 use super::agent::TaskLimits;
 use super::claims::ClaimsSchema;
 use super::counter::{CounterKeys, DeclaredCounter, read_counters};
+use super::default_decision::DefaultDecision;
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
@@ -80,6 +81,8 @@ pub struct DeclaredPolicy {
     pub variables: Vec<DeclaredVariable>,
     /// Steps around calls, by key.
     pub capabilities: Vec<PolicyCapability>,
+    /// The rule that denies calls of functions that no step mentions, if the policy says `default: deny`.
+    pub default_denial: Option<PolicyCapability>,
     /// Steps on each input.
     pub guardrails_before: Vec<DeclaredStep>,
     /// Steps on each response.
@@ -157,7 +160,7 @@ impl DeclaredPolicy {
 
     /// All steps, those of capabilities first.
     pub fn steps(&self) -> impl Iterator<Item = &DeclaredStep> {
-        let of_calls = self.capabilities.iter().flat_map(PolicyCapability::steps);
+        let of_calls = self.capabilities.iter().chain(&self.default_denial).flat_map(PolicyCapability::steps);
         let of_messages = self.guardrails_before.iter().chain(&self.guardrails_after);
         of_calls.chain(of_messages).chain(&self.model_before).chain(&self.model_after).chain(&self.tools)
     }
@@ -182,6 +185,8 @@ mapping! {
         mode: OneOf<Mode> => "enforce",
         /// The agents that the policy is for.
         applies_to: ScopeKeys,
+        /// The decision about calls of functions that no step of any document mentions. If one policy of an agent says `deny`, they are denied.
+        default: OneOf<DefaultDecision> => "allow",
         /// The claims of the user that its expressions read as `context.user.claims`.
         claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
@@ -264,6 +269,17 @@ impl DeclaredPolicy {
             ..PolicyStep::of(&format!("{}/{}", namespace.text, name.text))
         };
         let own = OfPolicy { name: own, mode, note: reviews.note };
+        let default_denial = fields.default().get().and_then(|field| {
+            let step = fields.default().denial(&own, reader)?;
+            Some(PolicyCapability {
+                key: field.key.clone(),
+                calls: CallSelector::Unmentioned,
+                path: field.path.to_string(),
+                before_first: Vec::new(),
+                before: vec![step],
+                after: Vec::new(),
+            })
+        });
         if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
             reader.report(&field.path, messages::observed_limits(field.key));
         }
@@ -306,6 +322,7 @@ impl DeclaredPolicy {
             copy_letters,
             variables,
             capabilities,
+            default_denial,
             guardrails_before,
             guardrails_after,
             model_before,

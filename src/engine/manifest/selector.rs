@@ -62,6 +62,8 @@ pub enum CallSelector {
     Named(Box<str>),
     /// Those of functions that have this tag.
     Tagged(Box<str>),
+    /// Those of functions that no step mentions; no key is written so.
+    Unmentioned,
 }
 
 impl CallSelector {
@@ -81,6 +83,17 @@ impl CallSelector {
         match self {
             Self::Named(pattern) => pattern.chars().all(|character| character == '*'),
             Self::Tagged(tag) => OF_HINTS.contains(&&**tag),
+            Self::Unmentioned => true,
+        }
+    }
+
+    /// Whether it selects functions of which nothing is known: `*`, and the tags of a tool that says nothing of itself. A step behind such
+    /// calls, or ahead of the first of them, does not say that one of them may be made.
+    pub(super) fn is_catch_all(&self) -> bool {
+        match self {
+            Self::Named(_) => self.is_general(),
+            Self::Tagged(tag) => Tags::default().has(tag),
+            Self::Unmentioned => false,
         }
     }
 
@@ -90,6 +103,7 @@ impl CallSelector {
         match self {
             Self::Named(pattern) => names.into_iter().any(|name| is_like(name, pattern)),
             Self::Tagged(tag) => tags.has(tag),
+            Self::Unmentioned => false,
         }
     }
 }

@@ -60,6 +60,8 @@ impl DeclaredStep {
             DeclaredAction::Transform(_) => "transform",
             DeclaredAction::Effect(effect) => effect.key(),
             DeclaredAction::Label(labels) => labels.key(),
+            // the word of the policy is the rule
+            DeclaredAction::Deny(_) => return self.path.clone(),
         };
         format!("{}.{key}", self.path)
     }
@@ -73,7 +75,9 @@ impl DeclaredStep {
     pub(crate) fn expressions(&self) -> Box<dyn Iterator<Item = &Embedded> + '_> {
         let (action, bindings): (_, &[DeclaredBinding]) = match &self.action {
             DeclaredAction::Effect(effect) => return Box::new(self.condition.iter().chain(effect.texts())),
-            DeclaredAction::Assert(text) | DeclaredAction::Transform(text) => (Some(text), &[]),
+            DeclaredAction::Assert(text) | DeclaredAction::Transform(text) | DeclaredAction::Deny(text) => {
+                (Some(text), &[])
+            }
             DeclaredAction::Label(labels) => (labels.computed(), &[]),
             DeclaredAction::Invoke(invoke) => (None, &invoke.bindings),
         };
@@ -90,6 +94,8 @@ pub enum DeclaredAction {
     Invoke(DeclaredInvoke),
     /// `transform: output.put('note', 'x')`: an expression whose value takes the place of the output or message.
     Transform(Embedded),
+    /// `default: deny`: an expression that is never true.
+    Deny(Embedded),
     /// What it does to the call itself, in a policy document.
     Effect(DeclaredEffect),
     /// `label: [untrusted]` or `declassify: [untrusted]`: what a step of a policy says of the value that came in.

@@ -37,8 +37,10 @@ fn is_nearly_kind(text: &str) -> bool {
     let text = text.trim().to_ascii_lowercase();
     let house = text.split('/').next().unwrap_or_default();
     // a third of a longer text may be anything
-    let is_near = text.contains('/') && house.len() < 24 && nearest(house, ["commonagents.info"]).is_some();
-    is_near || text.starts_with("commonagent") || DocumentKind::is_ending(&text)
+    let is_near =
+        text.contains('/') && house.len() < 24 && nearest(house, ["commonagents.info", "celador"]).is_some();
+    let is_ours = ["commonagent", "celador/"].iter().any(|ours| text.starts_with(ours));
+    is_near || is_ours || DocumentKind::is_ending(&text)
 }
 
 /// Whether the keys of a document stand together in our manifests alone.

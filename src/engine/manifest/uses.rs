@@ -284,7 +284,7 @@ impl DeclaredPolicy {
 
     /// All lists of steps.
     pub(super) fn lists_mut(&mut self) -> impl Iterator<Item = &mut Vec<DeclaredStep>> {
-        let of_calls = self.capabilities.iter_mut().flat_map(|capability| {
+        let of_calls = self.capabilities.iter_mut().chain(&mut self.default_denial).flat_map(|capability| {
             let PolicyCapability { before_first, before, after, .. } = capability;
             [before_first, before, after]
         });

@@ -75,6 +75,8 @@ impl<'c> Compiler<'c> {
         let functions = declarations(resolved);
         let mut declared = declare(resolved, &functions);
         let mut texts = Texts::new(cache);
+        texts.denies_by_default =
+            resolved.policies.iter().any(|applied| applied.policy.default_denial.is_some());
         let definitions = definitions(resolved, &limits.eval, &mut texts);
         entries::close(&mut declared, resolved, &definitions, &limits.eval);
         declared.copies = copy_rules(resolved, limits);

@@ -283,6 +283,7 @@ impl Encoder {
                 self.text("assert");
                 self.embedded(text);
             }
+            DeclaredAction::Deny(_) => self.text("deny"),
             DeclaredAction::Transform(text) => {
                 self.text("transform");
                 self.embedded(text);

@@ -74,6 +74,7 @@ fn transforms<'s>(
     let transform = |step: &'s DeclaredStep| match &step.action {
         DeclaredAction::Transform(text) => Some(Transform { text, definitions }),
         DeclaredAction::Assert(_)
+        | DeclaredAction::Deny(_)
         | DeclaredAction::Invoke(_)
         | DeclaredAction::Label(_)
         | DeclaredAction::Effect(_) => None,

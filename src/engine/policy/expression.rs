@@ -30,6 +30,8 @@ pub(super) struct Texts<'c> {
     pub(super) step: Option<Arc<PolicyStep>>,
     /// The function of whose calls the texts are, where they are compiled for one alone.
     pub(super) call: Option<CallAtHand>,
+    /// Whether a policy of the agent denies functions that no step mentions.
+    pub(super) denies_by_default: bool,
     /// The names of that policy document.
     pub(super) definitions: Option<Arc<Definitions>>,
     pub(super) findings: Vec<Diagnostic>,
@@ -42,6 +44,7 @@ impl<'c> Texts<'c> {
             cache,
             step: None,
             call: None,
+            denies_by_default: false,
             definitions: None,
             findings: Vec::new(),
             of_policies: Vec::new(),

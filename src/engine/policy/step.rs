@@ -147,11 +147,14 @@ impl Step {
             DeclaredAction::Assert(text) => {
                 let compiled = Expression::compile(&scopes.action, text, &path, texts);
                 if let Some(truth) = decided(compiled.as_ref())
-                    && !(compiled.as_ref().is_some_and(says_never) && written.on_fail != OnFail::Continue)
+                    && !compiled.as_ref().is_some_and(|compiled| is_meant(compiled, written.on_fail, texts))
                 {
                     texts.findings.push(messages::constant(text.place.clone(), truth).path(&path));
                 }
                 compiled.map(StepAction::Assert)
+            }
+            DeclaredAction::Deny(text) => {
+                Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Assert)
             }
             DeclaredAction::Transform(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
@@ -397,11 +400,17 @@ fn may_ask(condition: Option<&Option<Expression>>, action: Option<&StepAction>) 
         }
 }
 
-/// Whether an assert is the word `false` alone. That is how an author says never, with a condition or without: nobody
+/// Whether the constant value of an assert is meant. The word `false` alone is how an author says never, with a condition or without: nobody
 /// writes it by mistake, it stops everything that reaches it, and Cedar's `forbid` and Rego's `deny := true` need no
 /// message either. Under `on_fail: continue` it would stop nothing, and is a rule that is lost.
-fn says_never(compiled: &Expression) -> bool {
-    matches!(compiled.program().expr().kind, ExprKind::Literal(Literal::Bool(false)))
+///
+/// Where a policy denies by default, the word `true` alone says that calls of the function are allowed: it is the shortest rule that mentions it.
+fn is_meant(compiled: &Expression, on_fail: OnFail, texts: &Texts<'_>) -> bool {
+    match compiled.program().expr().kind {
+        ExprKind::Literal(Literal::Bool(false)) => on_fail != OnFail::Continue,
+        ExprKind::Literal(Literal::Bool(true)) => texts.denies_by_default,
+        _ => false,
+    }
 }
 
 /// Something that is absent, or that there is; nothing if it ought to be and does not compile.

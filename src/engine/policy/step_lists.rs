@@ -20,6 +20,8 @@ use crate::context::{FunctionId, Scope};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{AppliedPolicy, CapabilityEntry, FunctionRef};
+use crate::manifest::mode::Mode;
+use crate::manifest::policy::PolicyCapability;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, Hook};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -120,6 +122,7 @@ impl Compiler<'_> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
             DeclaredAction::Assert(_)
+            | DeclaredAction::Deny(_)
             | DeclaredAction::Transform(_)
             | DeclaredAction::Label(_)
             | DeclaredAction::Effect(_) => None,
@@ -191,8 +194,24 @@ impl Compiler<'_> {
             // what an argument is in the end, each other step sees
             calls.before.sort_by_key(|step| step.sets().is_none());
         }
+        self.drop_steps_of_denied(&mut steps.calls);
         self.texts.definitions = None;
         is_whole.then_some(steps)
+    }
+
+    /// Leaves out what would run ahead of a denial by default: a step ahead of the first call mentions no function by `*`, and a person would be
+    /// asked about a call that is denied anyway.
+    fn drop_steps_of_denied(&self, calls: &mut [CallSteps]) {
+        for applied in &self.resolved.policies {
+            let mut denial = applied.policy.default_denial.iter().flat_map(PolicyCapability::steps);
+            if !denial.any(|step| step.mode == Mode::Enforce) {
+                continue;
+            }
+            for position in applied.default.functions.iter().map(|at| self.position(*at)) {
+                let Some(calls) = calls.get_mut(position) else { continue };
+                calls.before_first.retain(|step| step.mode == Mode::Observe);
+            }
+        }
     }
 
     /// Adds the steps of one list of a policy to the functions that they are for. Whether all compile.
@@ -303,6 +322,7 @@ impl Compiler<'_> {
         let target = match &written.action {
             DeclaredAction::Invoke(invoke) => applied.invoke_target(invoke),
             DeclaredAction::Assert(_)
+            | DeclaredAction::Deny(_)
             | DeclaredAction::Transform(_)
             | DeclaredAction::Label(_)
             | DeclaredAction::Effect(_) => None,

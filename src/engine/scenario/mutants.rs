@@ -170,6 +170,10 @@ fn of_step(
         });
     };
     add("step_dropped", "the step is not there".to_owned(), Edit::Drop, None);
+    // a denial by default is there or is not
+    if matches!(step.action, DeclaredAction::Deny(_)) {
+        return;
+    }
     // of steps for different actions no operation passes both
     let may_meet = |next: &&DeclaredStep| match (&step.match_name, &next.match_name) {
         (Some(own), Some(other)) => sanitise(&own.text) == sanitise(&other.text),
@@ -195,7 +199,10 @@ fn of_step(
     let action = match &step.action {
         DeclaredAction::Assert(text) => Some((text, true, "assert")),
         DeclaredAction::Transform(text) => Some((text, false, "transform")),
-        DeclaredAction::Invoke(_) | DeclaredAction::Effect(_) | DeclaredAction::Label(_) => None,
+        DeclaredAction::Invoke(_)
+        | DeclaredAction::Effect(_)
+        | DeclaredAction::Label(_)
+        | DeclaredAction::Deny(_) => None,
     };
     let condition = step.condition.iter().map(|text| (text, true, "condition"));
     for (text, is_judged, key) in condition.chain(action) {

@@ -8,7 +8,9 @@ use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn tool_without_actions(place: &Place) -> Diagnostic {
-    Diagnostic::warning("tool_without_actions", "the tool has no actions", place.clone()).rule("TOOL-03")
+    Diagnostic::warning("tool_without_actions", "the tool has no actions, so nothing of it can be called", place.clone())
+        .help("list one under `actions`: `- {name: refund, description: …, parameters: {properties: {…}}, execute: {…}}`")
+        .rule("TOOL-03")
 }
 
 pub(in crate::manifest) fn no_tools_listed(place: &Place) -> Diagnostic {
@@ -42,7 +44,10 @@ pub(in crate::manifest) fn duplicate_event(name: &Embedded, first: Place) -> Dia
 
 pub(in crate::manifest) fn no_backend(place: &Place, known: &[&str]) -> Diagnostic {
     Diagnostic::error("no_backend", "the action has no backend", place.clone())
-        .help(format!("give `execute` one of {}, or the tool a runtime of its own", quoted(known)))
+        .help(format!(
+            "give `execute` one of {}; a tool that a framework or an MCP server runs stands in a document of kind `celador/v1/tools`, as `celador init --from-tools` writes it",
+            quoted(known)
+        ))
         .rule("TOOL-01")
 }
 
