@@ -167,14 +167,11 @@ impl Diagnostic {
         self.is_error() || self.standing == Standing::Refused
     }
 
-    /// The diagnostic for a person: message, file, line and column, the line itself with carets, help and rule.
-    /// Without `color` the text is plain.
+    /// The diagnostic for a person: message, file, line and column, the line itself with carets, help and rule. A warning that keeps manifests from
+    /// being used is shown as an error. Without `color` the text is plain.
     #[must_use]
     pub fn render(&self, color: bool) -> String {
-        let level = match self.severity {
-            Severity::Error => Level::ERROR,
-            Severity::Warning => Level::WARNING,
-        };
+        let level = if self.is_refused() { Level::ERROR } else { Level::WARNING };
         let mut snippets = vec![self.snippet(&self.place.source)];
         for label in &self.related {
             if !label.place.source.same(&self.place.source)

@@ -157,7 +157,7 @@ impl fmt::Display for Fault {
             f.write_str(")")?;
         }
         match (self.bound, self.expected()) {
-            (_, Some(expected)) => write!(f, ": {expected}"),
+            (_, Some(expected)) => write!(f, ": expected {expected}"),
             (Some(bound), None) => write!(f, ": `{bound}`"),
             (None, None) => Ok(()),
         }

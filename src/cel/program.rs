@@ -9,7 +9,7 @@ use super::issue::Issue;
 use super::plan::{Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
 use super::types::Type;
-use super::value::Value;
+use super::value::{Value, ZONES, nearest_zone};
 use crate::diagnostic::Severity;
 use crate::limits::EvalLimits;
 use crate::source::Span;
@@ -103,9 +103,13 @@ impl Program {
         let patterns = plan.bad_patterns();
         issues.extend(patterns.map(|(span, pattern)| messages::bad_pattern(text, span, pattern)));
         let refused = plan.refused_constants(limits);
-        issues.extend(refused.map(|(span, name, expected)| messages::refused_constant(span, name, expected)));
-        let bad = plan.bad_arguments.iter();
-        issues.extend(bad.map(|&(span, name)| messages::refused_constant(span, name, None)));
+        let bad = plan.bad_arguments.iter().map(|&(span, name)| (span, name, None));
+        issues.extend(refused.chain(bad).map(|(span, name, expected)| {
+            let written = text.get(span.range()).unwrap_or_default();
+            let near =
+                (expected == Some(ZONES)).then(|| nearest_zone(written.trim_matches(['\'', '"']))).flatten();
+            messages::refused_constant(span, name, written, expected, near.as_deref())
+        }));
         let result = checked.type_of(checked.expr.id).clone();
         Ok(Self {
             source: text.into(),

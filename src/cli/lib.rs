@@ -15,6 +15,7 @@ mod diff;
 mod eval;
 mod exit;
 mod explain;
+mod explain_code;
 #[cfg(feature = "store")]
 mod explain_stored;
 mod files;
@@ -121,6 +122,7 @@ enum Command {
     Prove(prove::Arguments),
     Replay(Box<replay::Arguments>),
     Explain(explain::Arguments),
+    ExplainCode(explain_code::Arguments),
     Repl(repl::Arguments),
     Schedule(schedule::Arguments),
     Functions(functions::Arguments),
@@ -235,6 +237,7 @@ fn answer(started: &Started, arguments: Vec<OsString>) -> ExitCode {
         Command::Prove(prove) => prove.run(&mut screen),
         Command::Replay(replay) => replay.run(&mut screen),
         Command::Explain(explain) => explain.run(&mut screen),
+        Command::ExplainCode(explain) => explain.run(&mut screen),
         Command::Repl(repl) => repl.run(&mut screen),
         Command::Schedule(schedule) => schedule.run(&mut screen),
         Command::Functions(functions) => functions.run(&mut screen),

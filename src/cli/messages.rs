@@ -13,25 +13,43 @@ use std::time::Duration;
 /// What becomes of a warning, if anything does.
 pub(crate) fn standing(finding: &Diagnostic) -> Option<String> {
     match &finding.standing {
-        Standing::Refused if !finding.is_error() => Some(
-            "refused: a rule may be lost here; `# celador: allow(…)`, with a reason, takes it as it is"
-                .to_owned(),
-        ),
+        Standing::Refused if !finding.is_error() => Some(format!(
+            "error unless allowed: a rule may be lost here; to accept it, write `# celador: allow({}) reason` on the line above",
+            finding.code
+        )),
         Standing::Allowed(reason) => Some(format!("allowed: {reason}")),
         Standing::Told | Standing::Refused => None,
     }
 }
 
+/// How to learn more about findings, the first of which has this code.
+pub(crate) fn explained(code: &str) -> String {
+    format!("`celador explain-code {code}` explains the finding, with an example")
+}
+
+pub(crate) fn unknown_code(code: &str, near: Option<&str>) -> String {
+    let meant = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => "`celador explain-code` lists all codes".to_owned(),
+    };
+    format!("no finding has the code `{code}`: {meant}")
+}
+
+/// A file as messages name it.
+fn named(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard input".to_owned() } else { format!("`{}`", path.display()) }
+}
+
 pub(crate) fn cannot_read(path: &Path, error: &io::Error) -> String {
-    format!("cannot read `{}`: {error}", path.display())
+    format!("cannot read {}: {error}", named(path))
 }
 
 pub(crate) fn too_large(path: &Path, limit: usize) -> String {
-    format!("`{}` is larger than {limit} bytes", path.display())
+    format!("{} is larger than {limit} bytes", named(path))
 }
 
 pub(crate) fn not_utf8(path: &Path) -> String {
-    format!("`{}` is not UTF-8", path.display())
+    format!("{} is not UTF-8", named(path))
 }
 
 pub(crate) fn already_there(path: &Path) -> String {
@@ -124,8 +142,8 @@ pub(crate) fn left_out(tool: &str, reason: &str) -> String {
 
 pub(crate) fn no_tools(path: &Path) -> String {
     format!(
-        "`{}` is no list of tools as MCP has it: `[{{\"name\": …, \"inputSchema\": …}}]` or `{{\"tools\": […]}}`",
-        path.display()
+        "{} is no list of tools as MCP has it: `[{{\"name\": …, \"inputSchema\": …}}]` or `{{\"tools\": […]}}`",
+        named(path)
     )
 }
 

@@ -82,9 +82,6 @@ impl Screen {
             Format::Human => {
                 let text = diagnostic.render(self.palette.is_colored());
                 self.line(&text)?;
-                if let Some(docs) = diagnostic.docs() {
-                    self.line(&format!("see {docs}"))?;
-                }
                 if let Some(standing) = messages::standing(diagnostic) {
                     self.line(&standing)?;
                 }

@@ -2,6 +2,7 @@
 
 use celador::task::TaskError;
 use celador_store::{Age, LogBehind, StoreError};
+use serde_json::error::Category;
 use std::net::SocketAddr;
 
 /// What a parser is told about an object with two members of one key.
@@ -98,7 +99,16 @@ pub(super) fn too_deep(bound: usize) -> String {
 }
 
 pub(super) fn not_json(error: &serde_json::Error) -> String {
-    format!("the body is not JSON at line {}, column {}", error.line(), error.column())
+    let place = format!("the body is not JSON at line {}, column {}", error.line(), error.column());
+    // what serde_json says of the syntax repeats nothing of the text; what a type says of a value may
+    match error.classify() {
+        Category::Syntax | Category::Eof => {
+            let reason = error.to_string();
+            let reason = reason.split(" at line ").next().unwrap_or_default();
+            format!("{place}: {reason}")
+        }
+        Category::Data | Category::Io => place,
+    }
 }
 
 pub(super) fn no_page_of_counters() -> String {

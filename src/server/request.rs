@@ -194,7 +194,7 @@ mod tests {
             (r#"{"amount": 1, "secret": 2}"#, "an unknown member at line 1, column 22, expected `amount`"),
             ("{}", "the member `amount` is missing in the object that ends at line 1, column 2"),
             (r#"{"amount": 1, "amount": 2}"#, "a member that is there already at line 1, column 22"),
-            (r#"{"amount": secret"#, "the body is not JSON at line 1, column 12"),
+            (r#"{"amount": secret"#, "the body is not JSON at line 1, column 12: expected value"),
         ] {
             let problem = read_json::<Body>(body.as_bytes(), 9).err();
             let said = problem.map(|problem| problem.to_string()).unwrap_or_default();

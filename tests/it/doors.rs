@@ -226,7 +226,7 @@ fn an_agent_of_other_files_is_not_concerned() {
     write("bad.yaml", agent("bad", "rules: []\ncapabilities: {orders: '*'}\n"));
     write("parent.yaml", agent("parent", "capabilities: {bad: '*'}\n"));
     let refused = Engine::open(&[folder.path()], EngineLimits::default()).unwrap_err().to_string();
-    assert!(refused.starts_with("warning[ignored_key]"), "{refused}");
+    assert!(refused.starts_with("error[ignored_key]"), "{refused}");
     let (_, engine, findings) = findings(&[folder.path()]);
     assert_eq!(findings.iter().map(|finding| finding.code).collect::<Vec<_>>(), ["ignored_key"]);
     assert!(engine.policy("shop", "good").is_ok());
@@ -314,7 +314,7 @@ const HEAD: &str = "\
 specification has it, and has one of two classes:
 
 - **May lose a rule.** The author may believe that a check is in force while it is not. `serve`, `run`, `test` and
-  `Engine::open` refuse manifests with such a warning, and `check` exits with 3.
+  `Engine::open` refuse manifests with such a warning. `check` shows it as an error and exits with 3.
 - **Advice.** Worth a look. Nothing follows, unless `check --strict` asks.
 
 Findings that are marked with ◆ are decided: each expression is taken apart into clauses, the values of each path are divided
@@ -344,6 +344,8 @@ console.log(clauses, \"clauses, not known:\", ...unknown.slice(0, 1).map(({ expr
 4 clauses, not known: review('lead@example.com')
 ```
 
+`celador explain-code CODE` explains a finding, with an example that has it and one that has none.
+
 Where an author means what a warning finds, a comment allows it, with a reason:
 
 ```yaml
@@ -361,7 +363,7 @@ gives no reason or allows nothing is refused itself. What is allowed stands in t
 `/readyz`, and with its reason in `/v1/manifests`.
 
 To say never, write `assert: \"false\"`, with a `condition` or without: that is no finding. Under `on_fail: continue` it would
-stop nothing, and is one.
+stop nothing, and is one. To allow a function as it is where a policy [denies by default](policies.md#the-default-decision), write `assert: \"true\"`.
 ";
 
 fn page() -> String {

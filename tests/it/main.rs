@@ -40,6 +40,7 @@ mod claims;
 #[cfg(feature = "server")]
 mod claims_over_http;
 mod cli;
+mod codes;
 mod conformance;
 mod context;
 mod context_expression;

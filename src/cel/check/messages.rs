@@ -323,14 +323,29 @@ pub(super) fn decided_by_another(span: Span, truth: bool) -> Issue {
     Issue { help, ..warning(code, span, message.to_owned()) }
 }
 
+/// The longest constant that a message repeats, in bytes.
+const MAX_REPEATED: usize = 60;
+
 /// `duration('1 hour')`
-pub(crate) fn refused_constant(span: Span, function: &str, expected: Option<&str>) -> Issue {
-    let issue = warning(
-        "refused_constant",
-        span,
-        format!("`{function}` refuses this constant, so the call always fails"),
-    );
-    Issue { help: expected.map(str::to_owned), ..issue }
+pub(crate) fn refused_constant(
+    span: Span,
+    function: &str,
+    written: &str,
+    expected: Option<&str>,
+    near: Option<&str>,
+) -> Issue {
+    // a text that stands alone is repeated, a whole call is underlined
+    let what = match written {
+        text if text.len() <= MAX_REPEATED && text.starts_with(['\'', '"']) => format!("`{text}`"),
+        _ => "this constant".to_owned(),
+    };
+    let message = format!("`{function}` refuses {what}, so the call always fails");
+    let help = match near {
+        Some(near) => Some(format!("did you mean `'{near}'`?")),
+        None => expected.map(|expected| format!("expected {expected}")),
+    };
+    let issue = warning("refused_constant", span, message);
+    Issue { help, ..issue }
 }
 
 /// `pii.has(input, 'emial')`

@@ -73,7 +73,7 @@ impl fmt::Display for EvalError {
             kinds.try_for_each(|kind| write!(f, ", {kind}"))?;
             f.write_str(")")?;
         }
-        self.expected.map_or(Ok(()), |expected| write!(f, ": {expected}"))
+        self.expected.map_or(Ok(()), |expected| write!(f, ": expected {expected}"))
     }
 }
 

@@ -37,6 +37,7 @@ pub use opaque::{Cidr, Opaque};
 pub(crate) use time::CalendarField;
 pub use time::{Duration, Timestamp};
 pub(crate) use total::Total;
+pub(crate) use zone::{ZONES, nearest_zone};
 
 use super::types::{At, Kind};
 use std::cmp::Ordering;

@@ -144,7 +144,7 @@ impl Timestamp {
         match zone {
             None => Ok(read(&utc, field)),
             Some(zone) => {
-                let offset = zone::offset_at(zone, self.seconds).ok_or(ErrorCode::InvalidArgument)?;
+                let offset = zone::offset_at(zone, self.seconds).ok_or(Fault::refused(zone::ZONES))?;
                 Ok(read(&offset.from_utc_datetime(&utc.naive_utc()), field))
             }
         }

@@ -3,6 +3,7 @@
 //! In: a zone as an expression writes it, and a point in time. Out: how far its clocks are from UTC then. Only here and in the cron lines
 //! of `manifest` is `jiff` known, so that the crate can be exchanged.
 
+use crate::diagnostic::nearest;
 use chrono::FixedOffset;
 use jiff::tz::TimeZone;
 
@@ -16,6 +17,15 @@ pub(super) fn offset_at(zone: &str, seconds: i64) -> Option<FixedOffset> {
         let time = jiff::Timestamp::from_second(seconds).unwrap_or(jiff::Timestamp::MAX);
         FixedOffset::east_opt(zone.to_offset(time).seconds())
     })
+}
+
+/// The zones that there are, in words.
+pub(crate) const ZONES: &str = "an IANA name such as `Europe/Lisbon`, or an offset such as `+02:00`";
+
+/// The zone that a name was meant to be.
+pub(crate) fn nearest_zone(name: &str) -> Option<String> {
+    let known: Vec<String> = jiff::tz::db().available().map(|name| name.to_string()).collect();
+    nearest(name, known.iter().map(String::as_str)).map(str::to_owned)
 }
 
 /// `+05:30`, `-08:00`, `02:00`.

@@ -24,7 +24,7 @@ pub(super) fn allow_unknown(
     let finding = refused(Diagnostic::error("allow_unknown", message, place));
     match nearest(code, known) {
         Some(near) => finding.help(format!("did you mean `{near}`?")),
-        None => finding.help("warnings are allowed, errors are not; `docs/findings.md` lists the codes"),
+        None => finding.help("warnings are allowed, errors are not; `celador explain-code` lists the codes"),
     }
 }
 

@@ -158,7 +158,9 @@ impl<'d> Expansion<'d> {
                 let near = nearest(name, self.definitions.known(*names));
                 messages::unknown_name(text.locate(*span), *names, name, near)
             }
-            Problem::NotNamed(span, names) => messages::not_named(text.locate(*span), *names),
+            Problem::NotNamed(span, names) => {
+                messages::not_named(text.locate(*span), *names, self.definitions.known(*names))
+            }
             Problem::Presence(span, names, name) => {
                 messages::presence_of_name(text.locate(*span), *names, name)
             }

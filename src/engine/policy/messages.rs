@@ -236,10 +236,19 @@ pub(super) fn unknown_name(place: Place, names: Names, name: &str, near: Option<
     }
 }
 
-pub(super) fn not_named(place: Place, names: Names) -> Diagnostic {
+/// `known` are the names of the policy.
+pub(super) fn not_named<'n>(place: Place, names: Names, known: impl Iterator<Item = &'n str>) -> Diagnostic {
+    const SHOWN: usize = 5;
     let (one, root) = (names.one(), names.root());
     let message = format!("`{root}` is no value of its own: each {one} is read by its name");
-    Diagnostic::error("not_named", message, place).help(format!("write `{root}.NAME`"))
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    let shown: Vec<String> = known.iter().take(SHOWN).map(|name| format!("`{root}.{name}`")).collect();
+    let finding = Diagnostic::error("not_named", message, place);
+    match shown.as_slice() {
+        [] => finding.help(format!("the policy declares none: put one under `{root}`")),
+        shown => finding.help(format!("read one of them, such as {}", shown.join(" or "))),
+    }
 }
 
 /// `has(variables.x)`

@@ -67,6 +67,7 @@ pub(super) fn unknown_key(found: &Embedded, what: &str, known: &[&str]) -> Diagn
 pub(super) fn documents(place: Place, found: usize) -> Diagnostic {
     let message = format!("expected one document in the file, found {found}");
     Diagnostic::error("documents", message, place)
+        .help("several cases stand in one document, by their names under `cases`")
 }
 
 pub(super) fn something_else(place: &Place, what: &str, marks: &[&str]) -> Diagnostic {

@@ -5,6 +5,7 @@
 use super::state::{CallId, LimitReached, Said, Subject, Switch};
 use crate::cel::Kind;
 use crate::context::TaskIoError;
+use crate::manifest::brought::LeftOut;
 use crate::policy::Policy;
 
 // For the model.
@@ -39,8 +40,13 @@ pub(super) fn answer_refused() -> String {
 }
 
 /// The functions that there are stand in it, as many as somebody reads: one of them may be meant.
-pub(super) fn unknown_function(name: &str, policy: &Policy) -> String {
+///
+/// A tool that the task brings and that is left out is told with the reason: no other message names the check of a policy that refuses it.
+pub(super) fn unknown_function(name: &str, policy: &Policy, left_out: &[LeftOut]) -> String {
     const MOST: usize = 20;
+    if let Some(LeftOut { name, reason }) = left_out.iter().find(|tool| tool.name == name) {
+        return format!("there is no function `{name}`: the task brings it, and it is left out: {reason}");
+    }
     let offered = || policy.offered_functions();
     let shown: Vec<String> = offered().take(MOST).map(|function| format!("`{}`", function.called)).collect();
     let there = match (shown.as_slice(), offered().count().saturating_sub(MOST)) {

@@ -157,7 +157,7 @@ impl Session {
                 Ok(page) => page,
                 // a server without tools
                 Err(failure) if failure.code == METHOD_NOT_FOUND => return Ok(tools),
-                Err(_) => return Err(messages::NO_LIST.to_owned()),
+                Err(failure) => return Err(messages::list_refused(failure.code)),
             };
             let Some(Value::Array(listed)) = page.remove("tools") else {
                 return Err(messages::NO_LIST.to_owned());

@@ -49,7 +49,12 @@ pub(super) const CANCELLED: &str = "the client has cancelled it";
 pub(super) const SERVER_GONE: &str = "The MCP server has ended before it answered.";
 pub(super) const CHANGED_IN_SESSION: &str = "its description or schema has changed since the session began";
 pub(super) const SAME_KEY: &str = "another tool or a request of MCP has the same name";
-pub(super) const NO_LIST: &str = "the server's answer to `tools/list` is no list of tools";
+pub(super) const NO_LIST: &str = "the server's answer to `tools/list` has no list of tools under `tools`";
+
+/// The server answers with an error of this code.
+pub(super) fn list_refused(code: impl Display) -> String {
+    format!("the server answers `tools/list` with the error {code}")
+}
 
 /// Why nobody can say what holds.
 pub(super) fn no_answer(error: &ClientError) -> String {

@@ -24,7 +24,7 @@ impl Task {
             return Err(TaskError::CallExists(id.clone()));
         }
         if extent == Extent::Before && self.is_unruled(id) {
-            let message = messages::unknown_function(&call.function, &self.policy);
+            let message = messages::unknown_function(&call.function, &self.policy, &self.left_out);
             let enforced = Enforced::new(Verdict::Error, message);
             return Ok(Some(self.unruled(call, id.clone(), Some(enforced)).into()));
         }

@@ -167,7 +167,7 @@ impl Task {
     #[must_use]
     pub fn resolve(&self, call: &Call, now: Timestamp) -> Decision {
         let Some((_, function)) = self.offered(&self.policy, &call.function) else {
-            let message = Some(messages::unknown_function(&call.function, &self.policy));
+            let message = Some(messages::unknown_function(&call.function, &self.policy, &self.left_out));
             return Decision { message, ..Decision::new(Verdict::Error) };
         };
         let mut findings = Vec::new();
@@ -217,7 +217,7 @@ impl Task {
         let enforced = self.would_be_beyond(Next::Capability, now);
         let Some((position, function)) = self.offered(&policy, &call.function) else {
             self.context.turn(TurnKind::Capability);
-            let message = messages::unknown_function(&call.function, &self.policy);
+            let message = messages::unknown_function(&call.function, &self.policy, &self.left_out);
             if policy.observes() && extent == Extent::Before {
                 let enforced = enforced.unwrap_or_else(|| Enforced::new(Verdict::Error, message));
                 let id = id.unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
