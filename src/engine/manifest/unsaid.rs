@@ -27,6 +27,7 @@ fn consequence(owner: &str, key: &str) -> Option<&'static str> {
         ("an agent" | "a tool" | "an action" | "an event", "parameters") => "no parameter is declared",
         ("an agent", "guardrails") | ("`guardrails`", _) => "no message is checked",
         ("a policy", "model") | ("`model`", _) => "no call of the model is checked",
+        ("a policy", "default") => "calls of functions that no rule mentions are allowed",
         ("`limits`", _) => "it bounds nothing",
         ("an action", "output") => "no result is held to it",
         ("an event" | "`source`", "payload") => "no event is held to it",
