@@ -74,20 +74,28 @@ impl Session {
         let told: Vec<Value> = brought.iter().map(told).collect();
         let agent = settings.agent.clone();
         let start = |tools| Start { id: id.clone(), agent: agent.clone(), user: user.clone(), tools };
-        match Guard::begin(self.desk.clone(), start([told, requests()].concat())).await {
-            Ok((guard, offers)) => {
-                tools.take(&brought, offers);
-                Ok(Begun::new(guard, tools))
-            }
-            // a tool that no task can have keeps none of the others out
-            Err(reason) if !brought.is_empty() => {
-                let begun = Guard::begin(self.desk.clone(), start(requests())).await;
-                let begun = Begun::new(begun.map_err(|_| reason)?.0, tools);
-                self.bring(&begun, &brought).await;
-                Ok(begun)
-            }
-            Err(reason) => Err(reason),
+        let mut attempts = [(true, [told, requests()].concat()), (false, requests())];
+        if settings.task.is_some() {
+            // the tools of a named task join it, so that a later session resumes it whatever the server lists by then
+            attempts.reverse();
         }
+        let mut reason = None;
+        for (has_tools, list) in attempts {
+            match Guard::begin(self.desk.clone(), start(list)).await {
+                Ok((guard, offers)) if has_tools => {
+                    tools.take(&brought, offers);
+                    return Ok(Begun::new(guard, tools));
+                }
+                // a tool that no task can have keeps none of the others out
+                Ok((guard, _)) => {
+                    let begun = Begun::new(guard, tools);
+                    self.bring(&begun, &brought).await;
+                    return Ok(begun);
+                }
+                Err(refused) => reason = reason.or(Some(refused)),
+            }
+        }
+        Err(reason.unwrap_or_default())
     }
 
     /// Takes in a later list: tools that the task does not know join it, as they would have at its beginning. Those that say something else than

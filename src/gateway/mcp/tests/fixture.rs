@@ -58,6 +58,7 @@ pub(super) struct Both {
     server: Sender<Message>,
     to_server: Receiver<Message>,
     running: JoinHandle<()>,
+    settings: Arc<McpSettings>,
     desk: Arc<Desk>,
     /// The tools that the server lists, each time.
     pub(super) tools: Vec<Value>,
@@ -65,13 +66,15 @@ pub(super) struct Both {
 
 pub(super) struct Options {
     pub(super) observe: bool,
+    /// The id of the task.
+    pub(super) task: Option<String>,
     pub(super) pins: Option<Pins>,
     pub(super) rules: ToolRules,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { observe: false, pins: None, rules: rules(&[]) }
+        Self { observe: false, task: None, pins: None, rules: rules(&[]) }
     }
 }
 
@@ -103,7 +106,7 @@ pub(super) fn modern() -> Value {
 
 /// The settings of a guard for a server, and the engine that decides for it.
 pub(super) fn settings(options: Options, server: McpServer) -> (McpSettings, Arc<Desk>) {
-    let Options { observe, pins, rules: tool_rules } = options;
+    let Options { observe, task, pins, rules: tool_rules } = options;
     let mut engine = Settings::new(Vec::new());
     engine.observe = observe;
     for (name, text) in [("guard", manifest(false)), ("rules", POLICY.to_owned())] {
@@ -118,7 +121,7 @@ pub(super) fn settings(options: Options, server: McpServer) -> (McpSettings, Arc
         agent: (AGENT.0.to_owned(), AGENT.1.to_owned()),
         user: "kim".to_owned(),
         email: None,
-        task: None,
+        task,
         review_wait: Duration::ZERO,
         elicit: Elicit::User,
         reviews_at: None,
@@ -138,14 +141,19 @@ impl Both {
 
     pub(super) fn with(options: Options) -> Self {
         let (settings, desk) = settings(options, McpServer::Command(Vec::new()));
+        Self::over(Arc::new(settings), desk)
+    }
+
+    /// A session over an engine.
+    fn over(settings: Arc<McpSettings>, desk: Arc<Desk>) -> Self {
         let ((client, from), (to, to_client)) = (channel(WAITING), channel(WAITING));
         let client_link = Link { to, from };
         let ((server, from), (to, to_server)) = (channel(WAITING), channel(WAITING));
         let server_link = Link { to, from };
-        let session = session::run(Arc::new(settings), desk.clone(), client_link, server_link);
+        let session = session::run(settings.clone(), desk.clone(), client_link, server_link);
         let running = tokio::spawn(session);
         let tools = ["pay", "find", "danger"].map(tool).to_vec();
-        Self { client, to_client, server, to_server, running, desk, tools }
+        Self { client, to_client, server, to_server, running, settings, desk, tools }
     }
 
     /// The client sends a message.
@@ -251,6 +259,13 @@ impl Both {
             timeout(Duration::from_secs(20), self.to_client.recv()).await.unwrap().unwrap().into_value();
         timeout(Duration::from_secs(20), self.running).await.unwrap().unwrap();
         told
+    }
+
+    /// Ends the session, and begins another one over the same engine.
+    pub(super) async fn resume(self) -> Self {
+        let (settings, desk) = (self.settings.clone(), self.desk.clone());
+        self.end().await;
+        Self::over(settings, desk)
     }
 
     pub(super) async fn end(self) {
