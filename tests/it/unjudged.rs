@@ -141,7 +141,7 @@ fn unknown_events() -> [(Value, &'static str); 3] {
             json!({ "session_id": "s", "hook_event_name": "PreThought", "secret": "AKIA" }),
             "hook: event PreThought",
         ),
-        (json!({ "session_id": "s", "hook_event_name": "PreThought\n" }), "hook: event PreThought"),
+        (json!({ "session_id": "s", "hook_event_name": "PreThought\u{202e}\n" }), "hook: event PreThought"),
         (
             json!({ "session_id": "s", "hook_event_name": "PreToolUse", "turn_id": "1" }),
             "hook: event of Codex",

@@ -17,6 +17,7 @@ use super::files::load_engine;
 use super::store::{location, unjudged_folder};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
+use celador::scenario::visible;
 use celador_store::decision_log::{VerifyError, read_as};
 use celador_store::{Database, FoundTask, Owner, StoreLimits, StoredTasks, TaskFilter};
 use clap::Args;
@@ -141,14 +142,16 @@ fn show(tally: &Tally, unruled: Option<&unruled::Unruled>, screen: &mut Screen) 
         screen.line(&format!("\n{title}"))?;
         for row in rows {
             let Row { verdict, step, function, count, first, last, .. } = row;
-            let function = if function.is_empty() { "-" } else { function };
+            let function = if function.is_empty() { "-".to_owned() } else { visible(function) };
+            let step = visible(step);
             screen.line(&format!("  {count:>6}  {verdict:<13} {function}  {step}  {first} to {last}"))?;
         }
     }
     if tally.unjudged().next().is_some() {
         screen.line(&format!("\n{}", messages::forwarded_unjudged()))?;
         for (form, tally::Unjudged { count, first, last }) in tally.unjudged() {
-            screen.line(&format!("  {count:>6}  {form}  {first} to {last}"))?;
+            // the name of a form comes from the other side
+            screen.line(&format!("  {count:>6}  {}  {first} to {last}", visible(form)))?;
         }
     }
     if tally.left_out() > 0 {

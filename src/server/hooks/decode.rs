@@ -9,6 +9,7 @@ use super::messages;
 use crate::problem::{Kind as ProblemKind, Problem};
 use crate::request::read_json;
 use crate::strict_json::{self, NotStrict, replace_lone_surrogates};
+use celador::detect::is_invisible;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::borrow::Cow;
@@ -77,7 +78,8 @@ pub fn stranger(event: &[u8]) -> Option<UnknownEvent> {
         Kind::Unsupported => messages::unsupported_event(name),
         _ => return None,
     };
-    let shown: String = name.chars().filter(|letter| !letter.is_control()).take(MAX_NAME).collect();
+    let shown: String =
+        name.chars().filter(|letter| !letter.is_control() && !is_invisible(*letter)).take(MAX_NAME).collect();
     Some(UnknownEvent { form: format!("hook: event {shown}"), reason })
 }
 
