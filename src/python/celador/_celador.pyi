@@ -481,6 +481,10 @@ class Task:
     It may be used from many threads, and is a context manager that makes it the current task of `celador.guard`. It stays in its place
     when the block ends: `agent.task` with its id finds it again."""
 
+    def __eq__(self, other: object, /) -> bool:
+        """Whether both are handles of one task in one place."""
+
+    def __hash__(self) -> int: ...
     @property
     def id(self) -> str: ...
     @property
@@ -543,6 +547,13 @@ class Task:
     def guard(self, /, *, name: str | None = None) -> Callable[[_F], _F]:
         """The same function with a decision around each call of it, for `def` and `async def`: it runs with the arguments of the decision,
         and what it returns is what the model may see. A call that is not let through raises `Denied`."""
+
+    def claim(self, call: str, claimant: str) -> Decision:
+        """Claims a call that was let through, for one of several processes: exactly one claimant is allowed, with the `arguments` to run it with. `claimant`
+        is a random text, made anew for each attempt to run a call. Any other claimant gets `MisuseError` with the code `call_claimed`."""
+
+    def release(self, call: str, claimant: str) -> Decision:
+        """Gives a claim back, of a call that was not run: another process may claim it."""
 
     def withdraw(self, call: str, *, ran: Literal[False, "unknown"] = False) -> Decision:
         """Takes a call back that will never be reported: it has not run, or nobody knows."""

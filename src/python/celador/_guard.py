@@ -6,6 +6,7 @@ those that the model wrote.
 
 from __future__ import annotations
 
+import secrets
 from contextvars import ContextVar
 
 TYPE_CHECKING = False
@@ -91,6 +92,10 @@ class Call:
 
     def __enter__(self) -> Call:
         decision = self._task.before(self._function, self._arguments, id=self._id)
+        if decision and self._id is not None:
+            # others may know the id as well: one of them runs the call
+            claimed = self._task.claim(self._id, secrets.token_hex(16))
+            decision = decision if claimed else claimed
         if not decision:
             raise Denied(decision)
         self.decision, self._id = decision, decision.call

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolCall, ToolMessage
 
-from celador._messages import Form, Piece, drop, joined, readable, text_piece, treatment
+from celador._messages import Form, Piece, as_text, drop, joined, readable, text_piece, treatment
 
 UNKNOWN = "other"
 """Who has written a message of a kind that is not known."""
@@ -167,4 +167,17 @@ def rewritten(message: BaseMessage, decided: Sequence[Piece]) -> AnyMessage:
     return written(message, [*decided, *copies])
 
 
-__all__ = ["FORMS", "UNKNOWN", "pieces_of", "rewritten", "said", "sender", "written"]
+def id_of(call: ToolCall) -> str:
+    """The id that the model has given a call."""
+    id = call["id"]
+    if not id:
+        raise ValueError(f"the model gave its call of {call['name']} no id")
+    return id
+
+
+def text_of(message: AnyMessage) -> str:
+    """The content of a message as a text."""
+    return message.content if isinstance(message.content, str) else as_text(message.content)
+
+
+__all__ = ["FORMS", "UNKNOWN", "id_of", "pieces_of", "rewritten", "said", "sender", "text_of", "written"]

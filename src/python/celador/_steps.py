@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -33,16 +32,16 @@ Whom: TypeAlias = "str | User | Callable[[Any], str | User | None] | None"
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-    """The call is let through, with these arguments, once `begin` has done what policies want done beside it."""
+    """The call is let through, with these arguments. It runs once `Conversation.claim` has claimed it and done what policies want done beside it."""
 
     arguments: dict[str, Any]
     delay: float = 0.0
     beside: tuple[Callable[[], object], ...] = ()
+    claimant: str = ""
+    """The text of the claim, once there is one."""
 
-    def begin(self) -> None:
-        """Waits as long as policies have the call wait, and meets their obligations."""
-        if self.delay:
-            time.sleep(self.delay)
+    def meet(self) -> None:
+        """Meets the obligations of policies."""
         for meet in self.beside:
             meet()
 
@@ -108,6 +107,15 @@ class Kept:
     id: str
 
 
+@dataclasses.dataclass(frozen=True)
+class Late:
+    """A message that was kept and admitted later. The history of a framework may not have it."""
+
+    pieces: tuple[Piece, ...]
+    behind: frozenset[str]
+    """The calls whose results stand ahead of it."""
+
+
 class Known:
     """The texts that the task has judged, for one look at the messages of a request. Each judged text accounts for one place, so that the same
     words, said once more, are new."""
@@ -115,6 +123,10 @@ class Known:
     def __init__(self, inputs: collections.Counter[str], outputs: collections.Counter[str]) -> None:
         self._inputs = inputs
         self._outputs = outputs
+
+    def count(self, pieces: Iterable[Piece]) -> int:
+        """How often the task has judged a message as an input."""
+        return min((self._inputs[piece.key()] for piece in joined(pieces)), default=0)
 
     def covers(self, pieces: Iterable[Piece], *, of_model: bool) -> bool:
         """Whether all of a message was judged: as an input or, where the model has said it, as a response."""
@@ -144,6 +156,7 @@ __all__ = [
     "KEPT",
     "Kept",
     "Known",
+    "Late",
     "Next",
     "Obligations",
     "REFUSED",

@@ -6,22 +6,27 @@ four things for a call: `Run` it, `Tell` the model something in the place of a r
 The id of a call is the id that the model gave it, so that whatever a framework runs again (a node after an interrupt, a whole run in a new
 process) finds the call where it was. Nothing is kept here that a new process would miss: the task knows it all.
 
-An adapter runs a tool only with a `Run` in its hands. Whatever goes wrong raises, and an exception is no `Run`.
+An adapter runs a tool only with a `Run` that `claim` has returned: the task gives each call to one claimant, whichever process or thread asks first.
+Whatever goes wrong raises, and an exception is no `Run`.
 """
 
 from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
+import dataclasses
 import functools
 import json
+import secrets
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from celador import MisuseError
+from celador import CeladorError, MisuseError
 from celador._messages import Piece, Unjudged, as_json, as_text, decided, joined, log, reading
-from celador._steps import REFUSED, REFUSED_KEY, Admitted, Ask, Given, Hold, Kept, Known, Next, Obligations, Run, Stopped, Tell, Whom, for_user
+from celador._steps import REFUSED, REFUSED_KEY, Admitted, Ask, Given, Hold, Kept, Known, Late, Next, Obligations, Run, Stopped, Tell, Whom, for_user
 
 if TYPE_CHECKING:
     from celador import Agent, Decision, Review, Task, User
@@ -40,6 +45,8 @@ class Conversation:
         self._unjudged = unjudged
         self._obligations = obligations
         self._let_through: set[str] = set()
+        self._running: set[str] = set()
+        """Calls that this conversation has claimed and that have no result."""
         self._asked: set[str] = set()
         self._in_question: set[str] = set()
         """Calls of which the task is being asked, whose answers are on their way."""
@@ -52,14 +59,18 @@ class Conversation:
         self._made: dict[str, str] = {}
         """The functions and arguments of calls, as the model made them."""
         self._judged: tuple[collections.Counter[str], collections.Counter[str]] | None = None
-        """The parts of the inputs and the responses that were judged."""
+        """The parts of the inputs and the responses that the task has judged."""
+        self._own = (collections.Counter[str](), collections.Counter[str]())
+        """Those that are not the task's: of the developer, the framework, or Celador."""
         self.joined: dict[str, Admitted] = {}
         """What was admitted of messages that were kept, by their ids."""
         self._admitted: dict[str, list[Piece]] = {}
         """What was admitted of messages whose history keeps what came."""
+        self._late: list[Late] | None = None
         self.left: list[str] | None = None
         """The ids of messages that are left over, once they were looked for."""
-        self.waiting: dict[str, tuple[str, Any]] = {}
+        self._here = _kept_of(task)
+        self.waiting = self._here.waiting
         """Messages that are kept for later, by what an adapter tells them by: the id in the task (none if it was not asked yet), and the message."""
 
     def said(self, pieces: Iterable[Piece]) -> Admitted | Stopped | Kept:
@@ -78,7 +89,23 @@ class Conversation:
         decision = self._kept(id)
         if decision is None:
             return self.said(given)
-        return Kept(id) if decision.pending else self._message(decision, given, 0)
+        if decision.pending:
+            return Kept(id)
+        step = self._message(decision, given, 0)
+        self._judged = None  # it was judged when the reviews were answered, and stands among the inputs of the task since
+        return step
+
+    def take_up(self, key: str, pieces: Iterable[Piece]) -> Admitted | Stopped | Kept | None:
+        """What has come of one of the messages in `waiting`, which leaves it if it is decided. Nothing of one that the model has read."""
+        id, message = self.waiting.pop(key)
+        if self._kept(id) is None:
+            return None
+        step = self.kept(id, pieces)
+        if isinstance(step, Kept):
+            self.waiting[key] = (id, message)
+        else:
+            self._admitted[key] = step.pieces if isinstance(step, Admitted) else [Piece("text", REFUSED)]
+        return step
 
     def left_over(self) -> Iterator[tuple[str, Admitted | Stopped | Kept]]:
         """Messages that another process has kept, or another guard of this one, with what has come of each. One is left over until it is taken from
@@ -97,6 +124,19 @@ class Conversation:
                 continue
             yield id, Kept(id) if decision.pending else self._left(decision)
 
+    def late(self, *, is_new_run: bool) -> list[Late]:
+        """Messages that were kept and admitted since, for a history that may not have them: those of this process and, if a store has the task, of others."""
+        if self.task.place == "memory":
+            return self._here.late
+        if self._late is None or is_new_run:
+            self._late = _late_of(self.task.events())
+        return self._late
+
+    def note_late(self, late: Late) -> None:
+        """Notes a message of a task in memory, which keeps no events, for other guards of the task."""
+        if self.task.place == "memory":
+            self._here.late.append(late)
+
     def _kept(self, id: str) -> Decision | None:
         """What has come of a message that was kept. Nothing, once the model has had a turn after it was decided."""
         try:
@@ -108,24 +148,19 @@ class Conversation:
     def _left(self, decision: Decision) -> Admitted | Stopped:
         if not decision.allowed:
             return Stopped(for_user(decision), decision)
-        parts = decision.value["message"]
-        if any(not isinstance(part.get("text"), str) for part in parts):
-            log.warning("dropped: a part without text of a message that another process has kept")
-        return Admitted([Piece("text", part["text"]) for part in parts if isinstance(part.get("text"), str)])
+        return Admitted(_pieces(decision.value["message"]))
 
     def history(self, pieces: Iterable[Piece], known: Known, message: Any, *, of_model: bool, is_new: bool) -> Admitted | Stopped | Kept:
         """What has come of one message of a history, for frameworks whose history goes on to have a message as it came. It is judged if it was not
         yet; one that `is_new` and was refused is refused again."""
         given = joined(pieces)
         key = str([piece.key() for piece in given])
-        if key in self.waiting:
-            step = self.kept(self.waiting.pop(key)[0], given)
-        else:
-            admitted = self._admitted.get(key, given)
-            again = is_new and [piece.key() for piece in admitted] == [REFUSED_KEY]
-            if not again and known.covers(admitted, of_model=of_model):
-                return Admitted(admitted)
-            step = self.said(given)
+        admitted = self._admitted.get(key, given)
+        again = is_new and [piece.key() for piece in admitted] == [REFUSED_KEY]
+        # the same words may stand ahead of those that are kept
+        if not again and known.covers(admitted, of_model=of_model):
+            return Admitted(admitted)
+        step = (self.take_up(key, given) if key in self.waiting else None) or self.said(given)
         if isinstance(step, Kept):
             self.waiting[key] = (step.id, message)
         else:
@@ -162,7 +197,7 @@ class Conversation:
                 for name in ("input", "output")
             )
             judged = self._judged = (inputs, outputs)
-        return Known(judged[0].copy(), judged[1].copy())
+        return Known(judged[0] + self._own[0], judged[1] + self._own[1])
 
     def told(self, id: str, function: str, arguments: Mapping[str, Any], text: str) -> str | None:
         """What stands in the history as the result of a call: what the model was told of it. A call that was let through and never reported, as the
@@ -182,6 +217,8 @@ class Conversation:
         except MisuseError:
             return None  # another call than the one of this id
         if isinstance(step, Run):
+            step = self._claimed(id, step, secrets.token_hex(16))
+        if isinstance(step, Run):
             given = self.last_result(id, text, failed=True)
             return as_text(given.told) if isinstance(given, Given) else given.text
         return self._remember(id, step.text) if isinstance(step, Tell) else None
@@ -196,16 +233,12 @@ class Conversation:
 
     def own(self, text: str) -> str:
         """A text of Celador's own in the history, in the place of a response."""
-        self.known()
-        if self._judged is not None:
-            self._judged[1].update([Piece("text", text).key()])
+        self._own[1].update([Piece("text", text).key()])
         return text
 
     def own_input(self, text: str) -> None:
         """A text of the developer's, or of the framework, in the history."""
-        self.known()
-        if self._judged is not None:
-            self._judged[0].update([Piece("text", text).key()])
+        self._own[0].update([Piece("text", text).key()])
 
     def knows_call(self, id: str, function: str, arguments: Mapping[str, Any]) -> bool:
         """Whether a call in the history is one of the task as the model made it, or one that the framework has answered itself. One with another name
@@ -341,10 +374,65 @@ class Conversation:
             return Tell(as_text(decision.value), failed=False)
         return Tell(decision.message or f"The call did not run ({decision.verdict}).")
 
-    async def begin(self, step: Run) -> None:
-        """As `Run.begin`, on an event loop."""
-        if step.delay or step.beside:
-            await asyncio.to_thread(step.begin)
+    def claim(self, id: str, step: Next) -> Next:
+        """Claims a call that may run, waits as long as policies have it wait, and meets their obligations. A `Run` that comes back is the only one there
+        is. Any other step comes back as it is.
+
+        Raises `MisuseError` (`call_claimed`) for a call that another process, or another run of this one, has claimed."""
+        if not isinstance(step, Run):
+            return step
+        claimant = secrets.token_hex(16)
+        try:
+            step = self._claimed(id, step, claimant)
+            if isinstance(step, Run):
+                time.sleep(step.delay)
+                step.meet()
+        except BaseException:
+            self.release(id, claimant)
+            raise
+        return step
+
+    async def claim_on_loop(self, id: str, step: Next) -> Next:
+        """As `claim`, on an event loop."""
+        if not isinstance(step, Run):
+            return step
+        claimant, is_cancelled = secrets.token_hex(16), threading.Event()
+        try:
+            step = await self.off_loop(self._claimed, id, step, claimant, is_cancelled)
+            if isinstance(step, Run):
+                if step.delay:
+                    await asyncio.sleep(step.delay)
+                if step.beside:
+                    await asyncio.to_thread(step.meet)
+        except BaseException:
+            # a thread may be about to claim the call all the same
+            is_cancelled.set()
+            self.release(id, claimant)
+            raise
+        return step
+
+    def _claimed(self, id: str, step: Run, claimant: str, is_cancelled: threading.Event | None = None) -> Next:
+        try:
+            decision = self.task.claim(id, claimant)
+        except MisuseError:
+            if id not in self._running:
+                self._end(id)
+            raise
+        if not decision.allowed:
+            self._end(id)
+            other = self._standing(id, decision)
+            return Tell("The call did not run.") if isinstance(other, Run) else self._recorded(id, other)
+        self._running.add(id)
+        if is_cancelled is not None and is_cancelled.is_set():
+            self.release(id, claimant)
+            raise asyncio.CancelledError
+        return dataclasses.replace(step, claimant=claimant)
+
+    def release(self, id: str, claimant: str) -> None:
+        """Gives the claim on a call back that was not run, or that runs again from its beginning. The claim of another one stays."""
+        with contextlib.suppress(CeladorError):
+            self.task.release(id, claimant)
+            self._running.discard(id)
 
     async def call_when_free(self, id: str, function: str, arguments: Mapping[str, Any]) -> Next:
         """As `call`, for frameworks that start all calls of a turn at once: a call that others are ahead of waits as long as one of these runs, or
@@ -426,6 +514,7 @@ class Conversation:
         # counted first: who sees that the call is gone sees that one has ended
         self._ended += 1
         self._let_through.discard(id)
+        self._running.discard(id)
 
     def _wake(self) -> None:
         for loop, event in tuple(self._waiters):
@@ -515,6 +604,55 @@ class Tasks:
             while len(self._open) > self.MOST_OPEN:
                 del self._open[next(iter(self._open))]
         return known
+
+
+class _KeptMessages:
+    """The messages of a task that were kept, for all guards of the task in this process."""
+
+    MOST = 1024
+    """Tasks that are known here, beside those that have such messages."""
+
+    def __init__(self) -> None:
+        self.waiting: dict[str, tuple[str, Any]] = {}
+        self.late: list[Late] = []
+
+
+_kept_messages: dict[Task, _KeptMessages] = {}
+_kept_lock = threading.Lock()
+
+
+def _kept_of(task: Task) -> _KeptMessages:
+    with _kept_lock:
+        kept = _kept_messages.pop(task, None) or _KeptMessages()
+        _kept_messages[task] = kept
+        if len(_kept_messages) > _KeptMessages.MOST:
+            oldest = next((task for task, other in _kept_messages.items() if not other.waiting and not other.late), task)
+            if oldest != task:
+                del _kept_messages[oldest]
+    return kept
+
+
+def _late_of(events: Iterable[Mapping[str, Any]]) -> list[Late]:
+    late: list[Late] = []
+    waited, calls = set[str](), set[str]()
+    for event in events:
+        decision = event["decision"] or {}
+        if event["operation"] == "input" and decision["verdict"] == "wait":
+            waited.add(decision["call"])
+        for other in decision.get("decided", ()):
+            if other.get("kind", "call") == "call":
+                calls.add(other["call"])
+            elif other["call"] in waited and other["decision"]["verdict"] == "allow":
+                pieces = _pieces(other["decision"]["value"]["message"])
+                late.append(Late(tuple(pieces), frozenset(calls)))
+    return late
+
+
+def _pieces(parts: Iterable[Mapping[str, Any]]) -> list[Piece]:
+    """The texts of a message as the task has it. What has no text is in the history of the framework alone."""
+    if any(not isinstance(part.get("text"), str) for part in parts):
+        log.warning("dropped: a part without text of a message that another process has kept")
+    return [Piece("text", part["text"]) for part in parts if isinstance(part.get("text"), str)]
 
 
 def _made(function: str, arguments: Mapping[str, Any]) -> str:

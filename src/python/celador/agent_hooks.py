@@ -69,8 +69,7 @@ class Interceptor:
             case "pre_tool_call":
                 call = context["tool_call"]
                 step = await conversation.call_when_free(call["id"], call["name"], call["args"])
-                if isinstance(step, Run):
-                    await conversation.begin(step)
+                step = await conversation.claim_on_loop(call["id"], step)
                 return await conversation.off_loop(self._before, conversation, call, step)
             case "post_tool_call":
                 result = context["tool_result"]
@@ -128,8 +127,8 @@ class Resolver:
             step = await conversation.call_when_free(call["id"], call["name"], call["args"])
         if isinstance(step, (Ask, Hold)):
             step = await conversation.call_when_free(call["id"], call["name"], call["args"])
+        step = await conversation.claim_on_loop(call["id"], step)
         if isinstance(step, Run):
-            await conversation.begin(step)
             return ApprovalResolution(ApprovalOutcome.APPROVE, request.context_identity, _target(step.arguments))
         if isinstance(step, (Ask, Hold)):
             conversation.task.withdraw(call["id"])
@@ -200,10 +199,10 @@ def _request(conversation: Conversation, context: dict[str, Any]) -> Verdict:
         result.append({**new, "content": content})
     for key, (_, late) in [*conversation.waiting.items()]:
         if key not in seen:
-            step = conversation.history(_pieces(late["content"]), known, late, of_model=False, is_new=True)
-            if isinstance(step, Stopped):
-                return _stopped(step)
-            result += [{"role": late["role"], "content": _content(step.pieces, late["content"])}] if isinstance(step, Admitted) else []
+            came = conversation.take_up(key, _pieces(late["content"]))
+            if isinstance(came, Stopped):
+                return _stopped(came)
+            result += [{"role": late["role"], "content": _content(came.pieces, late["content"])}] if isinstance(came, Admitted) else []
     limits = conversation.task.limits()
     return _target(result) if limits.allowed else Verdict.deny(reason=f"celador:{limits.verdict}", message=for_user(limits))
 

@@ -244,7 +244,7 @@ class Plugin(BasePlugin):
             return None
         id = _id(tool_context)
         conversation = await self._of(tool_context.session)
-        step = await conversation.call_when_free(id, tool.name, tool_args)
+        step = await conversation.claim_on_loop(id, await conversation.call_when_free(id, tool.name, tool_args))
         match step:
             case Tell(text, failed):
                 return {"error" if failed else "result": text}
@@ -257,7 +257,6 @@ class Plugin(BasePlugin):
                     hint="This call waits for others: it needs no decision of its own.", payload={"waits_for": list(waits_for)}
                 )
             case Run(arguments):
-                await conversation.begin(step)
                 tool_args.clear()
                 tool_args.update(arguments)
                 self._running.add(id)

@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ModelRequest, ModelResponse, hook_config
 from langchain.agents.middleware.types import PrivateStateAttr
-from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, RemoveMessage, ToolCall, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langgraph.config import get_config
 from langgraph.errors import GraphBubbleUp
 from langgraph.prebuilt.tool_node import ToolCallRequest
-from langgraph.types import Command, interrupt
-from pydantic import AfterValidator
+from langgraph.types import Command
 from typing_extensions import NotRequired
 
-from celador import MisuseError
-from celador._langchain_messages import FORMS, rewritten, said, sender
-from celador._messages import Piece, as_json, as_text, drop, refuse, treatment
-from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Next, Obligations, Run, Stopped, Tell, Whom, for_user
+from celador._langchain_messages import FORMS, id_of, rewritten, said, sender, text_of
+from celador._langchain_results import Result
+from celador._langchain_reviews import answered, ask, is_alone, latest, pass_on
+from celador._messages import Piece, as_json, as_text, refuse
+from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Obligations, Run, Stopped, Tell, Whom, for_user
 from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
     from langgraph.runtime import Runtime
 
-    from celador import Agent, Review, Tool
+    from celador import Agent, Tool
 
 _NO_STREAM = "nostream"
 """The tag by which LangGraph keeps what a model says out of the stream of messages."""
@@ -147,7 +147,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
             refuse("a turn of the model is one message, with what LangChain has answered itself")
             return response
         message = spoken[0]
-        calls = [(_id(call), call["name"], call["args"]) for call in message.tool_calls if call["id"] not in answers]
+        calls = [(id_of(call), call["name"], call["args"]) for call in message.tool_calls if call["id"] not in answers]
         usage = message.usage_metadata
         used = (usage["input_tokens"] if usage else 0, usage["output_tokens"] if usage else 0)
         pieces, structured = said(message), response.structured_response
@@ -164,7 +164,7 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         if structured is not None and pieces[-1] not in decided.pieces:
             return _says(conversation, "The response is withheld: a policy rewrites it, and it has a type.")
         for id, answer in answers.items():
-            conversation.own_result(id, _text(answer))
+            conversation.own_result(id, text_of(answer))
         new = rewritten(message, [piece for piece in decided.pieces if piece.kind != "structured"])
         return dataclasses.replace(response, result=[new if other is message else other for other in response.result])
 
@@ -177,21 +177,22 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         conversation = self._of(request.state, request.runtime)
         if _is_answered(request.state, call):
             return Command()
-        step = conversation.call(_id(call), call["name"], call["args"])
-        if self._each and _is_alone():
-            step = _answered(conversation, call, step)
+        step = conversation.call(id_of(call), call["name"], call["args"])
+        if self._each and is_alone():
+            step = answered(conversation, call, step)
+        step = conversation.claim(id_of(call), step)
         if not isinstance(step, Run):
             return _without(call, step)
-        step.begin()
         try:
             result = handler(_with(request, step))
         except GraphBubbleUp:
-            raise  # an interrupt of the tool's own: the call goes on when it is answered
+            conversation.release(id_of(call), step.claimant)
+            raise  # an interrupt of the tool's own: the tool runs again from its beginning when it is answered, in whichever process
         except Exception as error:
-            conversation.result(_id(call), type(error).__name__, failed=True)
+            conversation.result(id_of(call), type(error).__name__, failed=True)
             raise
         except BaseException:
-            conversation.cancelled(_id(call))
+            conversation.cancelled(id_of(call))
             raise
         return conversation.step(self._reported, conversation, call, result)
 
@@ -202,28 +203,29 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         conversation = await self._find(request.state, request.runtime)
         if _is_answered(request.state, call):
             return Command()
-        step = await conversation.off_loop(conversation.call, _id(call), call["name"], call["args"])
-        if self._each and _is_alone():
-            step = await conversation.off_loop(_answered, conversation, call, step)
+        step = await conversation.off_loop(conversation.call, id_of(call), call["name"], call["args"])
+        if self._each and is_alone():
+            step = await conversation.off_loop(answered, conversation, call, step)
+        step = await conversation.claim_on_loop(id_of(call), step)
         if not isinstance(step, Run):
             return _without(call, step)
-        await conversation.begin(step)
         try:
             result = await handler(_with(request, step))
         except GraphBubbleUp:
+            await conversation.off_loop(conversation.release, id_of(call), step.claimant)
             raise
         except Exception as error:
-            await conversation.off_loop(conversation.result, _id(call), type(error).__name__, failed=True)
+            await conversation.off_loop(conversation.result, id_of(call), type(error).__name__, failed=True)
             raise
         except BaseException:
-            conversation.cancelled(_id(call))
+            conversation.cancelled(id_of(call))
             raise
         return await conversation.off_loop(self._reported, conversation, call, result)
 
     def _reported(self, conversation: Conversation, call: ToolCall, result: ToolMessage | Command[Any]) -> ToolMessage | Command[Any]:
         """The result anew, from what was decided of it. A `Command` is one result, with all of its messages and what it writes into the state."""
-        parts = _Result.of(result, call)
-        given = conversation.result(_id(call), parts.output(), failed=parts.failed)
+        parts = Result.of(result, call)
+        given = conversation.result(id_of(call), parts.output(), failed=parts.failed)
         return parts.anew(given.told, self._artifacts) if isinstance(given, Given) else _without(call, given)
 
     # Reviews
@@ -236,17 +238,15 @@ class Middleware(AgentMiddleware[State, Any, Any]):
         if not waiting:
             return conversation.step(self._joined, conversation, state)
         done = set(state.get("celador_answered") or ())
-        asked = _latest(conversation.task.reviews(state="all"), waiting, done)
+        asked = latest(conversation.task.reviews(state="all"), waiting, done)
         if not any(review.state == "open" for review in asked):
             conversation.withdraw_stuck(waiting)
             return {"jump_to": "tools"}
         # Reviews that somebody else has closed meanwhile stay in the list, so that it is the same list when the node runs again with the answers.
-        # LangGraph holds an answer to the schema before it keeps it, so that one which does not fit may be given again.
-        answers = interrupt(_request(asked), response_schema=cast("type[dict[str, Any]]", Annotated[dict[str, Any], AfterValidator(_fitting(asked))]))
-        answered = [(review, decision) for review, decision in zip(asked, answers["decisions"], strict=True) if decision is not None]
-        for review, decision in answered:
-            _answer(conversation, review, decision)
-        return {"celador_answered": [*done, *(review.id for review, _ in answered)], "jump_to": "tools"}
+        decided = [(review, decision) for review, decision in zip(asked, ask(asked), strict=True) if decision is not None]
+        for review, decision in decided:
+            pass_on(conversation, review, decision)
+        return {"celador_answered": [*done, *(review.id for review, _ in decided)], "jump_to": "tools"}
 
     @hook_config(can_jump_to=["tools", "end"])
     async def abefore_model(self, state: State, runtime: Runtime[Any]) -> dict[str, Any] | None:
@@ -303,13 +303,6 @@ def _thread() -> str | None:
     return f"{thread}/{within}" if within else str(thread)
 
 
-def _id(call: ToolCall) -> str:
-    id = call["id"]
-    if not id:
-        raise ValueError(f"the model gave its call of {call['name']} no id")
-    return id
-
-
 def _with(request: ToolCallRequest, step: Run) -> ToolCallRequest:
     return request.override(tool_call={**request.tool_call, "args": step.arguments})
 
@@ -317,96 +310,8 @@ def _with(request: ToolCallRequest, step: Run) -> ToolCallRequest:
 def _without(call: ToolCall, step: Tell | Ask | Hold) -> ToolMessage | Command[Any]:
     """What stands in the place of a result. A call that waits has no answer yet: `before_model` finds it by that."""
     if isinstance(step, Tell):
-        return ToolMessage(step.text, name=call["name"], tool_call_id=_id(call), status="error" if step.failed else "success")
+        return ToolMessage(step.text, name=call["name"], tool_call_id=id_of(call), status="error" if step.failed else "success")
     return Command()
-
-
-@dataclasses.dataclass(frozen=True)
-class _Result:
-    """What a tool has returned: a message, or a command with messages and what it writes into the state of the graph."""
-
-    of_call: ToolMessage | None
-    messages: list[AnyMessage]
-    rest: dict[str, Any]
-    command: Command[Any] | None
-    unread: dict[str, Any] = dataclasses.field(default_factory=dict)
-    """What a command writes that no rule can read."""
-
-    @classmethod
-    def of(cls, result: ToolMessage | Command[Any], call: ToolCall) -> _Result:
-        if isinstance(result, ToolMessage):
-            said(result)
-            return cls(result, [result], {}, None)
-        treatment(FORMS, "tool", type(result).__name__)
-        update = {} if result.update is None else result.update
-        if not isinstance(update, dict):
-            refuse("no rule can read a Command whose update is no dict")
-            return cls(None, [], {}, result)
-        messages = update.get("messages") or []
-        messages = messages if isinstance(messages, list) else [messages]
-        for message in messages:
-            if isinstance(message, RemoveMessage):
-                continue
-            said(message)
-        if "celador_task" in update or "celador_kept" in update:
-            raise MisuseError("a Command that writes what the middleware keeps", "reserved")
-        rest = {name: value for name, value in update.items() if name != "messages"}
-        unread = {name: value for name, value in rest.items() if not _is_json(value)}
-        for name in unread:
-            refuse(f"no rule can read what a Command writes as {name!r}, as it is no JSON")
-            del rest[name]
-        own = next((m for m in messages if isinstance(m, ToolMessage) and m.tool_call_id == call["id"]), None)
-        return cls(own, messages, rest, result, unread)
-
-    @property
-    def failed(self) -> bool:
-        return self.of_call is not None and self.of_call.status == "error"
-
-    def output(self) -> Any:
-        """What rules read: the content of the one message, or all contents and all else by their names."""
-        contents = [message.content for message in self.messages if not isinstance(message, RemoveMessage)]
-        if not self.rest and len(contents) <= 1:
-            return contents[0] if contents else None
-        return {"messages": [as_json(content) for content in contents], **self.rest}
-
-    def anew(self, value: Any, artifacts: bool) -> ToolMessage | Command[Any]:
-        whole = self.rest or len([m for m in self.messages if not isinstance(m, RemoveMessage)]) > 1
-        contents = list(value["messages"]) if whole and isinstance(value, dict) and isinstance(value.get("messages"), list) else [value]
-        messages: list[Any] = []
-        for message in self.messages:
-            if isinstance(message, RemoveMessage):
-                messages.append(message)
-            elif contents:
-                messages.append(_with_content(message, contents.pop(0), artifacts))
-        if self.command is None:
-            return cast("ToolMessage", messages[0])
-        rest = {name: value[name] for name in self.rest if isinstance(value, dict) and name in value}
-        if not isinstance(self.command.update, (dict, type(None))):
-            return self.command
-        return dataclasses.replace(self.command, update={**self.unread, **rest, **({"messages": messages} if messages else {})})
-
-
-def _is_json(value: Any) -> bool:
-    """Whether a value is JSON as it stands: made anew from JSON it is the same."""
-    if isinstance(value, dict):
-        return all(type(name) is str and _is_json(member) for name, member in value.items())
-    if isinstance(value, list):
-        return all(_is_json(member) for member in value)
-    return value is None or (type(value) in (bool, int, float, str) and type(as_json([value])[0]) is type(value))
-
-
-def _with_content(message: AnyMessage, value: Any, artifacts: bool) -> AnyMessage:
-    """The message with a content that was decided: parts of LangChain if it is a list of such, else the text of the value."""
-    as_parts = isinstance(value, list) and value and all(isinstance(part, dict) and isinstance(part.get("type"), str) for part in value)
-    content: Any = value if as_parts and isinstance(message.content, list) else as_text(value)
-    if not isinstance(message, ToolMessage):
-        return rewritten(message.model_copy(update={"content": content}), said(message.model_copy(update={"content": content})))
-    new = ToolMessage(content, id=message.id, name=message.name, tool_call_id=message.tool_call_id, status=message.status)
-    if artifacts:
-        new.artifact = message.artifact
-    elif message.artifact is not None:
-        drop("artifact", "tool")
-    return new
 
 
 @dataclasses.dataclass
@@ -433,9 +338,9 @@ def _admitted(conversation: Conversation, messages: Sequence[AnyMessage], end: i
             message, is_new = _with_known_calls(conversation, message, known, is_waiting=at == last and end < len(messages))
             looked.update += [message] if is_new else []
         call = calls.get(message.tool_call_id) if isinstance(message, ToolMessage) else None
-        told = call and conversation.told(_id(call), call["name"], call["args"], _text(message))
+        told = call and conversation.told(id_of(call), call["name"], call["args"], text_of(message))
         if told is not None:
-            new = message if told == _text(message) else message.model_copy(update={"content": told, "artifact": None})
+            new = message if told == text_of(message) else message.model_copy(update={"content": told, "artifact": None})
         elif at < end and known.covers(pieces, of_model=sender(message) == "model"):
             new = rewritten(message, pieces)
             new = message if new == message else new
@@ -474,10 +379,6 @@ def _ended(conversation: Conversation, update: list[Any], stopped: Stopped | Non
     return {} if stopped is None else {"messages": [*update, AIMessage(conversation.own(stopped.text))], "jump_to": "end"}
 
 
-def _text(message: AnyMessage) -> str:
-    return message.content if isinstance(message.content, str) else as_text(message.content)
-
-
 def _end_of_turn(messages: Sequence[AnyMessage]) -> int:
     """Where the results of the last turn of the model end."""
     last = max(at for at, message in enumerate(messages) if isinstance(message, AIMessage))
@@ -504,86 +405,6 @@ def _waiting(messages: list[AnyMessage]) -> list[str]:
 
 def _is_answered(state: Any, call: ToolCall) -> bool:
     return call["id"] in _turn(state["messages"])[1]
-
-
-def _latest(reviews: Iterable[Review], calls: list[str], done: set[str]) -> list[Review]:
-    """The last review of each call that this thread has not been asked for, in the order of the calls."""
-    by_call = {review.call: review for review in reviews if review.call in calls and review.id not in done}
-    return [by_call[call] for call in calls if call in by_call]
-
-
-def _request(reviews: list[Review]) -> dict[str, Any]:
-    """The interrupt, in the form of `HumanInTheLoopMiddleware`."""
-    return {
-        "action_requests": [
-            {"name": review.function, "args": review.arguments or {}, "description": review.text or f"{review.reviewer} is asked"}
-            for review in reviews
-        ],
-        "review_configs": [{"action_name": review.function, "allowed_decisions": ["approve", "edit", "reject", "respond"]} for review in reviews],
-    }
-
-
-def _fitting(asked: list[Review]) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    def check(answers: dict[str, Any]) -> dict[str, Any]:
-        decisions = answers.get("decisions")
-        if not isinstance(decisions, list) or len(decisions) != len(asked):
-            raise ValueError(f"{len(asked)} calls are in review: `decisions` has one for each")
-        for review, decision in zip(asked, decisions, strict=True):
-            match decision:
-                case None:
-                    pass  # this one is answered later
-                case {"type": "approve" | "reject"} | {"type": "respond", "message": _}:
-                    pass
-                case {"type": "edit", "edited_action": {"name": review.function, "args": dict()}}:
-                    pass
-                case _:
-                    raise ValueError(f"no decision about a call of {review.function}: approve, edit (the arguments alone), reject or respond")
-        return answers
-
-    return check
-
-
-def _answered(conversation: Conversation, call: ToolCall, step: Next) -> Next:
-    """How far a call is once its review is answered, by an interrupt of its own. Interrupts are told apart by their places in the task of LangGraph that
-    the call is, so one that was answered keeps its place ahead of those of the tool itself."""
-    place = 0
-    while isinstance(step, Ask) or _has_answer(place):
-        asked = [step.review] if isinstance(step, Ask) else []
-        schema = cast("type[dict[str, Any]]", Annotated[dict[str, Any], AfterValidator(_fitting(asked))]) if asked else None
-        answers = interrupt(_request(asked), response_schema=schema)
-        for review, decision in zip(asked, answers["decisions"], strict=False):
-            if decision is None:
-                return step
-            _answer(conversation, review, decision)
-        place += 1
-        if asked:
-            step = conversation.call(_id(call), call["name"], call["args"])
-    return step
-
-
-def _is_alone() -> bool:
-    """Whether LangGraph runs the call as a task of its own, as it does behind the model. Calls that are tried again share one task, in which answers to
-    interrupts could not be told apart: their reviews are asked together, by `before_model`."""
-    path = get_config().get("metadata", {}).get("langgraph_path") or ()
-    return "__pregel_push" in path
-
-
-def _has_answer(place: int) -> bool:
-    """Whether the interrupt at this place of the task has an answer to a review. LangGraph has no other way to ask, and says nothing of the next one."""
-    given = getattr(get_config().get("configurable", {}).get("__pregel_scratchpad"), "resume", ())
-    return place < len(given) and isinstance(given[place], dict) and isinstance(given[place].get("decisions"), list)
-
-
-def _answer(conversation: Conversation, review: Review, decision: dict[str, Any]) -> None:
-    match decision["type"]:
-        case "approve":
-            conversation.answer(review, "approve")
-        case "edit":
-            conversation.answer(review, "edit", arguments=decision["edited_action"]["args"])
-        case "respond":
-            conversation.answer(review, "respond", result=decision["message"])
-        case _:
-            conversation.answer(review, "deny", note=decision.get("message"))
 
 
 __all__ = ["FORMS", "Middleware", "State", "tools"]

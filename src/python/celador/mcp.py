@@ -47,7 +47,7 @@ except ImportError as error:
         "or put `celador mcp` ahead of the server as it is"
     ) from error
 
-from celador import CeladorError
+from celador import CeladorError, MisuseError
 from celador._messages import Form, as_json, as_text, drop, log, reading, treatment
 from celador._steps import Ask, Given, Hold, Next, Obligations, Run, Tell, Whom
 from celador._turns import Conversation, Tasks
@@ -175,11 +175,10 @@ class _Guard:
         """A resource or a prompt: a call whose arguments are what the request names."""
         params = {name: value for name, value in (ctx.params or {}).items() if name in ("uri", "name", "arguments")}
         id = str(uuid.uuid4())
-        step = await conversation.call_when_free(id, method, params)
+        step = await conversation.claim_on_loop(id, await conversation.call_when_free(id, method, params))
         if not isinstance(step, Run):
             told = await conversation.off_loop(_without, conversation, id, step)
             raise MCPError(INVALID_REQUEST, "".join(block.text for block in told.content if isinstance(block, TextContent)))
-        await conversation.begin(step)
         meta = {name: value for name, value in (ctx.params or {}).items() if name == "_meta"}
         try:
             result = await call_next(dataclasses.replace(ctx, params={**meta, **step.arguments}))
@@ -219,9 +218,14 @@ class _Guard:
             if asked is not None:
                 return asked
             step = await conversation.call_when_free(id, name, arguments)
+        try:
+            step = await conversation.claim_on_loop(id, step)
+        except MisuseError as error:
+            if error.code != "call_claimed":
+                raise
+            return _error("This call runs already, for another request.")
         if not isinstance(step, Run):
             return await conversation.off_loop(_without, conversation, id, step)
-        await conversation.begin(step)
         # The state of the question is between the client and this guard: a tool that asks something itself has its own.
         passed = (
             {key: value for key, value in params.items() if key not in ("requestState", "inputResponses")} if _asked_here(params) else dict(params)

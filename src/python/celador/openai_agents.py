@@ -10,9 +10,10 @@ that was approved and has to wait for other reviews stays among the `interruptio
 
 from __future__ import annotations
 
+import collections
 import copy
 import dataclasses
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from agents import (
@@ -41,7 +42,7 @@ from openai.types.responses import Response, ResponseCompletedEvent, ResponseFun
 from celador import CeladorError, MisuseError
 from celador._messages import Piece, Unjudged, as_text, joined, refuse, text_piece
 from celador._openai_items import FORMS, UNJUDGED, arguments_of, events, get, kind_of, message, pieces_of, response_items, response_pieces, written
-from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Obligations, Run, Stopped, Tell, for_user
+from celador._steps import KEPT, REFUSED, Admitted, Ask, Given, Hold, Kept, Late, Obligations, Run, Stopped, Tell, for_user
 from celador._turns import Conversation
 
 if TYPE_CHECKING:
@@ -139,12 +140,12 @@ class _Guard:
             await conversation.off_loop(self.pass_answers_on, context)
             call = context.tool_call_id
             step = await conversation.call_when_free(call, tool.name, arguments_of({"arguments": arguments}))
+            step = await conversation.claim_on_loop(call, step)
             if isinstance(step, (Ask, Hold)):
                 # approved for good in the SDK, which asks no more: the run ends here, and its state goes on once the reviews are answered
                 raise MisuseError(f"the call {call} of {tool.name} waits for reviews: answer them and run the state again", "waits")
             if isinstance(step, Tell):
                 return step.text
-            await conversation.begin(step)
             try:
                 output = await inner.on_invoke_tool(context, as_text(step.arguments))
             except Exception as error:
@@ -201,6 +202,7 @@ class _Guard:
         for at, late in self.joined:
             if not any(_key(late) == _key(item) for item in items):
                 items.insert(min(at, len(items)), late)
+        self._put_late(items)
         conversation = self.conversation
         known, calls, present = conversation.known(), dict[str, Any](), set[int]()
         last = max((at for at, item in enumerate(items) if kind_of(item)[1] in ("assistant", "tool")), default=-1)
@@ -232,19 +234,41 @@ class _Guard:
             else:
                 refused = refused or _Refusal("input", step.text if isinstance(step, Stopped) else KEPT)
         # what was kept and the history of this run does not have
-        for item in [item for _, item in conversation.waiting.values() if id(item) not in present]:
-            step = conversation.history(pieces_of(item, "user"), known, item, of_model=False, is_new=True)
-            if isinstance(step, Admitted):
+        for key, item in [(key, item) for key, (_, item) in conversation.waiting.items() if id(item) not in present]:
+            came = conversation.take_up(key, pieces_of(item, "user"))
+            if isinstance(came, Admitted) and self._lacks(items, item, came.pieces):
                 self.joined.append((len(items), item))
-                result += written(item, "user", step.pieces)
-            elif isinstance(step, Stopped):
-                refused = refused or _Refusal("input", step.text)
+                conversation.note_late(Late(tuple(came.pieces), frozenset(_outputs(items))))
+                result += written(item, "user", came.pieces)
+            elif isinstance(came, Stopped):
+                refused = refused or _Refusal("input", came.text)
         refused = self._join_left_over(result, len(items)) or refused
         conversation.withdraw_stuck(_reported(items))
         if refused is not None:
             return refused
         limits = conversation.task.limits()
         return result if limits.allowed else _Refusal("limit", for_user(limits))
+
+    def _put_late(self, items: list[Any]) -> None:
+        """Puts messages that were kept into a history that a caller has made of an earlier run, which does not have them: behind the results that the model
+        read ahead of them. A history without these results is another one."""
+        is_new_run = not items or kind_of(items[-1])[0] != "function_call_output"
+        # a session has what came, in the words of its sender: between a call and its output, where no other history has a message
+        came = collections.Counter[int]()
+        for late in reversed(self.conversation.late(is_new_run=is_new_run)):
+            call, place = (_last(items, kind, late.behind) for kind in ("function_call", "function_call_output"))
+            made = written({"role": "user"}, "user", list(late.pieces))
+            if place is None or not made or not self._lacks(items, made[0], late.pieces):
+                continue
+            came[place] += 1
+            if came[place] > sum(kind_of(item) == ("message", "user") for item in items[call or 0 : place]):
+                items[place + 1 : place + 1] = made
+
+    def _lacks(self, items: list[Any], message: Any, admitted: Sequence[Piece]) -> bool:
+        """Whether a history has a message less often than the task has judged it, as it came or as it was admitted."""
+        made = written({"role": "user"}, "user", list(admitted))
+        keys = {_key(message), *(_key(item) for item in made)}
+        return sum(_key(item) in keys for item in items) < self.conversation.known().count(admitted)
 
     def _join_left_over(self, result: list[Any], place: int) -> _Refusal | None:
         """Puts what another process has kept behind the items of a request, unless a session has it among them."""
@@ -427,6 +451,16 @@ def _key(item: Any) -> str:
     """What tells a message from others."""
     kind, sender = kind_of(item)
     return f"{sender} {[piece.key() for piece in joined(pieces_of(item, sender))]}" if kind != "function_call" else ""
+
+
+def _last(items: list[Any], kind: str, calls: Collection[str]) -> int | None:
+    """Where the last item of a kind stands that is of one of these calls."""
+    return max((at for at, item in enumerate(items) if get(item, "type") == kind and get(item, "call_id") in calls), default=None)
+
+
+def _outputs(items: Iterable[Any]) -> list[str]:
+    """The calls that have an output."""
+    return [str(get(item, "call_id")) for item in items if get(item, "type") == "function_call_output"]
 
 
 def _reported(items: list[Any]) -> list[str]:

@@ -30,7 +30,7 @@ from celador._steps import KEPT, REFUSED, Ask, Given, Hold, Kept, Next, Obligati
 from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
-    from celador import Agent, Decision
+    from celador import Agent
     from celador import Tool as PlainTool
     from pydantic_ai.settings import ModelSettings
 
@@ -229,6 +229,7 @@ class _Held(Guard):
             step = await conversation.off_loop(self._step, ctx, call)
         else:
             step = await conversation.call_when_free(id, call.tool_name, arguments_of(call))
+        step = await conversation.claim_on_loop(id, step)
         match step:
             case Tell(text, failed):
                 if failed:
@@ -238,7 +239,6 @@ class _Held(Guard):
                 raise ApprovalRequired({"review": review.id, "reviewer": review.reviewer, "text": review.text, "arguments": review.arguments})
             case Hold(waits_for):
                 raise ApprovalRequired({"waits_for": list(waits_for)})
-        await conversation.begin(step)
         # what was validated is what was decided, to the sign, or is replaced
         decided = args if self.validated.pop(id, None) == as_text(step.arguments) else step.arguments
         try:

@@ -12,6 +12,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -67,6 +68,16 @@ impl Task {
     #[getter]
     fn agent(&self) -> &str {
         self.0.agent()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| *self.0 == *other.get().0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.0.hash(&mut hasher);
+        hasher.finish()
     }
 
     #[getter]
@@ -164,6 +175,14 @@ impl Task {
         let results: Vec<(CallId, CallResult)> =
             results.try_iter()?.map(|result| wishes::report(&result?)).collect::<PyResult<_>>()?;
         Ok(Results::new(self.several(py, Step::Results(results), wishes::wait(wait)?)?, &self.0))
+    }
+
+    fn claim(&self, py: Python<'_>, call: String, claimant: String) -> PyResult<Decision> {
+        self.one(py, Step::Claim { call: call.into(), claimant }, None)
+    }
+
+    fn release(&self, py: Python<'_>, call: String, claimant: String) -> PyResult<Decision> {
+        self.one(py, Step::Release { call: call.into(), claimant }, None)
     }
 
     #[pyo3(signature = (call, *, ran=None))]

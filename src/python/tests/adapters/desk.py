@@ -75,6 +75,8 @@ class Shop:
 
     def __init__(self) -> None:
         self.ran: list[list[Any]] = []
+        self.pause = 0.0
+        """How long a refund takes, in seconds."""
 
     def get_order(self, order: str) -> dict[str, Any]:
         """Looks an order up."""
@@ -91,6 +93,7 @@ class Shop:
     def refund(self, order: str, amount: float) -> dict[str, Any]:
         """Pays money back."""
         self.ran.append(["refund", {"order": order, "amount": amount}])
+        time.sleep(self.pause)
         return {"paid": amount}
 
     def send_mail(self, text: str, sender: str = "nobody") -> str:

@@ -8,6 +8,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import time
 import traceback
 from typing import Any
 
@@ -79,7 +80,7 @@ class Broken:
         return away
 
 
-@pytest.mark.parametrize("operation", ["input", "limits", "turn", "before", "after", "output"])
+@pytest.mark.parametrize("operation", ["input", "limits", "turn", "before", "claim", "after", "output"])
 @pytest.mark.parametrize(("framework", "mode"), [(name, mode) for name in FRAMEWORKS for mode in DRIVERS[name].MODES])
 def test_nothing_goes_on_without_an_answer(framework: str, mode: str, operation: str) -> None:
     """Whatever Celador cannot answer does not happen: no tool runs without an allow, no result and no response comes out that was not judged."""
@@ -113,3 +114,22 @@ def test_another_process_goes_on(framework: str, tmp_path: pathlib.Path) -> None
     assert second["final"] == scenario["final"]
     assert second["reviews"] == {"c2": "approved", "c3": "denied"}
     assert second["state"] == "active"
+
+
+@pytest.mark.parametrize("framework", [name for name in FRAMEWORKS if hasattr(DRIVERS[name], "leave")])
+def test_of_two_processes_that_go_on_at_once_one_runs_a_call(framework: str, tmp_path: pathlib.Path) -> None:
+    """Two workers hear of the same answers: the call that was approved runs in one of them."""
+    scenario = desk.BY_NAME["a denial, after which the task goes on"]
+
+    def process(phase: str) -> subprocess.Popen[str]:
+        return subprocess.Popen([sys.executable, "restart.py", framework, phase, str(tmp_path)], cwd=desk.HERE, stdout=subprocess.PIPE, text=True)
+
+    assert process("ask").wait() == 0
+    racers = [process("race"), process("race")]
+    while len(list(tmp_path.glob("ready-*"))) < 2:
+        assert all(racer.poll() is None for racer in racers)
+        time.sleep(0.01)
+    (tmp_path / "go").touch()
+    told = [json.loads(racer.communicate()[0].splitlines()[-1]) for racer in racers]
+    assert sorted([ran for racer in told for ran in racer["ran"]], key=repr) == sorted(scenario["ran"][1:], key=repr), told
+    assert any(racer.get("final") == scenario["final"] for racer in told), told

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import pathlib
 from typing import Any
 
 import celador.langchain
@@ -174,3 +176,63 @@ def test_reviews_that_are_asked_again_are_one_interrupt() -> None:
     result = graph.invoke(Command(resume=NO), THREAD)
     assert [amount["amount"] for _, amount in shop.ran] == [700]
     assert [message.text for message in result["messages"][-2:]] == ["And my other order?", "Done."]
+
+
+def test_interrupts_of_their_own_may_be_answered_at_the_agent() -> None:
+    shop, agent = desk.Shop(), desk.agent({})
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Done."}], shop, agent, interrupts="each")
+    graph.invoke(HELLO, THREAD)
+    by_amount = {review.arguments["amount"]: review for review in agent.reviews() if review.arguments}
+    by_amount[600].deny()
+    # one is answered there, the other one here
+    graph.invoke(Command(resume={asked(graph)[700]: YES}), THREAD)
+    assert [amount["amount"] for _, amount in shop.ran] == [700]
+    shop, agent = desk.Shop(), desk.agent({})
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Done."}], shop, agent, interrupts="each")
+    graph.invoke(HELLO, THREAD)
+    for review in agent.reviews():
+        review.approve()
+    assert graph.invoke(None, THREAD)["messages"][-1].text == "Done."
+    assert sorted(amount["amount"] for _, amount in shop.ran) == [600, 700]
+
+
+def test_an_interrupt_of_its_own_that_is_left_open_is_asked_again() -> None:
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Done."}], shop, interrupts="each")
+    graph.invoke(HELLO, THREAD)
+    graph.invoke(Command(resume={id: {"decisions": [None]} for id in asked(graph).values()}), THREAD)
+    (together,) = graph.get_state(THREAD).interrupts
+    assert shop.ran == [] and len(together.value["action_requests"]) == 2
+    result = graph.invoke(Command(resume={"decisions": [YES["decisions"][0], NO["decisions"][0]]}), THREAD)
+    assert [amount["amount"] for _, amount in shop.ran] == [600] and result["messages"][-1].text == "Done."
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_interrupts_of_their_own_are_answered_in_other_processes(is_async: bool, tmp_path: pathlib.Path) -> None:
+    """Each answer comes in a process of its own; the call that was approved first is held until the second answer."""
+    saver, shop = InMemorySaver(), desk.Shop()
+
+    def process(given: Any) -> Any:
+        guard = celador.langchain.Middleware(desk.agent({}, store=tmp_path / "celador.db"), user="u-1", interrupts="each")
+        tools = [StructuredTool.from_function(tool) for tool in shop.tools]
+        graph: Any = create_agent(Scripted(script=[{"calls": [REFUND, OTHER]}, {"text": "Done."}]), tools, middleware=[guard], checkpointer=saver)
+        result = asyncio.run(graph.ainvoke(given(graph), THREAD)) if is_async else graph.invoke(given(graph), THREAD)
+        return graph, result
+
+    graph, _ = process(lambda _: HELLO)
+    assert sorted(asked(graph)) == [600, 700]
+    graph, _ = process(lambda graph: Command(resume={asked(graph)[700]: YES}))
+    assert shop.ran == [] and list(asked(graph)) == [600]
+    _, result = process(lambda graph: Command(resume={asked(graph)[600]: YES}))
+    assert sorted(amount["amount"] for _, amount in shop.ran) == [600, 700]
+    assert result["messages"][-1].text == "Done."
+
+
+def test_a_decision_that_does_not_fit_an_interrupt_of_its_own_changes_nothing() -> None:
+    shop = desk.Shop()
+    graph = built([{"calls": [REFUND, OTHER]}, {"text": "Done."}], shop, interrupts="each")
+    graph.invoke(HELLO, THREAD)
+    for decisions in ([], [YES["decisions"][0]] * 2, [{"type": "edit", "edited_action": {"name": "close_order", "args": {}}}]):
+        with pytest.raises(ValueError, match="calls are in review|no decision about a call"):
+            graph.invoke(Command(resume={asked(graph)[600]: {"decisions": decisions}}), THREAD)
+    assert shop.ran == [] and sorted(asked(graph)) == [600, 700]

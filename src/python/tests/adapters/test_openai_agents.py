@@ -157,4 +157,42 @@ def test_a_message_that_one_process_keeps_is_read_after_another_has_resumed(tmp_
     guarded, model, session = process([[assistant_message("Welcome.")]])
     last = asyncio.run(Runner.run(guarded, "Thanks." if with_session else [*first.to_input_list(), {"role": "user", "content": "Thanks."}], session=session))
     assert last.final_output == "Welcome."
-    assert repr(model.calls[0].input).count(admitted) == (1 if with_session else 0)
+    assert repr(model.calls[0].input).count(admitted) == 1
+
+
+@pytest.mark.parametrize("place", ["memory", "store"])
+@pytest.mark.parametrize("said", ["And my other order?", "My card is 4111111111111111.", "Pay it back."])
+def test_later_runs_without_a_session_read_a_message_that_was_kept(tmp_path: pathlib.Path, place: str, said: str) -> None:
+    """Each run has a guard of its own, as in a server of requests. The history that a caller makes of a run does not have the message."""
+    scenario = desk.BY_NAME["a message while reviews are open"]
+    stored: Any = {"store": tmp_path / "celador.db"} if place == "store" else {}
+    agent, shop, models = desk.agent(scenario, **stored), desk.Shop(), list[Any]()
+
+    def guarded(*script: Any) -> Any:
+        models.append(ScriptedModel([*script]))
+        tools = [function_tool(tool) for tool in shop.tools]
+        return celador.openai_agents.guard(Agent("desk", model=models[-1], tools=tools), agent.task("thread-1", "u-1"))
+
+    first = asyncio.run(Runner.run(guarded([function_call("refund", {"order": "o1", "amount": 600}, call_id="c1")]), "Pay it back."))
+    # without the history, the same words would be the first message
+    history = first.to_input_list() if said == "Pay it back." else []
+    assert "is kept" in str(asyncio.run(Runner.run(guarded(), [*history, {"role": "user", "content": said}])).final_output)
+    going_on = guarded([assistant_message("Paid.")])
+    state: Any = asyncio.run(RunState.from_string(going_on, first.to_state().to_string()))
+    state.approve(state.get_interruptions()[0])
+    result = asyncio.run(Runner.run(going_on, state))
+    order = [function_call("get_order", {"order": "o1"}, call_id="c2")]
+    for thanks in ("Thanks.", "Thanks again."):
+        later = guarded(order, [assistant_message("Welcome.")]) if thanks == "Thanks." else guarded([assistant_message("Welcome.")])
+        result = asyncio.run(Runner.run(later, [*result.to_input_list(), {"role": "user", "content": thanks}]))
+        assert result.final_output == "Welcome."
+    admitted = said.replace("4111111111111111", "[credit_card]")
+    for model in models[2:]:
+        for call in model.calls:
+            texts = [item.get("content") if item.get("role") == "user" else item.get("type") for item in call.input]
+            expected = ["Pay it back.", "function_call", "function_call_output", admitted]
+            assert texts[:4] == expected and texts[4:].count(admitted) == 0, texts
+    # a history of another conversation has no place for it
+    other = guarded([assistant_message("Hello.")])
+    asyncio.run(Runner.run(other, "A new day."))
+    assert [item.get("content") for item in models[-1].calls[0].input] == ["A new day."]
