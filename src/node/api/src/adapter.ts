@@ -10,7 +10,7 @@ import { why } from "./errors.js";
 import type { Json, JsonObject } from "./json.js";
 import { whoIsAsked } from "./judge.js";
 import type { Awaitable } from "./port.js";
-import { type AnyTask, messageOf } from "./task.js";
+import { type AnyTask, claimantId, messageOf } from "./task.js";
 
 /** A call as a framework has it. */
 export interface ToolCall {
@@ -106,7 +106,10 @@ export interface Carrying {
   readonly fulfil?: (allowed: Allowed) => Awaitable<void>;
 }
 
-/** Carries a call out that was let through, and reports it. `ask` is what a person would have to see of the result first. */
+/**
+ * Carries a call out that was let through, and reports it. `ask` is what a person would have to see of the result first. The call is claimed first, so
+ * that of several processes one runs it; in any other one it throws `MisuseError` (`call_claimed`).
+ */
 export async function carryOut(
   task: AnyTask,
   call: ToolCall,
@@ -118,6 +121,9 @@ export async function carryOut(
     await task.withdraw(call.id);
     return tell("The call did not run: nobody here sees to what policies ask for beside it.");
   }
+  const claimant = claimantId();
+  const claimed = await task.claim(call.id, claimant);
+  if (!claimed.allowed) return tell(why(claimed));
   try {
     if (allowed.delayMs !== undefined) await sleep(allowed.delayMs);
     await fulfil?.(allowed);
@@ -130,8 +136,11 @@ export async function carryOut(
   try {
     output = (await run(allowed.arguments)) ?? null;
   } catch (error) {
-    // an interrupt: the call goes on when the tool is called again
-    if (Object(error).is_bubble_up === true) throw error;
+    // an interrupt: the tool is called again from its beginning, in whichever process
+    if (Object(error).is_bubble_up === true) {
+      await task.release(call.id, claimant);
+      throw error;
+    }
     [output, hasFailed] = [messageOf(error), true];
   }
   const decision = await task.after(call.id, output, { status: hasFailed ? "errored" : "successful" });

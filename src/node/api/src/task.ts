@@ -83,6 +83,13 @@ export interface TaskOf<Later extends boolean> {
   after(call: string, output?: Json, how?: { readonly status?: Status }): Maybe<Later, Decision>;
   /** Reports the results of several calls, in the order in which they came. */
   results(reports: readonly CallReport[], how?: Wait): Maybe<Later, Results>;
+  /**
+   * Claims a call that was let through, for one of several processes: exactly one claimant is allowed, with the `arguments` to run it with. `claimant`
+   * is a random text, made anew for each attempt to run a call. For any other one it throws `MisuseError` (`call_claimed`).
+   */
+  claim(call: string, claimant: string): Maybe<Later, Decision>;
+  /** Gives a claim back, of a call that was not run: another process may claim it. */
+  release(call: string, claimant: string): Maybe<Later, Decision>;
   /** Takes a call back that will never be reported: it has not run, or nobody knows. */
   withdraw(call: string, ran?: false | "unknown"): Maybe<Later, Decision>;
   /** How far a call has come, or an input or response that waits. */
@@ -223,6 +230,14 @@ export class TaskHere implements TaskOf<boolean> {
     return then(this.#several("results", { results }, how), ({ calls, decided }) => ({ calls, decided }));
   }
 
+  claim(call: string, claimant: string): Awaitable<Decision> {
+    return this.#step("claim", { call, claimant });
+  }
+
+  release(call: string, claimant: string): Awaitable<Decision> {
+    return this.#step("release", { call, claimant });
+  }
+
   withdraw(call: string, ran: false | "unknown" = false): Awaitable<Decision> {
     return this.#step("withdraw", { call, ran });
   }
@@ -285,6 +300,11 @@ export class TaskHere implements TaskOf<boolean> {
     const decision = await this.before(name, args, how);
     if (decision.verdict === "respond") return decision.value;
     if (!decision.allowed || decision.call === undefined) throw new Denied(decision);
+    if (how.id !== undefined) {
+      // others may know the id as well: one of them runs the call
+      const claimed = await this.claim(how.id, claimantId());
+      if (!claimed.allowed) throw new Denied(claimed);
+    }
     let output: Json;
     try {
       output = await run(decision.arguments as never);
@@ -377,6 +397,11 @@ export class TaskHere implements TaskOf<boolean> {
 function asked({ id, function: name, arguments: args = {} }: CallRequest): object {
   if (!isObject(args)) throw new MisuseError("bad_request", `the arguments of \`${name}\` are no object`);
   return id === undefined ? { function: name, arguments: args } : { id, function: name, arguments: args };
+}
+
+/** The random text of one attempt to run a call. */
+export function claimantId(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 export function messageOf(error: unknown): string {
