@@ -167,6 +167,12 @@ impl Diagnostic {
         self.is_error() || self.standing == Standing::Refused
     }
 
+    /// Whether a comment of its author allows it.
+    #[must_use]
+    pub fn is_allowed(&self) -> bool {
+        matches!(self.standing, Standing::Allowed(_))
+    }
+
     /// The diagnostic for a person: message, file, line and column, the line itself with carets, help and rule. A warning that keeps manifests from
     /// being used is shown as an error. Without `color` the text is plain.
     #[must_use]

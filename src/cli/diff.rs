@@ -8,14 +8,18 @@ use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::diff::{Difference, OperationDifference, Outcome, PolicySet, Summary, Witness, compare};
 use celador::limits::EngineLimits;
 use celador::manifest::given::{Files, GivenFiles};
+use celador::manifest::load::LoadError;
 use celador::scenario::visible;
 use clap::Args;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::slice;
 
 /// Say for each operation whether two states of policies decide anything otherwise
 ///
-/// OLD and NEW are files or folders, or `REV:path` for those of a git revision. Where the rules of an operation are
+/// OLD and NEW are files or folders, or `REV:path` for those of a git revision; `--old` and `--new` take several. Where the rules of an operation are
 /// the same, or say the same in other words, that is proved. Where they differ, tasks are tried that are made of the values that the rules name; one on which
 /// the two sides differ is shown for each direction. Where none is found nobody knows, and that is said. Of a trigger, payloads
 /// of events are tried, and of a schedule the times of its next runs.
@@ -24,24 +28,41 @@ use std::process::Command;
 Examples:
   celador diff policies/support-desk stricter/
   celador diff HEAD:policies/support-desk policies/support-desk
+  celador diff --old agents/ policies/ --new agents/ stricter/
   celador diff main:policies HEAD:policies --format json | jq 'select(.difference == \"found\")'
 
 Exit codes: 0 nothing is decided otherwise, 2 something is, 4 it is not known, 3 manifests that are not valid, 1 a path cannot be read.")]
 pub(crate) struct Arguments {
-    /// The manifests and policies of before
-    #[arg(value_name = "OLD")]
-    old: String,
+    /// The manifests and policies of before, and those of after
+    #[arg(
+        value_names = ["OLD", "NEW"],
+        num_args = 2,
+        required_unless_present_all = ["old", "new"],
+        conflicts_with_all = ["old", "new"]
+    )]
+    sides: Vec<String>,
 
-    /// Those of after
-    #[arg(value_name = "NEW")]
-    new: String,
+    /// Several paths in the place of OLD, read together
+    #[arg(long, value_name = "PATH", num_args = 1.., requires = "new")]
+    old: Vec<String>,
+
+    /// Several paths in the place of NEW, read together
+    #[arg(long, value_name = "PATH", num_args = 1.., requires = "old")]
+    new: Vec<String>,
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = EngineLimits::default();
-        let (old, new) = (load(&self.old, limits, screen)?, load(&self.new, limits, screen)?);
+        let (old, new) = match &*self.sides {
+            [old, new] => (slice::from_ref(old), slice::from_ref(new)),
+            _ => (&*self.old, &*self.new),
+        };
+        let (old, new) = (load(old, limits, screen)?, load(new, limits, screen)?);
         let found = compare(&old, &new);
+        if found.is_empty() {
+            return Err(Failure::Unusable(messages::nothing_to_compare().to_owned()));
+        }
         for operation in &found {
             match screen.format() {
                 Format::Human => show(operation, screen)?,
@@ -110,28 +131,44 @@ fn outcome(outcome: &Outcome) -> String {
     format!("{}{by}{}", outcome.verdict, value.unwrap_or_default())
 }
 
-/// The manifests of a path, or of a path in a revision.
-fn load(said: &str, limits: EngineLimits, screen: &mut Screen) -> Result<PolicySet, Failure> {
-    let (files, path) = match said.split_once(':') {
-        Some((revision, path)) if !Path::new(said).exists() => {
-            (of_revision(revision, path)?, PathBuf::from(path))
+/// The manifests of some paths, which may be paths in a revision, read together as one namespace.
+fn load(paths: &[String], limits: EngineLimits, screen: &mut Screen) -> Result<PolicySet, Failure> {
+    let (mut on_disk, mut by_revision) = (Vec::new(), BTreeMap::<&str, Vec<&str>>::new());
+    for path in paths {
+        match path.split_once(':') {
+            Some((revision, within)) if !Path::new(path).exists() => {
+                by_revision.entry(revision).or_default().push(within);
+            }
+            _ => on_disk.push(PathBuf::from(path)),
         }
-        _ => (Files::System, PathBuf::from(said)),
-    };
-    let loaded = files.load(&[path], &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-    let (catalog, engine) = engine_of(loaded, limits, screen)?;
+    }
+    let unusable = |error: LoadError| Failure::Unusable(error.to_string());
+    let (mut files, mut findings) = Files::System.load(&on_disk, &limits).map_err(unusable)?;
+    for (revision, paths) in by_revision {
+        let (more, found) = of_revision(revision, &paths)?.load(&paths, &limits).map_err(unusable)?;
+        files.extend(more);
+        findings.extend(found);
+    }
+    let (catalog, engine) = engine_of((files, findings), limits, screen)?;
     Ok(PolicySet::new(catalog, engine))
 }
 
-/// The YAML files below a path of a git revision. Nothing is checked out.
-fn of_revision(revision: &str, path: &str) -> Result<Files, Failure> {
+/// The YAML files below some paths of a git revision. Nothing is checked out.
+fn of_revision(revision: &str, paths: &[&str]) -> Result<Files, Failure> {
     // a revision that begins with a dash would be taken for an option
     if revision.is_empty() || revision.starts_with('-') {
         return Err(Failure::Unusable(messages::no_revision(revision)));
     }
-    let listed =
-        git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", revision, "--", &in_tree(path)?])?;
-    let names = listed.split('\0').filter(|name| name.ends_with(".yaml") || name.ends_with(".yml"));
+    let within: Vec<String> = paths.iter().map(|path| in_tree(path)).collect::<Result<_, _>>()?;
+    let mut listing = vec!["ls-tree", "-r", "-z", "--name-only", "--full-tree", revision, "--"];
+    listing.extend(within.iter().map(String::as_str));
+    let listed = git(&listing)?;
+    // one with capital letters is reported by the loader
+    let is_yaml = |name: &&str| {
+        let extension = Path::new(name).extension().and_then(OsStr::to_str).unwrap_or_default();
+        ["yaml", "yml"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    };
+    let names = listed.split('\0').filter(is_yaml);
     let prefix = git(&["rev-parse", "--show-prefix"])?;
     let prefix = prefix.trim_end();
     let mut files = Vec::new();

@@ -22,9 +22,9 @@ const MEANINGS: [(ExitCode, &str); 5] = [
     (ExitCode::Yes, "yes: valid, allowed, passed"),
     (
         ExitCode::Unusable,
-        "the command could not do its work: wrong arguments, unreadable file, impossible step",
+        "the command could not do its work: wrong arguments, unreadable file, impossible step; a test failed",
     ),
-    (ExitCode::No, "no: blocked, locked, terminated, tests failed"),
+    (ExitCode::No, "no: blocked, locked, terminated, a test is broken"),
     (ExitCode::Invalid, "a manifest or an expression is not valid"),
     (ExitCode::Undecided, "not decided yet: a review is pending"),
 ];

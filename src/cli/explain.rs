@@ -30,7 +30,8 @@ The manifests of a recorded task are those beside it, and those of a stored task
 --manifests names others. Of a stored task calls and inputs are explained; --step takes the number of an event. With --format json
 an event has the members that `POST /v1/tasks/{task}/explain` answers.
 
-Exit codes: 0 it was explained, 1 there is no such step, file or task, 3 the manifests are not valid.")]
+Exit codes: 0 it was explained, 1 there is no such case, step, file or task, or a case is broken, 3 the manifests
+are not valid.")]
 pub(crate) struct Arguments {
     /// The file of a case or of a recorded task; with --store the id of a task
     #[arg(value_name = "CASE|TASK")]
@@ -66,13 +67,9 @@ impl Arguments {
         }
         let source = read_source(&self.subject, limits.max_manifest_bytes)?;
         let explained = match Explainable::read(&source, &limits) {
-            Ok(Explainable::Cases(cases)) => {
-                let mut explained = Vec::new();
-                let is_meant = |case: &&Case| self.case.as_ref().is_none_or(|name| case.is_called(name));
-                for case in cases.iter().filter(is_meant) {
-                    explained.extend(of_case(case, limits, screen)?);
-                }
-                explained
+            Ok(Explainable::Cases(cases)) => self.of_cases(&cases, limits, screen)?,
+            Ok(Explainable::Script(_)) if self.case.is_some() => {
+                return Err(Failure::Unusable(messages::not_a_file_of_cases(&self.subject)));
             }
             Ok(Explainable::Script(script)) => self.of_script(&script, limits, screen)?,
             Err(findings) => {
@@ -80,19 +77,51 @@ impl Arguments {
                 return Err(Failure::Told(ExitCode::Unusable));
             }
         };
+        let Explained { operations, is_whole } = explained;
         let (chosen, detail) = match &self.step {
             Some(step) => {
-                (ExplainedOperation::chosen(explained, step).ok_or_else(|| no_step(step))?, Detail::OfAll)
+                (ExplainedOperation::chosen(operations, step).ok_or_else(|| no_step(step))?, Detail::OfAll)
             }
-            None => (explained, Detail::OfOthers),
+            None => (operations, Detail::OfOthers),
         };
+        if chosen.is_empty() && is_whole {
+            return Err(Failure::Unusable(messages::nothing_to_explain()));
+        }
         for operation in &chosen {
             match screen.format() {
                 Format::Human => screen.text(&operation.render(detail, &screen.palette()))?,
                 Format::Json => screen.json("explanation", json!(operation))?,
             }
         }
-        Ok(ExitCode::Yes)
+        Ok(if is_whole { ExitCode::Yes } else { ExitCode::Unusable })
+    }
+
+    fn of_cases(
+        &self,
+        cases: &[Case],
+        limits: EngineLimits,
+        screen: &mut Screen,
+    ) -> Result<Explained, Failure> {
+        let is_meant = |case: &&Case| self.case.as_ref().is_none_or(|name| case.is_called(name));
+        let mut runner = Runner::new(limits);
+        let mut explained = Explained { operations: Vec::new(), is_whole: true };
+        let mut found = 0_usize;
+        for case in cases.iter().filter(is_meant) {
+            found = found.saturating_add(1);
+            let report = runner.explain(case);
+            if let CaseOutcome::Broken(findings) = &report.outcome {
+                screen.complain(findings);
+                explained.is_whole = false;
+            }
+            explained.operations.extend(report.explained);
+        }
+        match &self.case {
+            Some(name) if found == 0 => {
+                let known: Vec<&str> = cases.iter().map(Case::own_name).collect();
+                Err(Failure::Unusable(messages::no_such_case(name, &known)))
+            }
+            _ => Ok(explained),
+        }
     }
 
     fn of_script(
@@ -100,41 +129,31 @@ impl Arguments {
         script: &Script,
         limits: EngineLimits,
         screen: &mut Screen,
-    ) -> Result<Vec<ExplainedOperation>, Failure> {
+    ) -> Result<Explained, Failure> {
         let beside =
             self.subject.parent().filter(|folder| *folder != Path::new("")).unwrap_or(Path::new("."));
         let manifests =
             if self.manifests.is_empty() { vec![beside.to_owned()] } else { self.manifests.clone() };
         let (catalog, engine) = load_engine(&manifests, limits, screen)?;
-        let mut explained = Vec::new();
+        let mut operations = Vec::new();
         let played = Replay::start(script, &engine, &catalog).and_then(|replay| {
-            explain_script(script, replay.with_unanswered(Unanswered::Open), &mut explained)
+            explain_script(script, replay.with_unanswered(Unanswered::Open), &mut operations)
         });
+        let is_whole = played.is_ok();
         if let Err(finding) = played {
             screen.complain(&[*finding]);
-            if explained.is_empty() {
-                return Err(Failure::Told(ExitCode::Unusable));
-            }
         }
-        Ok(explained)
+        Ok(Explained { operations, is_whole })
     }
+}
+
+/// The operations of a subject.
+struct Explained {
+    operations: Vec<ExplainedOperation>,
+    /// Whether all of them could be carried out. Where not, the reason is on the screen.
+    is_whole: bool,
 }
 
 fn no_step(step: &str) -> Failure {
     Failure::Unusable(messages::no_explained_step(step))
-}
-
-fn of_case(
-    case: &Case,
-    limits: EngineLimits,
-    screen: &mut Screen,
-) -> Result<Vec<ExplainedOperation>, Failure> {
-    let report = Runner::new(limits).explain(case);
-    if let CaseOutcome::Broken(findings) = &report.outcome {
-        screen.complain(findings);
-        if report.explained.is_empty() {
-            return Err(Failure::Told(ExitCode::Unusable));
-        }
-    }
-    Ok(report.explained.into_vec())
 }

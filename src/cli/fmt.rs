@@ -4,9 +4,11 @@
 
 use super::files::replace;
 use super::{ExitCode, Failure, Format, Screen, messages, read_text};
+use celador::diagnostic::Diagnostic;
 use celador::layout::Layout;
 use celador::limits::EngineLimits;
-use celador::manifest::load;
+use celador::manifest::{load, yaml};
+use celador::source::Source;
 use clap::Args;
 use serde_json::json;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,7 @@ Examples:
   celador fmt policies/ --check      # for a commit hook: names what would change, and changes nothing
   celador fmt - < agent.yaml
 
-Exit codes: 0 all is formatted, 2 with --check: something would change, 1 a path cannot be read or written.")]
+Exit codes: 0 all is formatted, 2 with --check: something would change, 1 a path cannot be read or written, or a file is no YAML.")]
 pub(crate) struct Arguments {
     /// Files, folders to search for them, or `-` for standard input
     #[arg(required = true, value_name = "PATH")]
@@ -39,6 +41,16 @@ impl Arguments {
         let layout = Layout::default();
         if self.paths == [PathBuf::from("-")] {
             let text = read_text(Path::new("-"), limits.max_manifest_bytes)?;
+            let mut findings = Vec::new();
+            yaml::parse(&Source::new("-", text.as_str()), &limits, &mut findings);
+            findings.retain(Diagnostic::is_error);
+            if !findings.is_empty() {
+                if !self.check {
+                    screen.text(&text)?;
+                }
+                screen.complain(&findings);
+                return Err(Failure::Told(ExitCode::Unusable));
+            }
             let formatted = layout.formatted(&text, &limits);
             let is_same = formatted == text;
             if !self.check {
@@ -52,9 +64,18 @@ impl Arguments {
             screen.complain(&unreadable);
             return Err(Failure::Told(ExitCode::Unusable));
         }
-        let mut changed = 0_usize;
+        let (mut changed, mut unread) = (0_usize, 0_usize);
         for file in &files {
             let (name, text) = (file.source.name(), file.source.text());
+            let mut findings = Vec::new();
+            yaml::parse(&file.source, &limits, &mut findings);
+            findings.retain(Diagnostic::is_error);
+            if !findings.is_empty() {
+                // a file that is not read to its end has no layout
+                screen.complain(&findings);
+                unread = unread.saturating_add(1);
+                continue;
+            }
             let formatted = layout.formatted(text, &limits);
             if formatted == text {
                 continue;
@@ -75,6 +96,10 @@ impl Arguments {
             Format::Human => screen.line(&messages::formatted_files(files.len(), changed, self.check))?,
             Format::Json => screen.json("summary", counts)?,
         }
-        Ok(if self.check && changed > 0 { ExitCode::No } else { ExitCode::Yes })
+        Ok(match (unread, changed) {
+            (0, 1..) if self.check => ExitCode::No,
+            (0, _) => ExitCode::Yes,
+            _ => ExitCode::Unusable,
+        })
     }
 }

@@ -1,7 +1,7 @@
 //! What the command line says by itself; everything else is said by the library.
 
 use celador::cel::{Assumptions, JsonError};
-use celador::diagnostic::{Diagnostic, Standing};
+use celador::diagnostic::{Diagnostic, Standing, nearest};
 use celador::evidence::{Evidence, Rejection};
 use celador::replay::{FlipRow, NotJudged, RecordError, Tally};
 use celador::scenario::{Mismatch, Report, SnapshotError, visible};
@@ -201,11 +201,40 @@ pub(crate) fn unbounded(part: &str) -> String {
     format!("no size is known that bounds `{part}`; `max_cost` does when it runs")
 }
 
-pub(crate) fn no_cases(filter: Option<&str>) -> String {
-    match filter {
-        Some(filter) => format!("no case has `{filter}` in its name"),
-        None => "there is no case: a case has `name`, `manifest`, `call` and `expect`".to_owned(),
+/// No case matches `--filter`, among these names.
+pub(crate) fn no_filtered_case(filter: &str, known: &[&str]) -> String {
+    format!("no case has `{filter}` in its name{}", meant_case(filter, known))
+}
+
+/// No case of a file has the name of `--case`.
+pub(crate) fn no_such_case(name: &str, known: &[&str]) -> String {
+    format!("the file has no case `{name}`{}", meant_case(name, known))
+}
+
+/// The nearest name, and all names where a person reads them.
+fn meant_case(name: &str, known: &[&str]) -> String {
+    const MOST: usize = 20;
+    // of a file of several cases, the part behind its name counts as well
+    let parts = known.iter().filter_map(|known| Some(known.rsplit_once('/')?.1));
+    let near = nearest(name, known.iter().copied().chain(parts));
+    let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+    match known.len() {
+        0 => "; there is no case".to_owned(),
+        1..=MOST => format!("{near}; there are `{}`", known.join("`, `")),
+        count => format!("{near}; there are {count} cases"),
     }
+}
+
+pub(crate) fn no_cases() -> String {
+    "there is no case: a case has `name`, `manifest`, `call` and `expect`".to_owned()
+}
+
+pub(crate) fn not_a_file_of_cases(path: &Path) -> String {
+    format!("`{}` is a recorded task, and `--case` names a case of a file of cases", path.display())
+}
+
+pub(crate) fn nothing_to_explain() -> String {
+    "there is nothing to explain: no operation of the file is decided by steps".to_owned()
 }
 
 pub(crate) fn expression_too_long(limit: usize, found: usize) -> String {
@@ -516,6 +545,10 @@ pub(crate) fn several_cases(path: &Path) -> String {
     format!("`{}` has several cases, and one is needed: write it into a file of its own", path.display())
 }
 
+pub(crate) const fn nothing_to_compare() -> &'static str {
+    "neither side has an agent, so there is nothing to compare"
+}
+
 /// How many operations were compared, and what came of it.
 pub(crate) fn compared(operations: usize, differ: usize, unknown: usize) -> String {
     format!("{operations} operation(s), {differ} decided otherwise, {unknown} unknown")
@@ -574,6 +607,10 @@ fn grouped(number: usize) -> String {
         text.push(digit);
     }
     text
+}
+
+pub(crate) const fn nothing_to_prove() -> &'static str {
+    "no invariant is about an agent that is loaded, so there is nothing to prove"
 }
 
 /// How many invariants hold, are broken, and are not known.

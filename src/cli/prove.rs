@@ -72,6 +72,9 @@ impl Arguments {
         let (begun, most) = (Instant::now(), Duration::from_secs(self.seconds));
         let proofs = prove(&files, &invariants, limits, &bounds, &|| begun.elapsed() < most)
             .map_err(|findings| refused(findings, screen))?;
+        if proofs.is_empty() {
+            return Err(Failure::Unusable(messages::nothing_to_prove().to_owned()));
+        }
         let manifests: Vec<String> = policies.iter().map(|path| path.display().to_string()).collect();
         for proof in &proofs {
             let saved = self.save(proof, policies)?;

@@ -110,7 +110,7 @@ impl Stream {
     }
 
     fn read(&mut self, path: &Path, screen: &mut Screen) -> Result<(), Failure> {
-        let ends = |end: &str| path.extension().is_some_and(|extension| extension == end);
+        let ends = |end: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
         if path.is_dir() {
             return self.read_log(path);
         }

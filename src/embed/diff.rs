@@ -18,6 +18,12 @@ pub fn diff(old: &[Source], new: &[Source]) -> Result<Value, Error> {
         Ok::<_, Error>(PolicySet::new(catalog, engine))
     };
     let found = compare(&set(old)?, &set(new)?);
+    if found.is_empty() {
+        return Err(Error::misuse(
+            "bad_request",
+            "neither side has an agent, so there is nothing to compare",
+        ));
+    }
     let Summary { differ, unknown, .. } = Summary::of(&found);
     let operations: Vec<Value> = found.iter().map(OperationDifference::to_json).collect();
     Ok(json!({ "operations": operations, "differ": differ, "unknown": unknown }))

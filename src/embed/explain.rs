@@ -5,9 +5,10 @@
 use crate::sources::{Source, Sources, one_file};
 use crate::{Error, Mode};
 use celador::EngineLimits;
+use celador::diagnostic::nearest;
 use celador::manifest::given::Files;
 use celador::scenario::{
-    CaseOutcome, Explainable, ExplainedOperation, Replay, Runner, Script, Unanswered, explain_script,
+    Case, CaseOutcome, Explainable, ExplainedOperation, Replay, Runner, Script, Unanswered, explain_script,
 };
 use serde_json::{Value, json};
 use std::path::Path;
@@ -34,9 +35,11 @@ pub fn explain(files: &Files, subject: &Path, wishes: &ExplainWishes) -> Result<
     match Explainable::read(&source, &limits).map_err(Error::refused)? {
         Explainable::Cases(cases) => {
             let mut runner = Runner::among(files.clone(), limits);
-            let is_meant = |name: &String| cases.iter().any(|case| case.is_called(name));
-            if wishes.case.as_ref().is_some_and(|name| !is_meant(name)) {
-                return Err(Error::misuse("bad_request", "the file has no case of this name"));
+            let is_meant = |name: &&String| cases.iter().any(|case| case.is_called(name));
+            if let Some(name) = wishes.case.as_ref().filter(|name| !is_meant(name)) {
+                let near = nearest(name, cases.iter().map(Case::own_name));
+                let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+                return Err(Error::misuse("bad_request", format!("the file has no case of this name{near}")));
             }
             for case in &cases {
                 if wishes.case.as_ref().is_none_or(|name| case.is_called(name)) {
@@ -47,6 +50,9 @@ pub fn explain(files: &Files, subject: &Path, wishes: &ExplainWishes) -> Result<
                     }
                 }
             }
+        }
+        Explainable::Script(_) if wishes.case.is_some() => {
+            return Err(Error::misuse("bad_request", "the file is a recorded task, which has no cases"));
         }
         Explainable::Script(script) => {
             let folder = subject.parent().filter(|folder| *folder != Path::new(""));

@@ -19,6 +19,7 @@ use crate::manifest::{Catalog, load};
 use crate::policy::{CompiledAgent, InvocationTarget, Policy, Trigger, check_inputs, of_all_agents};
 use crate::source::Source;
 use crate::task::{SavedTask, StartTask, Switches, Task, TaskError, TaskMark, TaskState};
+use crate::unscoped;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -663,6 +664,9 @@ fn compile(
         loaded.policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
     }
     findings.extend(of_all_agents(of_policies));
+    if door == Door::Strict {
+        findings.extend(unscoped::errors(catalog, limits, cache));
+    }
     for resolved in catalog.triggers() {
         let (trigger, found) = Trigger::compile(resolved, limits, cache);
         findings.extend(found);

@@ -132,6 +132,7 @@ pub mod replay;
 pub mod scenario;
 pub mod task;
 pub mod unfit;
+mod unscoped;
 
 pub use celador_cel::{self as cel, diagnostic, source};
 

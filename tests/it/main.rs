@@ -107,6 +107,7 @@ mod live_tasks_kept;
 mod log_promises;
 #[cfg(feature = "server")]
 mod log_store;
+mod lost_work;
 mod manifest;
 mod manifest_files;
 mod manifest_links;

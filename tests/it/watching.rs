@@ -64,7 +64,7 @@ fn a_change_brings_another_round() {
     fs::write(&agent, text.replace("input.amount > 0 &&", "input.amuont > 0 &&").replace("<= 1000", "<= 10"))
         .unwrap();
     assert!(checking.round().contains("amuont"));
-    assert!(testing.round().contains("0 passed, 1 failed"));
+    assert!(testing.round().contains("0 passed, 1 broken"));
     fs::write(&agent, &text).unwrap();
     assert!(checking.round().contains("0 errors"));
     assert!(testing.round().contains("1 passed, 0 failed"));

@@ -119,6 +119,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A default is not what its own schema allows, so steps see a value that no call can give.",
     ),
+    row(
+        "doubtful_case",
+        Advice,
+        "A document looks like cases or a recorded task, and a key is misspelt or missing, so no command runs it.",
+    ),
     decided(
         "early_review",
         Advice,
@@ -128,6 +133,11 @@ pub const WARNINGS: &[Warning] = &[
         "eaten_backslash",
         MayLoseARule,
         "A regular expression has lost a backslash to YAML or CEL, so it asks for a control character.",
+    ),
+    row(
+        "empty_file",
+        MayLoseARule,
+        "A file of a folder holds no document, so the rules that it had are not read.",
     ),
     row(
         "empty_keyword",

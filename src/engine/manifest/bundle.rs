@@ -5,8 +5,9 @@
 //! Sizes are bounded before anything is read. Nothing here links documents, and nothing fetches one.
 
 use super::document::Document;
+use super::doubt::Doubt;
 use super::kind::{DocumentKind, Family};
-use super::messages::{self, Doubt};
+use super::messages;
 use super::reader::{Path, Reader};
 use super::schema::Property;
 use super::yaml::{self, YamlDocument};

@@ -13,7 +13,7 @@ use granit_parser::{Event, Marker, Parser};
 const MARK: &str = "celador:";
 
 /// The comments of a source that speak to celador; none if there are none.
-pub(super) fn comments(source: &Source, limits: &EngineLimits) -> Option<Comments> {
+pub(crate) fn comments(source: &Source, limits: &EngineLimits) -> Option<Comments> {
     if source.text().len() > limits.max_manifest_bytes || !source.text().contains(MARK) {
         return None;
     }

@@ -5,7 +5,7 @@
 
 use super::agent::{Agent, AgentKeys};
 use super::descriptor::{Descriptor, DescriptorKeys};
-use super::kind::{DocumentKind, Family, INVARIANTS};
+use super::kind::{DocumentKind, Family};
 use super::messages;
 use super::mount::{Mount, MountKeys};
 use super::node::Node;
@@ -152,39 +152,6 @@ fn any(definitions: &mut Definitions) -> Value {
     let types = families.into_iter().chain([DocumentType::Mount]);
     let schemas = types.map(|one| one.schema(definitions)).collect::<Value>();
     json!({ "title": "A Common Agent manifest", "type": "object", "anyOf": schemas })
-}
-
-/// What a document is, before it is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// A manifest, or something that is meant as one.
-    Manifest,
-    /// A case, a recorded task or invariants: other commands read those.
-    Companion,
-    /// Anything else: a folder may hold YAML of other programs.
-    Foreign,
-}
-
-impl Role {
-    pub(super) fn of(node: &Node) -> Self {
-        let has = |key: &str| node.get(key).is_some();
-        let kind = node.get("kind").and_then(Node::as_string);
-        if kind.is_some_and(|kind| &*kind.text == INVARIANTS) {
-            Self::Companion
-        } else if kind.is_some_and(|kind| DocumentKind::is_meant(&kind.text))
-            || (!has("kind") && Mount::is_meant(node))
-        {
-            Self::Manifest
-        } else if (has("name") && (has("call") || has("steps")) && has("expect"))
-            || (has("name") && has("story"))
-            || (has("manifest") && has("cases"))
-            || (has("agent") && has("steps"))
-        {
-            Self::Companion
-        } else {
-            Self::Foreign
-        }
-    }
 }
 
 /// The kind of a document (KV-01, KV-09).

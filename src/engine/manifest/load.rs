@@ -2,7 +2,8 @@
 //!
 //! In: paths. Out: the texts of the files, each path's in sorted order, every file once; a file that is no text or too
 //! long is a finding. Folders are searched to any depth for `*.yaml` and `*.yml`; names that begin with a dot are left
-//! alone. Nothing is read into memory past `max_manifest_bytes`. It looks into no file.
+//! alone. A file whose extension is `YAML` in other letters is an error, and a link that leads nowhere cannot be
+//! read: both may hold rules. Nothing is read into memory past `max_manifest_bytes`. It looks into no file.
 
 use super::messages;
 use crate::diagnostic::Diagnostic;
@@ -83,6 +84,10 @@ pub fn load<P: AsRef<Path>>(
             if !seen.insert(identity) {
                 continue;
             }
+            if origin == FileOrigin::Found && Extension::of(&path) == Some(Extension::OtherCase) {
+                findings.push(other_case(path.display().to_string()));
+                continue;
+            }
             match read(&path, limits)? {
                 Ok(source) => files.push(File { source, origin }),
                 Err(finding) => findings.push(*finding),
@@ -90,6 +95,27 @@ pub fn load<P: AsRef<Path>>(
         }
     }
     Ok((files, findings))
+}
+
+/// The extension of a YAML file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extension {
+    /// `yaml` or `yml`.
+    Yaml,
+    /// The same with capital letters.
+    OtherCase,
+}
+
+impl Extension {
+    /// The extension of a path; `None` unless it is one of YAML.
+    pub(super) fn of(path: &Path) -> Option<Self> {
+        let extension = path.extension()?;
+        if extension == "yaml" || extension == "yml" {
+            return Some(Self::Yaml);
+        }
+        let is_yaml = extension.eq_ignore_ascii_case("yaml") || extension.eq_ignore_ascii_case("yml");
+        is_yaml.then_some(Self::OtherCase)
+    }
 }
 
 /// What a file was like when it was looked at: enough to see that it was written since.
@@ -111,7 +137,9 @@ pub fn stamps<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Stamp>, LoadError> {
         let kind = fs::metadata(path).map_err(|reason| unreadable(path, reason))?;
         let found = if kind.is_dir() { yaml_files(path)? } else { vec![path.to_owned()] };
         for path in found {
-            let data = fs::metadata(&path).map_err(|reason| unreadable(&path, reason))?;
+            // of a link that leads nowhere, the link
+            let data = fs::metadata(&path).or_else(|_| fs::symlink_metadata(&path));
+            let data = data.map_err(|reason| unreadable(&path, reason))?;
             stamps.push(Stamp { path, written: data.modified().ok(), bytes: data.len() });
         }
     }
@@ -131,10 +159,11 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
                 continue;
             }
             let kind = entry.file_type().map_err(|reason| unreadable(&path, reason))?;
-            let is_yaml = path.extension().is_some_and(|end| end == "yaml" || end == "yml");
+            // a link is followed to a file, and counts where it leads nowhere
+            let is_file = || fs::metadata(&path).map_or(kind.is_symlink(), |kind| kind.is_file());
             if kind.is_dir() {
                 folders.push(path);
-            } else if is_yaml && fs::metadata(&path).is_ok_and(|kind| kind.is_file()) {
+            } else if Extension::of(&path).is_some() && is_file() {
                 files.push(path);
             }
         }
@@ -166,8 +195,17 @@ fn read(path: &Path, limits: &EngineLimits) -> Result<Result<Source, Box<Diagnos
 
 /// The finding about a file that is longer than the bound.
 pub(super) fn too_large(name: String, limits: &EngineLimits) -> Diagnostic {
-    let place = Place::new(&Source::new(name, ""), Span::new(0, 0));
-    messages::manifest_too_large(place, "max_manifest_bytes", limits.max_manifest_bytes)
+    messages::manifest_too_large(start(name), "max_manifest_bytes", limits.max_manifest_bytes)
+}
+
+/// The finding about a file of a folder whose extension has capital letters.
+pub(super) fn other_case(name: String) -> Diagnostic {
+    messages::extension_case(start(name))
+}
+
+/// The place of a file whose text was not read.
+fn start(name: String) -> Place {
+    Place::new(&Source::new(name, ""), Span::new(0, 0))
 }
 
 /// A source of bytes that should be UTF-8.

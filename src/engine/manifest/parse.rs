@@ -6,12 +6,12 @@
 use super::bundle::Bundle;
 use super::catalog::Catalog;
 use super::comments::comments;
-use super::document::{Document, Role};
+use super::document::Document;
 use super::link;
 use super::load::{File, FileOrigin};
 use super::messages;
 use super::resolved_agent::ResolvedAgent;
-use super::stray;
+use super::role::{Role, empty_file};
 use super::yaml;
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::limits::EngineLimits;
@@ -52,8 +52,11 @@ impl Catalog {
             if findings.iter().skip(before).any(Diagnostic::is_error) && trees.iter().all(|tree| tree.sound) {
                 unread.get_or_insert(&file.source);
             }
-            if trees.is_empty() && findings.len() == before && file.origin == FileOrigin::Named {
-                findings.push(messages::no_documents(start(&file.source)));
+            if trees.is_empty() && findings.len() == before {
+                findings.push(match file.origin {
+                    FileOrigin::Named => messages::no_documents(start(&file.source)),
+                    FileOrigin::Found => empty_file(&file.source),
+                });
             }
             if Bundle::is_meant(&trees) {
                 documents.extend(Bundle::of_documents(&trees, limits, &mut findings).documents);
@@ -62,11 +65,10 @@ impl Catalog {
             }
             for tree in &trees {
                 match (file.origin, Role::of(&tree.node)) {
-                    (FileOrigin::Found, Role::Companion) => {}
-                    (FileOrigin::Found, Role::Foreign) => {
-                        findings.push(stray::finding(&tree.node));
+                    (FileOrigin::Named, _) | (_, Role::Manifest) => {
+                        documents.extend(Document::read(tree, "", limits, &mut findings));
                     }
-                    _ => documents.extend(Document::read(tree, "", limits, &mut findings)),
+                    (FileOrigin::Found, other) => findings.extend(other.finding(&tree.node)),
                 }
             }
         }

@@ -103,6 +103,14 @@ impl CountedAmount {
         all.next().filter(|_| all.next().is_none())
     }
 
+    /// The finding about a counter that the task does not have, or has several of.
+    fn unknown(&self, task: &Task) -> Diagnostic {
+        let counters = task.policy().counters().iter();
+        let known: Vec<String> =
+            counters.map(|counter| format!("{}#{}", counter.policy, counter.name)).collect();
+        messages::no_counter(&self.name, &known)
+    }
+
     /// The counter itself.
     fn id(&self, counter: &Counter, user: &str) -> CounterId {
         let key = match &self.key {
@@ -133,7 +141,7 @@ pub(super) fn book_of(
     let mut book = CounterBook::default();
     let mut changes = CounterChanges::default();
     for counted in start {
-        let counter = counted.counter(task).ok_or_else(|| messages::no_counter(&counted.name))?;
+        let counter = counted.counter(task).ok_or_else(|| counted.unknown(task))?;
         let (id, call) = (counted.id(counter, task.context().user().0), String::new());
         let amount = counted.amount;
         changes.spend.push(Reservation { counter: id, window: counter.window, call, amount });

@@ -9,6 +9,7 @@ use super::counted::{Counted, read_counted};
 use super::expect_labels::{FoundLabels, LabelsKeys};
 use super::expect_observed::{self, ObservedKeys};
 use super::expect_terms::{self, TermsKeys};
+use super::expect_words::{DecisionWord, LimitWord, StageWord, TaskWord, VerdictWord};
 use super::{expect_labels, messages, values};
 use crate::cel::Json;
 use crate::counter::Amount;
@@ -16,8 +17,8 @@ use crate::diagnostic::{Diagnostic, Severity};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{
-    Anything, ByName, List, Nullable, Object, Required, Row, Text, TextOrTexts, closed, mapping, names,
-    shape, with,
+    Anything, ByName, List, Nullable, Object, OneOf, Required, Row, Text, TextOrTexts, closed, mapping,
+    names, shape, with,
 };
 use crate::source::{Embedded, Place};
 use crate::task::{Finding, Origin, QuestionId, Task};
@@ -147,9 +148,9 @@ macro_rules! expectations {
 
 expectations! {
     /// What was decided.
-    (Aspect::Decision.key()): Nullable<Text> => |node, path, reader| text(Aspect::Decision, node, path, reader);
+    (Aspect::Decision.key()): Nullable<OneOf<DecisionWord>> => |node, path, reader| text(Aspect::Decision, node, path, reader);
     /// Where the operation was decided.
-    (Aspect::Stage.key()): Nullable<Text> => |node, path, reader| text(Aspect::Stage, node, path, reader);
+    (Aspect::Stage.key()): Nullable<OneOf<StageWord>> => |node, path, reader| text(Aspect::Stage, node, path, reader);
     /// The value to go on with.
     ("value"): Anything => |node, _, _| one(Some(Want::Value(node.to_json().into())));
     /// The message of the decision.
@@ -165,7 +166,7 @@ expectations! {
         one(read_texts(node, path, reader).map(Want::MessageExcludes))
     };
     /// The limit that was reached.
-    (Aspect::Limit.key()): Nullable<Text> => |node, path, reader| text(Aspect::Limit, node, path, reader);
+    (Aspect::Limit.key()): Nullable<OneOf<LimitWord>> => |node, path, reader| text(Aspect::Limit, node, path, reader);
     /// The reason.
     (Aspect::Reason.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reason, node, path, reader);
     /// The calls that it waits for, in the order in which they were made.
@@ -183,11 +184,11 @@ expectations! {
         one(notes.map(|notes| Want::Notes(notes.iter().map(|note| note.text.to_string()).collect())))
     };
     /// The verdict that it would have been, of a case under `mode: observe`; null where it would have gone on.
-    (Aspect::Enforced.key()): Nullable<Text> => |node, path, reader| text(Aspect::Enforced, node, path, reader);
+    (Aspect::Enforced.key()): Nullable<OneOf<VerdictWord>> => |node, path, reader| text(Aspect::Enforced, node, path, reader);
     /// The message that would have been told then.
     (Aspect::EnforcedMessage.key()): Nullable<Text> => |node, path, reader| text(Aspect::EnforcedMessage, node, path, reader);
     /// What becomes of the task.
-    (Aspect::Task.key()): Nullable<Text> => |node, path, reader| text(Aspect::Task, node, path, reader);
+    (Aspect::Task.key()): Nullable<OneOf<TaskWord>> => |node, path, reader| text(Aspect::Task, node, path, reader);
     /// All executions, in order.
     ("invoked"): List<ExecutionKeys> => |node, path, reader| {
         one(Some(Want::Invoked(values::list(node, path, reader, read_invoked))))
@@ -299,6 +300,9 @@ fn one(want: Option<Want>) -> Wants {
 /// A text, or null if it must be absent.
 fn text(aspect: Aspect, node: &Node, path: &Path, reader: &mut Reader) -> Wants {
     let text = if node.is_null() { None } else { reader.text(node, path) };
+    if let Some(text) = &text {
+        aspect.check_word(text, path, reader);
+    }
     one(Some(Want::Text(aspect, text.map(|text| text.text.to_string()))))
 }
 

@@ -9,6 +9,9 @@ use super::report::CaseOutcome;
 use super::script::Script;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
+use crate::manifest::doubt::Doubt;
+use crate::manifest::role::Role;
+use crate::manifest::yaml::{self, YamlDocument};
 use crate::source::Source;
 
 /// What a file holds that can be explained.
@@ -26,14 +29,19 @@ impl Explainable {
     /// # Errors
     /// What is wrong with the file.
     pub fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
-        let begins = |word: &str| source.text().lines().any(|line| line.starts_with(word));
-        if ["manifest:", "call:", "expect:", "about:", "cases:", "story:"].into_iter().any(begins) {
+        let documents = yaml::parse(source, limits, &mut Vec::new());
+        let is_of_cases = |document: &YamlDocument| match Role::of(&document.node) {
+            Role::Cases => true,
+            Role::Doubtful(Doubt::Case { .. }) => document.node.get("agent").is_none(),
+            _ => false,
+        };
+        if documents.iter().any(is_of_cases) {
             let mut cases = Vec::new();
             for case in read(source, limits) {
                 match case.map_err(|report| report.outcome) {
                     Ok(case) => cases.push(case),
                     Err(CaseOutcome::Broken(findings)) => return Err(findings),
-                    Err(_) => {}
+                    Err(CaseOutcome::Passed | CaseOutcome::Failed { .. }) => {}
                 }
             }
             return Ok(Self::Cases(cases));
@@ -46,9 +54,13 @@ impl Case {
     /// Whether this is its name, with or without that of a file of several.
     #[must_use]
     pub fn is_called(&self, meant: &str) -> bool {
-        let name = &*self.name.text;
-        let own = name.split_once('/').map_or(name, |(_, own)| own);
-        meant == name || meant == own
+        meant == &*self.name.text || meant == self.own_name()
+    }
+
+    /// Its name without that of a file of several.
+    #[must_use]
+    pub fn own_name(&self) -> &str {
+        self.name.text.split_once('/').map_or(&*self.name.text, |(_, own)| own)
     }
 }
 

@@ -1,8 +1,9 @@
 //! Finds the case files among paths, and reads the manifests that a case names.
 //!
-//! In: files and folders. Out: a case, or what is wrong with it, for each one that their files hold. A file that somebody named
-//! must be of cases; in a folder, what has neither `call` nor `expect` nor `cases` nor a name with `steps` or `story` is something else and left alone. A file of a
-//! folder that is no YAML might have been a case, so it counts as one that cannot be read: no test is lost in silence.
+//! In: files and folders. Out: a case, or what is wrong with it, for each one that their files hold. A named file must be of
+//! cases. In a folder, [`Role`] tells which documents are; manifests and recorded tasks are left alone. What may have been a
+//! case counts as one that is broken: a file that is no YAML, a document that is nearly a case or a manifest, and a folder
+//! without a case. So no test is lost in silence. A document of another program is a warning.
 
 use super::case::{Case, Manifests};
 use super::case_file::read;
@@ -10,11 +11,22 @@ use super::messages;
 use super::report::{Loaded, Report};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
-use crate::manifest::given::Files;
+use crate::lint::Allowances;
+use crate::manifest::comments::comments;
+use crate::manifest::given::{Files, plain};
 use crate::manifest::load::{File, FileOrigin, LoadError};
-use crate::manifest::node::Node;
+use crate::manifest::role::{Role, empty_file};
 use crate::manifest::{Catalog, Document, yaml};
 use std::path::{Path, PathBuf};
+
+/// The cases among some files, and what else lies there.
+#[derive(Debug, Default)]
+pub struct FoundCases {
+    /// The cases of each path in the order of their names, those that cannot be read included.
+    pub cases: Vec<Loaded>,
+    /// Documents of folders that no command reads.
+    pub warnings: Vec<Diagnostic>,
+}
 
 /// The cases of files and folders, each path's in the order of their names.
 ///
@@ -33,29 +45,70 @@ pub fn cases_among<P: AsRef<Path>>(
     paths: &[P],
     limits: &EngineLimits,
 ) -> Result<Vec<Loaded>, LoadError> {
-    let (files, unreadable) = files.load(paths, limits)?;
-    let unreadable = unreadable.into_iter().map(|finding| {
-        let source = finding.place.source.clone();
-        Err(Report::of_broken(&source, vec![finding]))
-    });
-    let cases = files.iter().filter(|file| is_case(file, limits)).flat_map(|file| read(&file.source, limits));
-    Ok(unreadable.chain(cases).collect())
+    find_cases(files, paths, limits).map(|found| found.cases)
 }
 
-fn is_case(file: &File, limits: &EngineLimits) -> bool {
-    let mut findings = Vec::new();
-    let documents = yaml::parse(&file.source, limits, &mut findings);
-    let has = |node: &Node, key| node.get(key).is_some();
-    let told = |node: &Node| has(node, "name") && (has(node, "steps") || has(node, "story"));
-    let one = |node: &Node| has(node, "call") || has(node, "expect") || told(node);
-    let several = |node: &Node| {
-        let cases = node.get("cases").and_then(Node::as_mapping).unwrap_or_default();
-        has(node, "manifest") || cases.iter().any(|case| one(&case.value) || has(&case.value, "story"))
-    };
-    let case = |node: &Node| !has(node, "kind") && (one(node) || has(node, "cases") && several(node));
-    file.origin == FileOrigin::Named
-        || documents.iter().any(|document| case(&document.node))
-        || documents.is_empty() && !findings.is_empty()
+/// The same with the documents that no command reads.
+///
+/// # Errors
+/// As [`load_cases`].
+pub fn find_cases<P: AsRef<Path>>(
+    files: &Files,
+    paths: &[P],
+    limits: &EngineLimits,
+) -> Result<FoundCases, LoadError> {
+    let mut found = FoundCases::default();
+    let (files, unreadable) = files.load(paths, limits)?;
+    found.cases.extend(unreadable.into_iter().map(|finding| {
+        let source = finding.place.source.clone();
+        Err(Report::of_broken(&source, vec![finding]))
+    }));
+    for file in &files {
+        found.add(file, limits);
+    }
+    for path in paths {
+        let folder = plain(path.as_ref());
+        let is_within = |loaded: &Loaded| {
+            let file = match loaded {
+                Ok(case) => case.name.place.source.name(),
+                Err(report) => &report.file,
+            };
+            plain(Path::new(file)).starts_with(&folder)
+        };
+        if !found.cases.iter().any(is_within) {
+            let path = path.as_ref().display().to_string();
+            found.cases.push(Err(Report::of_lost(&path, messages::folder_without_cases)));
+        }
+    }
+    Ok(found)
+}
+
+impl FoundCases {
+    /// Adds what a file holds.
+    fn add(&mut self, file: &File, limits: &EngineLimits) {
+        let mut findings = Vec::new();
+        let documents = yaml::parse(&file.source, limits, &mut findings);
+        let roles: Vec<Role<'_>> = documents.iter().map(|document| Role::of(&document.node)).collect();
+        let is_unreadable = findings.iter().any(Diagnostic::is_error);
+        let is_of_cases = roles.iter().any(|role| matches!(role, Role::Cases));
+        if file.origin == FileOrigin::Named || is_of_cases {
+            self.cases.extend(read(&file.source, limits));
+            return;
+        }
+        if documents.is_empty() && !is_unreadable {
+            findings.push(empty_file(&file.source));
+        }
+        let others = documents.iter().zip(&roles);
+        findings.extend(others.filter_map(|(document, role)| role.finding(&document.node)));
+        Allowances::new(comments(&file.source, limits).into_iter()).judge(&mut findings);
+        findings.retain(|finding| !finding.is_allowed());
+        let is_doubtful = !findings.is_empty() && roles.iter().any(|role| matches!(role, Role::Doubtful(_)));
+        if is_doubtful || findings.iter().any(Diagnostic::is_refused) {
+            self.cases.push(Err(Report::of_broken(&file.source, findings)));
+        } else {
+            self.warnings.extend(findings);
+        }
+    }
 }
 
 impl Case {

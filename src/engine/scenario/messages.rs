@@ -142,6 +142,11 @@ pub(super) fn state_of_story(state: &Place) -> Diagnostic {
 
 // Several cases in a file.
 
+pub(super) fn folder_without_cases(place: Place) -> Diagnostic {
+    Diagnostic::error("folder_without_cases", "the folder has no case", place)
+        .help("a case has `name`, `manifest`, `call` and `expect`; a file of several has `cases`")
+}
+
 pub(super) fn no_cases(place: &Place) -> Diagnostic {
     Diagnostic::error("no_cases", "`cases` has no case", place.clone())
 }
@@ -243,6 +248,29 @@ pub(super) fn past_misfit(place: &Place, why: &str) -> Diagnostic {
     Diagnostic::error("impossible_past", message, place.clone())
 }
 
+/// A label of the past that no step gives there.
+pub(super) fn unreachable_label(place: &Place, label: &str, of: &str, known: &[&str]) -> Diagnostic {
+    let finding = past_misfit(place, &format!("no step gives the label `{label}` to {of}"));
+    match nearest(label, known.iter().copied()) {
+        _ if known.is_empty() => finding.help("a step of a policy gives it: `after: [{label: [...]}]`"),
+        Some(near) => finding.help(format!("did you mean `{near}`? steps give {}", listed(known))),
+        None => finding.help(format!("steps give {}", listed(known))),
+    }
+}
+
+pub(super) fn never_invoked(function: &str) -> String {
+    format!("no step invokes `{function}`")
+}
+
+pub(super) fn never_locked() -> String {
+    "no step has `on_fail: lock_task`".to_owned()
+}
+
+pub(super) fn unknown_mock(case: &Place, function: &str) -> Diagnostic {
+    let message = format!("`mocks` has results for `{function}`, and the agent has no such function");
+    Diagnostic::error("unknown_mock", message, case.clone())
+}
+
 pub(super) fn impossible_call(place: &Place, error: &TaskError) -> Diagnostic {
     let message = format!("the operation is not possible: {error}");
     Diagnostic::error("impossible_call", message, place.clone())
@@ -322,6 +350,16 @@ pub(super) fn no_review(reviewer: &Embedded) -> Diagnostic {
     Diagnostic::error("no_review", message, reviewer.place.clone())
 }
 
+/// The code of an answer to a review by a person whom the review is not addressed to.
+pub(super) const NOT_ADDRESSED: &str = "not_addressed";
+
+pub(super) fn not_addressed(place: &Place, names: &[String]) -> Diagnostic {
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let message = format!("the answer is rejected: the review is addressed to {}", alternatives(&names));
+    Diagnostic::error(NOT_ADDRESSED, message, place.clone())
+        .help("a case expects this with `expect: {decision: rejected}` at the step")
+}
+
 pub(super) fn no_review_of(call: &Embedded) -> Diagnostic {
     let message = format!("no review of the call `{}` is open", call.text);
     Diagnostic::error("no_review", message, call.place.clone())
@@ -337,10 +375,27 @@ pub(super) fn no_answer(step: &Place, reviewer: &str, call: Option<&str>) -> Dia
         .help("write the answer as a step behind this one: `review: {reviewer: …, verdict: approved}`")
 }
 
-pub(super) fn no_counter(name: &Embedded) -> Diagnostic {
-    let message = format!("the agent has no counter `{}`, or several of this name", name.text);
-    Diagnostic::error("no_counter", message, name.place.clone())
-        .help("a counter is one that a step of a policy reads; of several, `acme/payments#spend` names the policy too")
+/// A counter that the agent does not have, or one of several of its name; `known` has those of the agent, with their policies.
+pub(super) fn no_counter(name: &Embedded, known: &[String]) -> Diagnostic {
+    let own =
+        |known: &'_ String| known.rsplit_once('#').map_or_else(|| known.clone(), |(_, name)| name.to_owned());
+    let several: Vec<&str> =
+        known.iter().filter(|known| own(known) == *name.text).map(String::as_str).collect();
+    if !several.is_empty() {
+        let message = format!("the agent has several counters `{}`", name.text);
+        return Diagnostic::error("no_counter", message, name.place.clone())
+            .help(format!("name the policy, too: {}", alternatives(&several)));
+    }
+    let message = format!("no step of the agent's policies reads or adds to a counter `{}`", name.text);
+    let finding = Diagnostic::error("no_counter", message, name.place.clone());
+    let short: Vec<String> = known.iter().map(own).collect();
+    let candidates = short.iter().chain(known).map(String::as_str);
+    let all: Vec<&str> = known.iter().map(String::as_str).collect();
+    match nearest(&name.text, candidates) {
+        _ if known.is_empty() => finding.help("the agent has no counters"),
+        Some(near) => finding.help(format!("did you mean `{near}`? there are {}", listed(&all))),
+        None => finding.help(format!("there are {}", listed(&all))),
+    }
 }
 
 pub(super) fn no_cost(place: &Place, why: AmountError) -> Diagnostic {

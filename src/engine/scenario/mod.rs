@@ -13,6 +13,7 @@
 //! | `case_file`, `placeholder` | the cases of a file: one, several, or those of a table |
 //! | `step` | a step of a task, as cases and scripts have it |
 //! | `environment`, `past`, `background` | what a task starts with, its past, and both together |
+//! | `reachable` | whether steps can have produced a past |
 //! | `agent` | which agent is meant |
 //! | `arrival` | an event with what comes with it |
 //! | `values` | the values that cases and scripts share |
@@ -21,7 +22,7 @@
 //! | `run`, `story` | a case through the engine: of one operation, and of several steps |
 //! | `observed` | the outcome of an operation, in the words of a case |
 //! | `loading` | the operations that need no task |
-//! | `expect` | what was expected against what was found |
+//! | `expect`, `expect_words` | what was expected against what was found, and the words that can be found |
 //! | `report`, `table` | the outcome of cases, expected and found side by side |
 //! | `script`, `recording` | a recorded task, and its steps to be judged anew |
 //! | `coverage` | what cases have tried of their policies |
@@ -48,6 +49,7 @@ mod expect;
 mod expect_labels;
 mod expect_observed;
 mod expect_terms;
+mod expect_words;
 mod explain;
 mod explain_text;
 mod explainable;
@@ -71,6 +73,7 @@ mod observed;
 pub(crate) mod one_document;
 mod past;
 mod placeholder;
+mod reachable;
 mod read;
 mod recording;
 mod replay;
@@ -104,7 +107,7 @@ pub use explain_text::{Detail, render_step, render_tree};
 pub use explainable::Explainable;
 #[cfg(feature = "analysis")]
 pub use killing_case::KillingCase;
-pub use load::{cases_among, load_cases};
+pub use load::{FoundCases, cases_among, find_cases, load_cases};
 #[cfg(feature = "analysis")]
 pub(crate) use made_up::by_somebody;
 pub use messages::NO_ANSWER;

@@ -26,7 +26,8 @@ impl ScriptReview {
     /// Who answers, if it says so.
     fn by(&self) -> Option<Identity> {
         let by = self.by.as_ref()?;
-        Some(Identity { issuer: None, subject: by.text.to_string(), email: None })
+        let email = Some(by.text.to_string()).filter(|name| name.contains('@'));
+        Some(Identity { issuer: None, subject: by.text.to_string(), email })
     }
 
     /// The place of the words that name the review.
@@ -54,6 +55,15 @@ impl Replay {
             note: written.note.as_ref().map(|note| note.text.to_string()),
             addressed_as: written.addressed_as.clone(),
         };
+        let names: Vec<String> = match &review.panel {
+            Some(panel) => panel.names().cloned().collect(),
+            None => vec![review.reviewer.clone()],
+        };
+        if answer.names_among(&names).is_empty() {
+            return Err(
+                messages::not_addressed(written.by.as_ref().map_or(place, |by| &by.place), &names).into()
+            );
+        }
         self.answer(place, review, answer, true, events)
     }
 

@@ -1,7 +1,7 @@
 //! The outcome of cases: for people expected and found side by side, for programs JSON.
 //!
-//! In: what came of each case. Out: text or JSON, and the counts. It decides nothing: a case has passed, failed, is
-//! broken (it cannot be read or run, which counts as failed), or needs what the engine does not have yet.
+//! In: what came of each case. Out: text or JSON, and the counts. It decides nothing: a case has passed, has failed, or is
+//! broken: it cannot be read or run, or its manifests were not loaded completely.
 
 use super::case::Case;
 use super::expect::{Found, Mismatch};
@@ -10,7 +10,7 @@ use super::explain_text::Detail;
 use super::table;
 use super::terminal::Palette;
 use crate::diagnostic::Diagnostic;
-use crate::source::Source;
+use crate::source::{Place, Source, Span};
 use crate::task::Origin;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
@@ -50,10 +50,12 @@ pub enum CaseOutcome {
 /// The number of cases by outcome.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
-    /// Passed.
+    /// Cases whose checks all held.
     pub passed: usize,
-    /// Failed or broken.
+    /// Cases of which a check did not hold.
     pub failed: usize,
+    /// Cases that cannot be read or run, and files and folders in which cases may be lost.
+    pub broken: usize,
 }
 
 /// A case, or the report that it cannot be read.
@@ -62,9 +64,7 @@ pub type Loaded = Result<Case, Report>;
 impl Report {
     /// The report about a file that cannot be read; it stands for the cases that may be in it.
     pub(super) fn of_broken(source: &Source, findings: Vec<Diagnostic>) -> Self {
-        let file = Path::new(source.name());
-        let name = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or(source.name());
-        Self::of_broken_case(name, source, findings)
+        Self::of_broken_case(stem(source.name()), source, findings)
     }
 
     /// The report about a case that cannot be read.
@@ -76,6 +76,20 @@ impl Report {
             file: source.name().to_owned(),
             outcome: CaseOutcome::Broken(findings),
         }
+    }
+
+    /// The report about a path in which no case was found.
+    pub(super) fn of_lost(path: &str, finding: fn(Place) -> Diagnostic) -> Self {
+        let source = Source::new(path, "");
+        let place = Place::new(&source, Span::default());
+        Self::of_broken_case(path, &source, vec![finding(place)])
+    }
+
+    /// Whether it is about a whole file or folder, whose cases are not known.
+    #[must_use]
+    pub fn is_of_file(&self) -> bool {
+        let is_broken = matches!(self.outcome, CaseOutcome::Broken(_));
+        is_broken && (self.name == self.file || self.name == stem(&self.file))
     }
 
     /// The word for the outcome.
@@ -156,6 +170,11 @@ impl Report {
     }
 }
 
+/// The name of a file without its folder and extension.
+fn stem(file: &str) -> &str {
+    Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or(file)
+}
+
 fn mismatch_to_json(mismatch: &Mismatch) -> Value {
     let position = mismatch.place.position();
     json!({
@@ -193,20 +212,26 @@ impl Summary {
     pub fn add(&mut self, report: &Report) {
         let count = match report.outcome {
             CaseOutcome::Passed => &mut self.passed,
-            CaseOutcome::Failed { .. } | CaseOutcome::Broken(_) => &mut self.failed,
+            CaseOutcome::Failed { .. } => &mut self.failed,
+            CaseOutcome::Broken(_) => &mut self.broken,
         };
         *count = count.saturating_add(1);
     }
 
-    /// The counts for a person, in one line: `N passed, M failed`.
+    /// The counts for a person, in one line: `3 passed, 0 failed`, `3 passed, 1 broken` or `3 passed, 1 failed, 1 broken`.
     #[must_use]
     pub fn render(&self) -> String {
-        format!("{} passed, {} failed\n", self.passed, self.failed)
+        let Self { passed, failed, broken } = self;
+        match (failed, broken) {
+            (_, 0) => format!("{passed} passed, {failed} failed\n"),
+            (0, _) => format!("{passed} passed, {broken} broken\n"),
+            _ => format!("{passed} passed, {failed} failed, {broken} broken\n"),
+        }
     }
 
     /// The counts for a program.
     #[must_use]
     pub fn to_json(&self) -> Value {
-        json!({ "passed": self.passed, "failed": self.failed })
+        json!({ "passed": self.passed, "failed": self.failed, "broken": self.broken })
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! In: a [`Case`]. Out: a [`Report`]. Only public operations of the engine and the task are used, in the order in which a
 //! host uses them. Manifests that several cases name are compiled once. A case that cannot be run (its manifests are not
-//! valid, its past is impossible) is broken, never passed.
+//! loaded completely, its past is impossible) is broken, never passed.
 
 use super::agent::{agent_named, full_name};
 use super::case::{Aspect, BoundVariables, Case, Manifests, TestedOperation, TestedStep};
@@ -13,6 +13,7 @@ use super::expect::{Found, Mismatch, compare};
 use super::explain::ExplainedOperation;
 use super::made_up::by_somebody;
 use super::observed::{counted, decided, decided_message, failed, of_context, rejected, value};
+use super::reachable::unreachable;
 use super::replay::Replay;
 use super::report::{CaseOutcome, Report};
 use super::world::{World, drive};
@@ -67,10 +68,34 @@ pub(super) struct Compiled {
 }
 
 impl Compiled {
-    /// A case that cannot start, and what is refused in its manifests.
-    fn blame(&self, finding: Diagnostic) -> Broken {
-        let refused = self.findings.iter().filter(|finding| finding.is_refused()).cloned();
-        Broken(std::iter::once(finding).chain(refused).collect())
+    /// Whether the manifests of a case were loaded completely. A document that cannot be read is left out, and a case
+    /// without it says nothing about the rules that are served: it is broken, whatever its operation comes to.
+    ///
+    /// # Errors
+    /// What is refused in the manifests.
+    fn check_complete(&self, case: &Case) -> Result<(), Broken> {
+        let refused: Vec<Diagnostic> =
+            self.findings.iter().filter(|finding| case.manifests.is_refused_for(finding)).cloned().collect();
+        if refused.is_empty() { Ok(()) } else { Err(Broken(refused)) }
+    }
+}
+
+impl Manifests {
+    /// Whether manifests with this finding are not used. Manifests in files are those that are served, and are judged as
+    /// there; a case that brings its own is about what the specification says of them, which calls valid what no server takes.
+    fn is_refused_for(&self, finding: &Diagnostic) -> bool {
+        match self {
+            Self::Files { .. } => finding.is_refused(),
+            Self::Inline(_) | Self::None => finding.is_error(),
+        }
+    }
+
+    /// The lint level for the same manifests.
+    fn door(&self) -> Door {
+        match self {
+            Self::Files { .. } => Door::Strict,
+            Self::Inline(_) | Self::None => Door::Lenient,
+        }
     }
 }
 
@@ -165,10 +190,7 @@ impl Runner {
             return Ok(known.clone());
         }
         let (catalog, mut findings) = case.catalog(&self.files, &self.limits)?;
-        // manifests in files are those that are served, and are judged as there; a case that brings its own along is about
-        // what the specification says of them, which calls valid what no server takes
-        let door = if key.0.is_empty() { Door::Lenient } else { Door::Strict };
-        let (engine, more) = Engine::through((door, case.mode), &catalog, self.limits);
+        let (engine, more) = Engine::through((case.manifests.door(), case.mode), &catalog, self.limits);
         findings.extend(more);
         let compiled = Rc::new(Compiled { catalog, engine, findings });
         if let Some(coverage) = &mut self.coverage {
@@ -226,17 +248,15 @@ impl Compiled {
         let compiled = self;
         let without_task = match &case.operation {
             TestedOperation::Validate => {
-                Some(loading::validate(&compiled.findings, |finding| match case.manifests {
-                    Manifests::Files { .. } => finding.is_refused(),
-                    Manifests::Inline(_) | Manifests::None => finding.is_error(),
-                }))
+                Some(loading::validate(&compiled.findings, |finding| case.manifests.is_refused_for(finding)))
             }
             TestedOperation::Bundle(text) => Some(loading::bundle(text, limits)),
             TestedOperation::Subscription { capability, event } => {
+                compiled.check_complete(case)?;
                 let agent = agent_under_test(case, &compiled.catalog)?;
                 let (namespace, name) = (&agent.namespace.text, &agent.name.text);
                 let runs = compiled.engine.policy(namespace, name);
-                runs.map_err(|error| compiled.blame(messages::cannot_start(&case.name.place, &error)))?;
+                runs.map_err(|error| messages::cannot_start(&case.name.place, &error))?;
                 let resolved = compiled.catalog.agent(namespace, name);
                 let resolved = resolved.ok_or_else(|| messages::no_agent(&case.name.place))?;
                 let found = loading::subscription(resolved, capability, event);
@@ -321,8 +341,8 @@ pub(super) struct Running<'c> {
 
 impl<'c> Running<'c> {
     pub(super) fn start(case: &'c Case, compiled: &Compiled) -> Result<Self, Broken> {
+        compiled.check_complete(case)?;
         let agent = agent_under_test(case, &compiled.catalog)?;
-        let blame = |finding| compiled.blame(finding);
         let mut background = case.background.clone();
         let mut trigger = None;
         if let TestedOperation::Trigger { name, .. } = &case.operation {
@@ -330,11 +350,21 @@ impl<'c> Running<'c> {
             background.environment.user =
                 User { id: launch.owner.text.to_string(), email: None, ..User::default() };
             let found = compiled.engine.trigger(&launch.namespace.text, &launch.name.text);
-            let found = found.map_err(|error| blame(messages::cannot_start(&case.name.place, &error)))?;
+            let found = found.map_err(|error| messages::cannot_start(&case.name.place, &error))?;
             trigger = Some(found);
         }
         let task = background.start(&compiled.engine, agent, &case.name.place);
-        let task = task.map_err(|finding| blame(*finding))?;
+        let task = task.map_err(|finding| *finding)?;
+        let is_served = matches!(case.manifests, Manifests::Files { .. });
+        let mut past = background.state.iter();
+        if let Some(finding) = past.find_map(|entry| unreachable(entry, task.policy(), is_served)) {
+            return Err(finding.into());
+        }
+        if let Some(unknown) = case.mocks.keys().find(|function| task.policy().position(function).is_none()) {
+            let error = TaskError::UnknownFunction(unknown.clone());
+            let finding = messages::unknown_mock(&case.name.place, unknown);
+            return Err(messages::beside_functions(finding, &error, &task).into());
+        }
         let now = case.background.environment.now;
         let counters = book_of(&case.counters, &task, now).map_err(|finding| *finding)?;
         let world = World {

@@ -4,15 +4,16 @@
 //! step that cannot have happened breaks the case.
 
 use super::agent::full_name;
-use super::case::{Aspect, Case, Check, TestedStep};
+use super::case::{Aspect, Case, Check, TestedStep, Want};
 use super::expect::{Found, Mismatch, compare};
 use super::explain::ExplainedOperation;
-use super::observed::{counted, decided, decided_message, of_context};
+use super::messages;
+use super::observed::{counted, decided, decided_message, failed, of_context};
 use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::step::ScriptStep;
 use crate::diagnostic::Diagnostic;
-use crate::task::CallId;
+use crate::task::{CallId, Verdict};
 
 /// Plays the steps.
 pub(super) fn tell(
@@ -32,10 +33,15 @@ pub(super) fn tell(
         let told = story.replay.explanation();
         let (number, agent) = (at.saturating_add(1), full_name(story.replay.task().policy().agent()));
         explained.extend(ExplainedOperation::of_events(number, agent, &events, told));
-        if let Err(impossible) = taken {
-            return story.broken_off(impossible);
-        }
-        let mut found = events.first().map(of_event).unwrap_or_default();
+        let rejected = match taken {
+            Ok(()) => None,
+            // an answer that is not for this person changes nothing, so a case may expect that
+            Err(finding) if finding.code == messages::NOT_ADDRESSED && expects_decision(&tested.expect) => {
+                Some(failed(Verdict::Rejected.as_str(), Some(finding.message)))
+            }
+            Err(impossible) => return story.broken_off(impossible),
+        };
+        let mut found = rejected.or_else(|| events.first().map(of_event)).unwrap_or_default();
         found.invoked = events.iter().flat_map(|event| event.invoked.clone()).collect();
         story.compare(&format!("steps[{at}]."), &tested.expect, &found);
         for (call, checks) in &tested.calls {
@@ -51,6 +57,11 @@ pub(super) fn tell(
     story.compare("", &case.expect, &end);
     let found = story.blamed.unwrap_or(end);
     Ok((story.mismatches, found))
+}
+
+/// Whether something is expected of the decision.
+fn expects_decision(checks: &[Check]) -> bool {
+    checks.iter().any(|check| matches!(check.want, Want::Text(Aspect::Decision, _)))
 }
 
 /// A case under way.

@@ -648,6 +648,10 @@ class CaseResult:
     @property
     def passed(self) -> bool: ...
     @property
+    def outcome(self) -> Literal["passed", "failed", "broken"]:
+        """`broken` where the case cannot be read or run, or its manifests were not loaded completely."""
+
+    @property
     def failure(self) -> str | None:
         """What was expected and what came."""
 
@@ -666,6 +670,14 @@ class TestReport:
     @property
     def failed(self) -> int: ...
     @property
+    def broken(self) -> int:
+        """Cases that cannot be read or run, and files and folders in which cases may be lost."""
+
+    @property
+    def warnings(self) -> list[Diagnostic]:
+        """Documents of folders that no command reads."""
+
+    @property
     def coverage(self) -> dict[str, Json] | None:
         """Which steps and clauses the cases have tried, if that was asked for."""
 
@@ -675,7 +687,7 @@ class TestReport:
 
     def __bool__(self) -> bool: ...
     def __str__(self) -> str:
-        """`N passed, M failed`, with each failure above it."""
+        """`N passed, M failed`, or `N passed, M broken`, with each failure above it."""
 
 def load(
     *manifests: Source,

@@ -164,6 +164,11 @@ impl CaseResult {
     }
 
     #[getter]
+    fn outcome(&self) -> &'static str {
+        self.0.outcome
+    }
+
+    #[getter]
     fn failure(&self) -> Option<&str> {
         self.0.failure.as_deref()
     }
@@ -174,8 +179,7 @@ impl CaseResult {
     }
 
     fn __repr__(&self) -> String {
-        let word = if self.passed() { "passed" } else { "failed" };
-        format!("<CaseResult {word} {}>", self.0.name)
+        format!("<CaseResult {} {}>", self.0.outcome, self.0.name)
     }
 }
 
@@ -193,12 +197,22 @@ impl TestReport {
 
     #[getter]
     fn passed(&self) -> usize {
-        self.0.results.iter().filter(|result| result.failure.is_none()).count()
+        self.0.count("passed")
     }
 
     #[getter]
     fn failed(&self) -> usize {
-        self.0.results.len().saturating_sub(self.passed())
+        self.0.count("failed")
+    }
+
+    #[getter]
+    fn broken(&self) -> usize {
+        self.0.count("broken")
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<Diagnostic> {
+        self.0.warnings.iter().cloned().map(Diagnostic::from).collect()
     }
 
     #[getter]
@@ -212,15 +226,15 @@ impl TestReport {
     }
 
     fn __bool__(&self) -> bool {
-        !self.0.results.is_empty() && self.failed() == 0
+        !self.0.results.is_empty() && self.passed() == self.0.results.len()
     }
 
     fn __str__(&self) -> String {
         let failures: String = self.0.results.iter().filter_map(|result| result.failure.as_deref()).collect();
-        format!("{failures}{} passed, {} failed", self.passed(), self.failed())
+        format!("{failures}{}", self.0.summary())
     }
 
     fn __repr__(&self) -> String {
-        format!("<TestReport {} passed, {} failed>", self.passed(), self.failed())
+        format!("<TestReport {}>", self.0.summary())
     }
 }

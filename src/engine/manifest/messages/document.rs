@@ -3,6 +3,7 @@
 //! In: the place or the `kind` of a document, and the kinds that are known. What a document holds is never looked at.
 
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::manifest::doubt::Doubt;
 use crate::source::{Embedded, Place};
 
 pub(in crate::manifest) fn missing_kind(place: &Place) -> Diagnostic {
@@ -30,6 +31,12 @@ pub(in crate::manifest) fn unpublished_kind(kind: &Embedded, usual: &str) -> Dia
 pub(in crate::manifest) fn not_a_manifest(place: &Place) -> Diagnostic {
     Diagnostic::warning("not_a_manifest", "the document is no manifest and is skipped", place.clone())
         .help("a manifest has a `kind` such as `commonagents.info/v1beta2/agent`")
+}
+
+pub(in crate::manifest) fn extension_case(place: Place) -> Diagnostic {
+    let message = "the extension has capital letters, so the file is not read";
+    Diagnostic::error("extension_case", message, place)
+        .help("rename the file: the extension is `.yaml` or `.yml`; a file that is no manifest may have another one")
 }
 
 pub(in crate::manifest) fn no_documents(place: Place) -> Diagnostic {
@@ -68,14 +75,21 @@ pub(in crate::manifest) fn misplaced_descriptor(place: &Place, first: Place) -> 
         .rule("BUN-02")
 }
 
-/// What makes one think that a document is a manifest.
-pub(in crate::manifest) enum Doubt<'d> {
-    /// A kind that is none, but nearly one.
-    Kind(&'d Embedded),
-    /// A key that was to be `kind`.
-    Key(&'d Embedded),
-    /// Its keys.
-    Shape(&'d Place),
+/// A file of a folder that is empty, or of comments alone.
+pub(in crate::manifest) fn empty_file(place: Place) -> Diagnostic {
+    Diagnostic::warning("empty_file", "the file holds no document", place)
+        .help("write the rules that it should hold, or remove the file")
+}
+
+/// A document of a folder that is nearly one of cases.
+pub(in crate::manifest) fn doubtful_case(key: &Embedded, near: &str) -> Diagnostic {
+    let message = "the document looks like cases or a recorded task and is neither, so no command runs it";
+    let finding = Diagnostic::warning("doubtful_case", message, key.place.clone());
+    if *key.text == *near {
+        finding.help("a case has `call`, `steps` or `story`, and `expect`; a file of several has `cases`")
+    } else {
+        finding.help(format!("did you mean `{near}` with `{}`?", key.text))
+    }
 }
 
 /// A document that is not read, though it is one of a bundle or looks like a manifest.
@@ -91,6 +105,7 @@ pub(in crate::manifest) fn skipped_document(doubt: &Doubt<'_>, known: &[String])
             format!("`{}` is not the key of its kind", key.text),
             Some("the key is `kind`".into()),
         ),
+        Doubt::Case { key, .. } => (&key.place, "it looks like a case".to_owned(), None),
         Doubt::Shape(place) => (*place, "it looks like a manifest and has no kind of one".to_owned(), None),
     };
     let help = help.unwrap_or_else(|| "a kind is `commonagents.info/<version>/<type>`".to_owned());

@@ -6,7 +6,6 @@
 //! often they answer.
 
 use crate::cel::Timestamp;
-use crate::policy::ReviewPanel;
 use crate::task::state::{
     Identity, Pending, QuestionId, Request, ReviewAnswer, ReviewChoice, Reviewed, Task, TaskError,
 };
@@ -26,7 +25,7 @@ impl Task {
         else {
             return Ok(false);
         };
-        let names = names_of(answer, panel);
+        let names = answer.names_among(panel.names());
         if names.is_empty() {
             return Err(TaskError::NotAddressed(question.0));
         }
@@ -44,17 +43,20 @@ impl Task {
     }
 }
 
-/// The names of a panel that are those of whoever answers. A host that says nothing of them vouches for one person.
-fn names_of(answer: &ReviewAnswer, panel: &ReviewPanel) -> Vec<String> {
-    let is_theirs = |name: &String| match (&*answer.addressed_as, &answer.by) {
-        ([], None) => true,
-        ([], Some(by)) => {
-            let email = by.email.as_ref().is_some_and(|email| email.eq_ignore_ascii_case(name));
-            email || (by.subject == *name && !name.contains('@'))
-        }
-        (names, _) => names.contains(name),
-    };
-    panel.names().filter(|name| is_theirs(name)).cloned().collect()
+impl ReviewAnswer {
+    /// The names of a review by which the answer counts. An answer without a person, and without names, counts by all of them:
+    /// its host vouches for one person.
+    pub(crate) fn names_among<'n>(&self, names: impl IntoIterator<Item = &'n String>) -> Vec<String> {
+        let is_theirs = |name: &&String| match (&*self.addressed_as, &self.by) {
+            ([], None) => true,
+            ([], Some(by)) => {
+                let email = by.email.as_ref().is_some_and(|email| email.eq_ignore_ascii_case(name));
+                email || (by.subject == **name && !name.contains('@'))
+            }
+            (own, _) => own.contains(name),
+        };
+        names.into_iter().filter(is_theirs).cloned().collect()
+    }
 }
 
 fn is_same(one: Option<&Identity>, other: Option<&Identity>) -> bool {

@@ -15,6 +15,8 @@ export interface CaseResult {
   readonly about: string;
   readonly file: string;
   readonly passed: boolean;
+  /** `broken` where it cannot be read or run, or its manifests were not loaded completely. */
+  readonly outcome: "passed" | "failed" | "broken";
   /** What was expected and what came. */
   readonly failure?: string;
   /** What its operations went through, step by step: of a case that has failed, and of every case with `explain`. */
@@ -59,6 +61,10 @@ export interface TestReport {
   readonly results: readonly CaseResult[];
   readonly passed: number;
   readonly failed: number;
+  /** Cases that cannot be read or run, and files and folders in which cases may be lost. */
+  readonly broken: number;
+  /** Documents of folders that no command reads. */
+  readonly warnings: readonly Diagnostic[];
   /** If it was asked for. */
   readonly coverage?: Coverage;
   /** Which small changes of the policies the cases notice, and cases that would notice the others, if it was asked for. */
@@ -125,16 +131,18 @@ export function celador(port: Port): Celador {
     },
     test(sources: Source | readonly Source[], { below = [], ...wishes }: Testing = {}): TestReport {
       const body = { sources: list(sources), below, ...wishes };
-      const { results, coverage: tried, mutation } = desk.now<{
+      const { results, warnings, coverage: tried, mutation } = desk.now<{
         results: (Omit<CaseResult, "passed" | "failure"> & { failure: string | null })[];
+        warnings: Diagnostic[];
         coverage: Coverage | null;
         mutation: Mutation | null;
       }>("test", 0, body);
       const told = results.map(({ failure, ...result }) =>
         failure === null ? { ...result, passed: true } : { ...result, passed: false, failure },
       );
-      const passed = told.filter((result) => result.passed).length;
-      const report = { results: told, passed, failed: told.length - passed };
+      const count = (outcome: CaseResult["outcome"]) => told.filter((result) => result.outcome === outcome).length;
+      const counts = { passed: count("passed"), failed: count("failed"), broken: count("broken") };
+      const report = { results: told, ...counts, warnings };
       return { ...report, ...(tried === null ? {} : { coverage: tried }), ...(mutation === null ? {} : { mutation }) };
     },
     evaluate(expression: string, variables: JsonObject = {}, on: Partial<OnCase> = {}): Json {

@@ -1,0 +1,139 @@
+//! Words that `expect` may have where the outcome is one of a fixed set: decisions, stages, limits, and states of a task.
+//!
+//! A word outside the set can never be found, so it is an error of the case and not a check that fails.
+
+use super::case::Aspect;
+use super::messages;
+use crate::manifest::reader::{Path, Reader};
+use crate::manifest::shape::{Vocabulary, words};
+use crate::source::Embedded;
+use crate::task::{EventStage, TaskState, Verdict};
+
+/// The outcome of an operation: a verdict, or the answer of an operation that has no verdict.
+pub(super) enum DecisionWord {}
+
+/// The verdict that enforcement would have had.
+pub(super) enum VerdictWord {}
+
+/// The stage of an event that decided.
+pub(super) enum StageWord {}
+
+/// The limit that was reached.
+pub(super) enum LimitWord {}
+
+/// The state of a task.
+pub(super) enum TaskWord {}
+
+/// A table of words without further meaning.
+macro_rules! vocabulary {
+    ($($name:ident: $($word:expr),*;)*) => {
+        $(impl Vocabulary for $name {
+            type Meaning = ();
+            const WORDS: &'static [(&'static str, ())] = &[$(($word, ())),*];
+        })*
+    };
+}
+
+vocabulary! {
+    DecisionWord:
+        Verdict::Allow.as_str(), Verdict::Block.as_str(), Verdict::LockTask.as_str(), Verdict::Suspend.as_str(),
+        Verdict::Wait.as_str(), Verdict::Respond.as_str(), Verdict::Terminate.as_str(), Verdict::Rejected.as_str(),
+        Verdict::InvalidInput.as_str(), Verdict::Error.as_str(), Verdict::Route.as_str(), Verdict::Discard.as_str(),
+        "valid", "invalid", "value", "reject", "ok", "create", "none";
+    VerdictWord:
+        Verdict::Allow.as_str(), Verdict::Block.as_str(), Verdict::LockTask.as_str(), Verdict::Suspend.as_str(),
+        Verdict::Wait.as_str(), Verdict::Respond.as_str(), Verdict::Terminate.as_str(), Verdict::Rejected.as_str(),
+        Verdict::InvalidInput.as_str(), Verdict::Error.as_str(), Verdict::Route.as_str(), Verdict::Discard.as_str();
+    StageWord:
+        EventStage::Inactive.as_str(), EventStage::Signature.as_str(), EventStage::Payload.as_str(),
+        EventStage::Filter.as_str(), EventStage::Before.as_str(), EventStage::After.as_str(),
+        EventStage::Guardrails.as_str();
+    LimitWord:
+        "max_turns", "max_prompt_tokens", "max_completion_tokens", "max_age", "max_tool_calls", "max_spend",
+        "max_turns_per_message", "max_tool_calls_per_message", "max_tool_calls_per_turn", "max_spend_per_message";
+    TaskWord: TaskState::WORDS[0], TaskState::WORDS[1], TaskState::WORDS[2], TaskState::WORDS[3];
+}
+
+/// Words that other tools use for an outcome, with the word of a case.
+const SYNONYMS: &[(&str, &str)] = &[
+    ("approve", "allow"),
+    ("approved", "allow"),
+    ("pass", "allow"),
+    ("passed", "allow"),
+    ("permit", "allow"),
+    ("deny", "block"),
+    ("denied", "block"),
+    ("forbid", "block"),
+    ("refuse", "block"),
+    ("refused", "block"),
+    ("ask", "suspend"),
+    ("pending", "suspend"),
+    ("review", "suspend"),
+    ("lock", "lock_task"),
+    ("end", "terminate"),
+    ("end", "terminated"),
+    ("ended", "terminate"),
+    ("ended", "terminated"),
+    ("closed", "terminated"),
+    ("done", "terminated"),
+    ("finished", "terminated"),
+    ("stopped", "terminated"),
+    ("running", "active"),
+    ("open", "active"),
+    ("waiting", "suspended"),
+    ("paused", "suspended"),
+    ("pending", "suspended"),
+];
+
+impl Aspect {
+    /// The words that can be found, where the aspect is not free text.
+    fn vocabulary(self) -> Option<&'static [(&'static str, ())]> {
+        match self {
+            Self::Decision => Some(DecisionWord::WORDS),
+            Self::Enforced => Some(VerdictWord::WORDS),
+            Self::Stage => Some(StageWord::WORDS),
+            Self::Limit => Some(LimitWord::WORDS),
+            Self::Task => Some(TaskWord::WORDS),
+            Self::Message
+            | Self::UserMessage
+            | Self::Reason
+            | Self::Reviewer
+            | Self::Question
+            | Self::EnforcedMessage => None,
+        }
+    }
+
+    /// Reports a word that is never found.
+    pub(super) fn check_word(self, text: &Embedded, path: &Path, reader: &mut Reader) {
+        let Some(vocabulary) = self.vocabulary() else { return };
+        let known = words(vocabulary);
+        if known.contains(&&*text.text) {
+            return;
+        }
+        let written = text.text.to_ascii_lowercase();
+        let meant = SYNONYMS.iter().find(|(word, meant)| *word == written && known.contains(meant));
+        let finding = messages::unknown_word(text, &known);
+        reader.report(
+            path,
+            match meant {
+                Some((_, meant)) => finding.help(format!("did you mean `{meant}`?")),
+                None => finding,
+            },
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Aspect, SYNONYMS};
+    use crate::manifest::shape::words;
+
+    #[test]
+    fn each_synonym_leads_to_a_word_and_is_none() {
+        let known: Vec<&str> =
+            Aspect::ALL.iter().filter_map(|aspect| aspect.vocabulary()).flat_map(words).collect();
+        for (word, meant) in SYNONYMS {
+            assert!(known.contains(meant) && !known.contains(word), "{word} {meant}");
+        }
+    }
+}
