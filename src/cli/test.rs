@@ -119,7 +119,7 @@ impl Arguments {
         let Some(filter) = self.filter.as_ref().filter(|_| !loaded.is_empty()) else { return Ok(loaded) };
         let is_chosen = |loaded: &Loaded| match loaded {
             Ok(case) => case.name.text.contains(filter.as_str()),
-            Err(report) => report.is_of_file() || report.name.contains(filter.as_str()),
+            Err(report) => report.hides_cases || report.name.contains(filter.as_str()),
         };
         if !loaded.iter().any(is_chosen) {
             let known: Vec<&str> =

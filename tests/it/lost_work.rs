@@ -396,11 +396,11 @@ fn a_policy_without_an_agent_is_checked_all_the_same() {
 fn diff_takes_several_paths_on_each_side() {
     hold(&[
         (
-            "house.yaml",
-            b"kind: celador/v1/policy\nnamespace: bank\nname: house\nlimits: {max_turns: 3}\n",
-            "diff --old agent.yaml rules.yaml --new agent.yaml rules.yaml house.yaml",
-            4,
-            &["clerk"],
+            "notes.txt",
+            b"",
+            "diff --old agent.yaml --new agent.yaml rules.yaml",
+            2,
+            &["before payout: decided otherwise"],
         ),
         ("notes.txt", b"", "diff --old agent.yaml rules.yaml", 1, &["--new"]),
         ("notes.txt", b"", "diff . . .", 1, &[]),

@@ -104,7 +104,8 @@ fn one(node: &Node, source: &Source, limits: &EngineLimits) -> Vec<Loaded> {
     let path = Path::document("");
     let broken = |findings| Err(Report::of_broken(source, findings));
     if node.get(EACH).is_none() {
-        return vec![read_whole(node, &path).map_err(|findings| Report::of_broken(source, findings))];
+        let broken = |findings| Report::of_broken_case(&stem(source), source, findings);
+        return vec![read_whole(node, &path).map_err(broken)];
     }
     let mut reader = Reader::default();
     let name = reader.fields::<CaseKeys>(node, &path).and_then(|fields| read_name(&fields, &mut reader));

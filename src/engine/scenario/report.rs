@@ -29,6 +29,8 @@ pub struct Report {
     pub outcome: CaseOutcome,
     /// What its operations went through, if it failed or somebody has asked.
     pub explained: Box<[ExplainedOperation]>,
+    /// Whether it is about a file or folder whose cases are not known by name.
+    pub hides_cases: bool,
 }
 
 /// What came of one case.
@@ -64,7 +66,7 @@ pub type Loaded = Result<Case, Report>;
 impl Report {
     /// The report about a file that cannot be read; it stands for the cases that may be in it.
     pub(super) fn of_broken(source: &Source, findings: Vec<Diagnostic>) -> Self {
-        Self::of_broken_case(stem(source.name()), source, findings)
+        Self { hides_cases: true, ..Self::of_broken_case(stem(source.name()), source, findings) }
     }
 
     /// The report about a case that cannot be read.
@@ -75,6 +77,7 @@ impl Report {
             about: String::new(),
             file: source.name().to_owned(),
             outcome: CaseOutcome::Broken(findings),
+            hides_cases: false,
         }
     }
 
@@ -82,14 +85,7 @@ impl Report {
     pub(super) fn of_lost(path: &str, finding: fn(Place) -> Diagnostic) -> Self {
         let source = Source::new(path, "");
         let place = Place::new(&source, Span::default());
-        Self::of_broken_case(path, &source, vec![finding(place)])
-    }
-
-    /// Whether it is about a whole file or folder, whose cases are not known.
-    #[must_use]
-    pub fn is_of_file(&self) -> bool {
-        let is_broken = matches!(self.outcome, CaseOutcome::Broken(_));
-        is_broken && (self.name == self.file || self.name == stem(&self.file))
+        Self { hides_cases: true, ..Self::of_broken_case(path, &source, vec![finding(place)]) }
     }
 
     /// The word for the outcome.

@@ -169,6 +169,7 @@ impl Runner {
             about: case.about.clone(),
             file: case.name.place.source.name().to_owned(),
             outcome,
+            hides_cases: false,
         }
     }
 
