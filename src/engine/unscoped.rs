@@ -67,6 +67,8 @@ fn stand_in(policy: &DeclaredPolicy) -> [Value; 2] {
         match &key.calls {
             CallSelector::Named(pattern) => tools.insert(pattern.replace('*', "any"), json!({})),
             CallSelector::Tagged(tag) => tools.insert(format!("tagged_{at}"), json!({ "tags": [tag] })),
+            // the tools that stand in for all others
+            CallSelector::Unmentioned => None,
         };
     }
     let listed = tools.into_iter().map(|(name, mut tool)| {
