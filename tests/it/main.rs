@@ -263,3 +263,4 @@ mod versions;
 mod waiting_inputs;
 mod watching;
 mod windows;
+mod zones;

@@ -182,6 +182,11 @@ fn constants_that_a_function_refuses_are_told_of() {
         ),
         ("any.getHours('Europe/Berlin') > 8", None),
         ("any.getHours(any) > 8", None),
+        ("date(any, 'Europe/Berln') > '2026'", Some("'Europe/Berln'")),
+        ("weekday(any, 'Europe/Berln') > 5", Some("'Europe/Berln'")),
+        ("timeOfDay(any, 'Europe/Berln') > duration('9h')", Some("'Europe/Berln'")),
+        ("weekday('2026-05-20', 'Europe/Berlin') > 5", Some("weekday('2026-05-20', 'Europe/Berlin')")),
+        ("date(any, 'Europe/Berlin') > '2026' && weekday(any, any) > 5", None),
         ("any > duration('1 hour')", Some("duration('1 hour')")),
         ("any > duration('1h')", None),
         // a pattern that cannot be read has a finding of its own

@@ -6,7 +6,7 @@
 use super::duration_text::{self, DurationError};
 use super::zone;
 use crate::fault::{ErrorCode, Fault};
-use chrono::{DateTime, Datelike, TimeZone, Timelike, Utc};
+use chrono::{DateTime, Datelike, FixedOffset, TimeZone, Timelike, Utc};
 use std::cmp::Ordering;
 use std::fmt;
 use std::str::FromStr;
@@ -73,6 +73,8 @@ pub(crate) enum CalendarField {
     Seconds,
     /// `getMilliseconds()` of the second
     Milliseconds,
+    /// `weekday()`, Monday is 1 and Sunday 7 (ISO 8601)
+    Weekday,
 }
 
 impl Timestamp {
@@ -140,14 +142,38 @@ impl Timestamp {
     /// # Errors
     /// `invalid_argument` for a zone that is neither.
     pub(crate) fn field(self, field: CalendarField, zone: Option<&str>) -> Result<i64, Fault> {
-        let utc = self.calendar()?;
         match zone {
-            None => Ok(read(&utc, field)),
-            Some(zone) => {
-                let offset = zone::offset_at(zone, self.seconds).ok_or(Fault::refused(zone::ZONES))?;
-                Ok(read(&offset.from_utc_datetime(&utc.naive_utc()), field))
-            }
+            None => Ok(read(&self.calendar()?, field)),
+            Some(zone) => Ok(read(&self.calendar_in(zone)?, field)),
         }
+    }
+
+    /// The date in a zone, as RFC 3339 writes it: `2026-05-20`.
+    ///
+    /// # Errors
+    /// As [`Timestamp::field`]; `overflow` for a date of the year 0 or 10000.
+    pub(crate) fn date_in(self, zone: &str) -> Result<String, Fault> {
+        let time = self.calendar_in(zone)?;
+        match time.year() {
+            year @ 1..=9999 => Ok(format!("{year:04}-{:02}-{:02}", time.month(), time.day())),
+            _ => Err(ErrorCode::Overflow.into()),
+        }
+    }
+
+    /// The time that the clocks of a zone show, as the length of time since 0 o'clock. It is not the time that has passed since then
+    /// on a day on which the clocks are changed.
+    ///
+    /// # Errors
+    /// As [`Timestamp::field`].
+    pub(crate) fn time_of_day_in(self, zone: &str) -> Result<Duration, Fault> {
+        let time = self.calendar_in(zone)?;
+        let seconds = i128::from(time.num_seconds_from_midnight()).saturating_mul(NANOS);
+        Duration::from_nanos(seconds.saturating_add(i128::from(time.nanosecond())))
+    }
+
+    fn calendar_in(self, zone: &str) -> Result<DateTime<FixedOffset>, Fault> {
+        let offset = zone::offset_at(zone, self.seconds).ok_or(Fault::refused(zone::ZONES))?;
+        Ok(offset.from_utc_datetime(&self.calendar()?.naive_utc()))
     }
 
     fn calendar(self) -> Result<DateTime<Utc>, Fault> {
@@ -167,6 +193,7 @@ fn read<Z: TimeZone>(time: &DateTime<Z>, field: CalendarField) -> i64 {
         CalendarField::Minutes => i64::from(time.minute()),
         CalendarField::Seconds => i64::from(time.second()),
         CalendarField::Milliseconds => i64::from(time.nanosecond() / 1_000_000),
+        CalendarField::Weekday => i64::from(time.weekday().number_from_monday()),
     }
 }
 

@@ -13,12 +13,13 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// Functions whose answers lie in a range, of points in time.
-const RANGES: [(&str, i64, i64); 9] = [
+const RANGES: [(&str, i64, i64); 10] = [
     ("getMonth", 0, 11),
     ("getDayOfYear", 0, 365),
     ("getDayOfMonth", 0, 30),
     ("getDate", 1, 31),
     ("getDayOfWeek", 0, 6),
+    ("weekday", 1, 7),
     ("getHours", 0, 23),
     ("getMinutes", 0, 59),
     ("getSeconds", 0, 59),
@@ -320,7 +321,8 @@ fn ints(checked: &Checked, expr: &Expr) -> Ints {
     {
         return Ints::remainders(by);
     }
-    let of_times = overloads.iter().all(|overload| overload.starts_with("timestamp_"));
+    // of a duration the getters count its whole length
+    let of_times = overloads.iter().all(|overload| !overload.starts_with("duration_"));
     match RANGES.iter().find(|(known, ..)| *known == name) {
         Some((_, least, most)) if of_times && !overloads.is_empty() => Ints { least: *least, most: *most },
         _ => Ints::ALL,
