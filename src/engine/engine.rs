@@ -313,9 +313,31 @@ impl Engine {
         self.sharing(Door::Lenient, Asked::Loading, catalog)
     }
 
-    /// What compiling such manifests and deciding their clauses finds.
-    pub(crate) fn findings_of_mutant(&self, catalog: &Catalog) -> Vec<Diagnostic> {
-        self.sharing(Door::Lenient, Asked::Analysis, catalog).1
+    /// What deciding the clauses of these steps finds, as they stand in their lists. The catalog is that of this engine.
+    #[cfg(feature = "analysis")]
+    pub(crate) fn findings_of_steps(
+        &self,
+        catalog: &Catalog,
+        steps: &[crate::source::Place],
+    ) -> Vec<Diagnostic> {
+        let loaded = self.loaded();
+        let mut analyst = Analyst::among(steps);
+        for resolved in catalog.agents() {
+            let agent = &resolved.agent;
+            if let Ok(policy) = loaded.policy(&agent.namespace.text, &agent.name.text) {
+                analyst.policy(&policy);
+                analyst.documents(resolved);
+            }
+        }
+        for resolved in catalog.triggers() {
+            let launch = &resolved.document.launch;
+            if let Ok(trigger) = loaded.trigger(&launch.namespace.text, &launch.name.text) {
+                analyst.trigger(&trigger);
+            }
+        }
+        let (_, mut findings) = analyst.end();
+        catalog.allowances().clone().judge(&mut findings);
+        findings
     }
 
     fn sharing(&self, door: Door, asked: Asked, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {

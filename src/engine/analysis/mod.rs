@@ -102,7 +102,8 @@ use crate::limits::EvalLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::step::Hook;
 use crate::policy::{
-    AgentFunction, Expression, Filter, OfPolicyStep, Policy, Step, StepAction, Trigger, of_all_agents,
+    AgentFunction, Expression, Filter, OfPolicyStep, Policy, Step, StepAction, StepKey, Trigger,
+    of_all_agents, step_key,
 };
 use crate::source::{Place, Span};
 use cells::Trial;
@@ -197,14 +198,28 @@ pub(crate) struct Analyst {
     /// The arguments that are numbers, of the policy that is looked at.
     numbers: HashSet<Arc<str>>,
     labels: Labels,
+    /// The steps that are looked at, with those in lists beside them; all of them if it is not said.
+    only: Option<HashSet<StepKey>>,
 }
 
 impl Analyst {
+    /// One that looks at these steps alone, as they stand in their lists.
+    pub(crate) fn among(steps: &[Place]) -> Self {
+        Self { only: Some(steps.iter().map(step_key).collect()), ..Self::default() }
+    }
+
+    /// Whether a step is looked at.
+    fn looks_at(&self, step: &Step) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(&step_key(step.place())))
+    }
+
     /// Looks at the policy of an agent.
     pub(crate) fn policy(&mut self, policy: &Policy) {
         self.numbers = arithmetic::numbers(policy);
         let mut trial = Trial::new(tried(&policy.limits().eval));
-        let mut lists = steps::findings(steps::lists_of(policy), &mut trial);
+        let mut lists = steps::lists_of(policy);
+        lists.retain(|list| list.iter().any(|step| self.looks_at(step)));
+        let mut lists = steps::findings(lists, &mut trial);
         let called = called(policy);
         let mut known = HashSet::new();
         for step in policy.steps().filter(|step| known.insert(std::ptr::from_ref(*step))) {
@@ -212,12 +227,17 @@ impl Analyst {
             let mut findings = lists.remove(&std::ptr::from_ref(step)).unwrap_or_default();
             let called =
                 called.get(&std::ptr::from_ref(step)).copied().filter(|function| names(step, function));
-            self.step(step, called, &mut trial, &mut findings);
+            if self.looks_at(step) {
+                self.step(step, called, &mut trial, &mut findings);
+            }
             if step.name.is_some() {
                 self.of_policies.push(OfPolicyStep { place: step.place().clone(), findings });
             } else {
                 self.findings.extend(findings);
             }
+        }
+        if self.only.is_some() {
+            return;
         }
         let filters = policy.events().iter().filter_map(|event| event.filter()).map(Filter::expression);
         // what an agent tells of itself is asked as a rule is, where it is a truth

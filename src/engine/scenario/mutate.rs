@@ -137,7 +137,7 @@ impl Runner {
                 let (fate, may_notice) = self.fate(&mutant, &mutated, group, &covering);
                 // asked of survivors alone: what a case notices makes a difference
                 if fate == Fate::Survived
-                    && (mutated.decides_as(&group.compiled) || mutated.is_rejected(&known))
+                    && (mutated.decides_as(&group.compiled) || mutated.is_rejected(&mutant, &known))
                 {
                     continue;
                 }
@@ -218,8 +218,8 @@ impl Compiled {
     }
 
     /// Whether `check` rejects what these policies permit: of clauses that decide nothing, for example. `known` is what it rejects anyway.
-    fn is_rejected(&self, known: &Rejections) -> bool {
-        has_new(&self.engine.findings_of_mutant(&self.catalog), known)
+    fn is_rejected(&self, mutant: &Mutant, known: &Rejections) -> bool {
+        has_new(&self.engine.findings_of_steps(&self.catalog, mutant.steps()), known)
     }
 
     /// Whether it is proved that both decide everything alike.
