@@ -138,6 +138,6 @@ impl CaseResult {
         let outcome = report.word();
         let failure = (!has_passed).then(|| report.render(&Palette::PLAIN));
         let explained = if wishes.explain || !has_passed { report.explained.into_vec() } else { Vec::new() };
-        Self { name: report.name, about: report.about, file: report.file, outcome, failure, explained }
+        Self { name: report.name, about: report.about.into(), file: report.file, outcome, failure, explained }
     }
 }

@@ -16,14 +16,13 @@ const TRY_EVERY: Duration = Duration::from_millis(10);
 /// Counts an unjudged event. Nothing is counted for a store that is no file.
 pub(super) fn note(store: &Location, form: &str, now: Timestamp) -> Result<(), LogError> {
     let Some(folder) = unjudged_folder(store) else { return Ok(()) };
-    let mut tries = 1;
-    let log = loop {
-        match DecisionLog::open(LogSettings::new(&folder), now) {
-            Err(LogError::InUse(_)) if tries < TRIES => tries += 1,
-            opened => break opened?,
-        }
+    let mut log = DecisionLog::open(LogSettings::new(&folder), now);
+    for _ in 1..TRIES {
+        let Err(LogError::InUse(_)) = log else { break };
         sleep(TRY_EVERY);
-    };
+        log = DecisionLog::open(LogSettings::new(&folder), now);
+    }
+    let log = log?;
     log.note(&Notice { subject: Some(form), count: Some(1), ..Notice::new(now, Notice::UNJUDGED) })?;
     Ok(())
 }

@@ -56,10 +56,7 @@ impl<'d> Role<'d> {
     pub fn finding(&self, node: &Node) -> Option<Diagnostic> {
         match self {
             Self::Manifest | Self::Cases | Self::Companion => None,
-            Self::Doubtful(Doubt::Case { key, near }) => Some(messages::doubtful_case(key, near)),
-            Self::Doubtful(doubt) => {
-                Some(messages::skipped_document(doubt, &DocumentKind::all_current()).rule("KV-01"))
-            }
+            Self::Doubtful(doubt) => Some(messages::skipped_document(doubt, &DocumentKind::all_current())),
             Self::Foreign => Some(messages::not_a_manifest(&node.place)),
         }
     }

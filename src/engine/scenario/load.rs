@@ -100,7 +100,7 @@ impl FoundCases {
         }
         let others = documents.iter().zip(&roles);
         findings.extend(others.filter_map(|(document, role)| role.finding(&document.node)));
-        Allowances::new(comments(&file.source, limits).into_iter()).judge(&mut findings);
+        Allowances::new(comments(&file.source, limits)).judge(&mut findings);
         findings.retain(|finding| !finding.is_allowed());
         let is_doubtful = !findings.is_empty() && roles.iter().any(|role| matches!(role, Role::Doubtful(_)));
         if is_doubtful || findings.iter().any(Diagnostic::is_refused) {

@@ -22,7 +22,7 @@ pub struct Report {
     /// The name of the case, or of the file if that cannot be read.
     pub name: String,
     /// The sentence about it.
-    pub about: String,
+    pub about: Box<str>,
     /// The file.
     pub file: String,
     /// Its outcome.
@@ -74,7 +74,7 @@ impl Report {
         Self {
             explained: Box::default(),
             name: name.to_owned(),
-            about: String::new(),
+            about: Box::default(),
             file: source.name().to_owned(),
             outcome: CaseOutcome::Broken(findings),
             hides_cases: false,

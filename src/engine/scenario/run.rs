@@ -166,7 +166,7 @@ impl Runner {
         Report {
             explained: explained.into(),
             name: case.name.text.to_string(),
-            about: case.about.clone(),
+            about: case.about.as_str().into(),
             file: case.name.place.source.name().to_owned(),
             outcome,
             hides_cases: false,

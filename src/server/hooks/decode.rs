@@ -49,9 +49,9 @@ pub struct UnknownEvent {
 ///
 /// ```
 /// let event = br#"{"session_id": "s", "hook_event_name": "PreThought"}"#;
-/// let unknown = celador_server::hook_stranger(event).unwrap();
-/// assert_eq!(unknown.form, "hook: event PreThought");
-/// assert!(unknown.reason.contains("`PreThought`"));
+/// let celador_server::UnknownEvent { form, reason } = celador_server::hook_stranger(event).unwrap();
+/// assert_eq!(form, "hook: event PreThought");
+/// assert!(reason.contains("`PreThought`"));
 /// let event = br#"{"session_id": "s", "hook_event_name": "PreToolUse", "tool_use_id": "t"}"#;
 /// assert_eq!(celador_server::hook_stranger(event), None);
 /// ```

@@ -105,10 +105,11 @@ pub(in crate::manifest) fn skipped_document(doubt: &Doubt<'_>, known: &[String])
             format!("`{}` is not the key of its kind", key.text),
             Some("the key is `kind`".into()),
         ),
-        Doubt::Case { key, .. } => (&key.place, "it looks like a case".to_owned(), None),
+        Doubt::Case { key, near } => return doubtful_case(key, near),
         Doubt::Shape(place) => (*place, "it looks like a manifest and has no kind of one".to_owned(), None),
     };
     let help = help.unwrap_or_else(|| "a kind is `commonagents.info/<version>/<type>`".to_owned());
     Diagnostic::warning("skipped_document", format!("the document is skipped: {why}"), place.clone())
+        .rule("KV-01")
         .help(help)
 }
