@@ -71,7 +71,7 @@ pub struct PatternPrice {
 }
 
 impl PatternPrice {
-    /// Reads a pattern in the syntax of the crate `regex`, which is not that of [`re2`](crate::re2); `None` if the text is not a
+    /// Reads a pattern in the syntax of the crate `regex`, which is not that of [`crate::re2`]; `None` if the text is not a
     /// pattern. Linear in it, apart from classes by property.
     #[must_use]
     pub fn of(pattern: &str, limits: &EvalLimits) -> Option<Self> {
