@@ -19,8 +19,9 @@ use std::sync::Arc;
 /// use celador::manifest::given::{Files, GivenFiles};
 /// use celador::scenario::{Runner, Summary, cases_among};
 ///
-/// let case = "name: sum\nmanifest: []\ncall: {operation: cel, expr: 1 + 1}\nexpect: {value: 2}\n";
-/// let files = Files::Given(GivenFiles::new([("cases/sum.yaml", case)]));
+/// let agent = "kind: commonagents.info/v1beta2/agent\nnamespace: shop\nname: clerk\ndescription: A clerk.\nprompt: Be careful.\n";
+/// let case = "name: valid\nmanifest: {files: [../agent.yaml], agent: clerk}\ncall: {op: validate}\nexpect: {decision: valid}\n";
+/// let files = Files::Given(GivenFiles::new([("agent.yaml", agent), ("cases/valid.yaml", case)]));
 /// let (mut runner, mut summary) = (Runner::among(files.clone(), EngineLimits::default()), Summary::default());
 /// for case in cases_among(&files, &["cases"], &EngineLimits::default())? {
 ///     summary.add(&case.map_or_else(|broken| broken, |case| runner.run(&case)));
