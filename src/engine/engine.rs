@@ -320,22 +320,7 @@ impl Engine {
         catalog: &Catalog,
         steps: &[crate::source::Place],
     ) -> Vec<Diagnostic> {
-        let loaded = self.loaded();
-        let mut analyst = Analyst::among(steps);
-        for resolved in catalog.agents() {
-            let agent = &resolved.agent;
-            if let Ok(policy) = loaded.policy(&agent.namespace.text, &agent.name.text) {
-                analyst.policy(&policy);
-                analyst.documents(resolved);
-            }
-        }
-        for resolved in catalog.triggers() {
-            let launch = &resolved.document.launch;
-            if let Ok(trigger) = loaded.trigger(&launch.namespace.text, &launch.name.text) {
-                analyst.trigger(&trigger);
-            }
-        }
-        let (_, mut findings) = analyst.end();
+        let (_, mut findings) = analysed(Analyst::among(steps), &self.loaded(), catalog);
         catalog.allowances().clone().judge(&mut findings);
         findings
     }
@@ -720,7 +705,14 @@ fn compile(
 /// What the policies permit.
 #[cfg(feature = "analysis")]
 fn analyse(loaded: &mut Loaded, catalog: &Catalog) -> Vec<Diagnostic> {
-    let mut analyst = Analyst::default();
+    let (analysis, findings) = analysed(Analyst::default(), loaded, catalog);
+    loaded.analysis = Arc::new(analysis);
+    findings
+}
+
+/// What an analyst finds in the policies and triggers of a catalog.
+#[cfg(feature = "analysis")]
+fn analysed(mut analyst: Analyst, loaded: &Loaded, catalog: &Catalog) -> (Analysis, Vec<Diagnostic>) {
     for resolved in catalog.agents() {
         let agent = &resolved.agent;
         if let Ok(policy) = loaded.policy(&agent.namespace.text, &agent.name.text) {
@@ -734,9 +726,7 @@ fn analyse(loaded: &mut Loaded, catalog: &Catalog) -> Vec<Diagnostic> {
             analyst.trigger(&trigger);
         }
     }
-    let (analysis, findings) = analyst.end();
-    loaded.analysis = Arc::new(analysis);
-    findings
+    analyst.end()
 }
 
 /// That this was not asked.
