@@ -51,6 +51,8 @@ def test_hooks_start_the_command_again(root: Path, tmp_path: Path) -> None:
         answered: dict[str, object] = json.loads(asked.stdout)
         return answered
 
+    # a session keeps the settings that it begins with
+    answer({"hook_event_name": "SessionStart", "source": "startup"})
     call = {"hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t-1", "tool_input": {"command": "sudo ls"}}
     refused = answer(call)["hookSpecificOutput"]
     assert isinstance(refused, dict) and refused["permissionDecision"] == "deny"
