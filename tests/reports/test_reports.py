@@ -29,7 +29,7 @@ RUNS = {
     "warnings that are allowed": (0, "check", "policies"),
     "all cases pass": (0, "test", "examples/first-policy"),
     "many cases pass": (0, "test", "tests/data/cases"),
-    "a case fails": (2, "test", "tests/data/coverage/wrong.yaml", "tests/data/coverage/cases"),
+    "a case fails": (1, "test", "tests/data/coverage/wrong.yaml", "tests/data/coverage/cases"),
     "decided alike": (0, "replay", "tests/data/replay/recorded.jsonl", "--policies", "examples/first-policy"),
     "decided otherwise": (2, "replay", "tests/data/replay/recorded.jsonl", "--policies", "tests/data/replay/stricter"),
 }
