@@ -17,6 +17,8 @@ use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::mode::Mode;
 use crate::manifest::{Catalog, load};
 use crate::policy::{CompiledAgent, InvocationTarget, Policy, Trigger, check_inputs, of_all_agents};
+#[cfg(feature = "analysis")]
+use crate::source::Place;
 use crate::source::Source;
 use crate::task::{SavedTask, StartTask, Switches, Task, TaskError, TaskMark, TaskState};
 use crate::unscoped;
@@ -315,11 +317,7 @@ impl Engine {
 
     /// What deciding the clauses of these steps finds, as they stand in their lists. The catalog is that of this engine.
     #[cfg(feature = "analysis")]
-    pub(crate) fn findings_of_steps(
-        &self,
-        catalog: &Catalog,
-        steps: &[crate::source::Place],
-    ) -> Vec<Diagnostic> {
+    pub(crate) fn findings_of_steps(&self, catalog: &Catalog, steps: &[Place]) -> Vec<Diagnostic> {
         let (_, mut findings) = analysed(Analyst::among(steps), &self.loaded(), catalog);
         catalog.allowances().clone().judge(&mut findings);
         findings

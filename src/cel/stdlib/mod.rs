@@ -94,7 +94,9 @@ pub(crate) fn sample<'a>(function: &str, constants: &[Value<'a>]) -> Option<Valu
         GLOB => Value::text("a"),
         // each folder is within itself
         "path.within" => constants.first()?.clone(),
-        name if times::is_calendar(name) => Value::Timestamp(Timestamp::from_unix(0).ok()?),
+        name if times::is_calendar(name) || times_ext::is_of_zone(name) => {
+            Value::Timestamp(Timestamp::from_unix(0).ok()?)
+        }
         _ => return None,
     })
 }

@@ -164,8 +164,7 @@ pub(super) static TIMES: &[Function] = &[
 
 /// Whether a function reads a field of the calendar, and so takes a time zone.
 pub(super) fn is_calendar(function: &str) -> bool {
-    let is_getter = TIMES.iter().any(|row| row.name == function && row.name.starts_with("get"));
-    is_getter || matches!(function, "date" | "weekday" | "timeOfDay")
+    TIMES.iter().any(|row| row.name == function && row.name.starts_with("get"))
 }
 
 fn calendar<'a>(

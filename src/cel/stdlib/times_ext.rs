@@ -69,8 +69,8 @@ pub(super) static TIMES_EXT: &[Function] = &[
     },
     Function {
         name: "timeOfDay",
-        doc: "what the clocks of a zone show at a time, a timestamp or an RFC 3339 text such as `now`, as the duration since 0 o'clock; on a day on which \
-              the clocks are changed, that is not the time that has passed",
+        doc: "the time of day in a zone, as the duration since midnight that its clocks show: on a day on which they are changed, less or more \
+              time has passed. The time is a timestamp or an RFC 3339 text such as `now`",
         cost: "1, and the lengths of the texts",
         overloads: &[
             ("timestamp_time_of_day", "timeOfDay(timestamp, string) -> duration"),
@@ -88,6 +88,12 @@ pub(super) static TIMES_EXT: &[Function] = &[
         }),
     },
 ];
+
+/// Whether a function reads the clocks of a zone, its last argument.
+pub(super) fn is_of_zone(function: &str) -> bool {
+    let reads_zone = |row: &&Function| row.overloads.iter().any(|(id, _)| id.starts_with("timestamp_"));
+    TIMES_EXT.iter().filter(reads_zone).any(|row| row.name == function)
+}
 
 /// Calls a reader with a time, a timestamp or its text, and a zone.
 fn in_zone<'a>(

@@ -9,8 +9,9 @@ use celador_store::decision_log::{DecisionLog, LogError, LogSettings, Notice};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// Number of times that a log is tried which another hook writes, and the time between two.
+/// Attempts to open a log that another hook writes.
 const TRIES: u32 = 100;
+/// Time between two attempts.
 const TRY_EVERY: Duration = Duration::from_millis(10);
 
 /// Counts an unjudged event. Nothing is counted for a store that is no file.
