@@ -161,6 +161,10 @@ const UNREADABLE: &[(&str, &[u8])] = &[
     ("rules.yaml", b"name: caps \xe2\x86\x92 name: caps\napplies_too: {agents: [x]}"),
     ("rules.yaml", b"  payout:\n \xe2\x86\x92   payuot:\n"),
     ("rules.yaml", b"input.amount <= 100 \xe2\x86\x92 input.amount <= lmit"),
+    ("rules.yaml", b"kind:celador/v1/policy\n"),
+    ("rules.yaml", b"false\n"),
+    ("rules.yaml", b"- kind: celador/v1/policy\n  namespace: bank\n  name: caps\n"),
+    ("rules.yaml", b"- knid: celador/v1/policy\n  namespace: bank\n  name: caps\n"),
     ("more.YAML", b"kind: celador/v1/policy\nnamespace: bank\nname: more\nlimits: {max_turns: 3}\n"),
     ("more.Yml", b"kind: celador/v1/policy\nnamespace: bank\nname: more\nlimits: {max_turns: 3}\n"),
 ];
@@ -185,6 +189,22 @@ fn a_case_whose_world_is_not_loaded_is_broken() {
         })
         .collect();
     hold(&rows);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_to_folders_are_followed_and_end() {
+    let folder = world();
+    let elsewhere = tempfile::tempdir().unwrap();
+    fs::write(elsewhere.path().join("house.yaml"), "kind: celador/v1/polcy\nname: house\n").unwrap();
+    std::os::unix::fs::symlink(folder.path(), folder.path().join("itself")).unwrap();
+    let (code, said) = end(folder.path(), "test .");
+    assert!(code == 0 && said.ends_with("3 passed, 0 failed\n"), "{code}\n{said}");
+    std::os::unix::fs::symlink(elsewhere.path(), folder.path().join("shared")).unwrap();
+    for (command, expected) in [("check .", 3), ("test cases", 2), ("run . cases/task.yaml", 3)] {
+        let (code, said) = end(folder.path(), command);
+        assert!(code == expected && said.contains("shared/house.yaml"), "{command}: {code}\n{said}");
+    }
 }
 
 #[test]

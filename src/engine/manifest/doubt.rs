@@ -2,6 +2,7 @@
 //!
 //! Data only: [`role`](super::role) finds them, and messages are made of them.
 
+use super::node::Node;
 use crate::source::{Embedded, Place};
 
 /// The sign that a document is meant as one of ours.
@@ -13,6 +14,8 @@ pub enum Doubt<'d> {
     Key(&'d Embedded),
     /// Its keys.
     Shape(&'d Place),
+    /// A text or another scalar, or a list of manifests or cases, where keys should be.
+    NoMapping(&'d Node),
     /// Keys of a case, of which one is misspelt.
     Case {
         /// The key.

@@ -9,7 +9,7 @@ use super::messages;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EngineLimits;
 use crate::source::{Place, Source, Span};
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -146,11 +146,17 @@ pub fn stamps<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Stamp>, LoadError> {
     Ok(stamps)
 }
 
-/// The YAML files of a folder, sorted by path. Links to folders are not followed, so no folder is searched twice.
+/// The YAML files of a folder, sorted by path. Links to folders are followed, behind all other folders, so that a file
+/// is named by a path without links if it has one; no folder is searched twice.
 fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let mut files = Vec::new();
-    let mut folders = vec![folder.to_owned()];
-    while let Some(folder) = folders.pop() {
+    let mut folders = VecDeque::from([folder.to_owned()]);
+    let mut searched = HashSet::new();
+    while let Some(folder) = folders.pop_front() {
+        let identity = folder.canonicalize().map_err(|reason| unreadable(&folder, reason))?;
+        if !searched.insert(identity) {
+            continue;
+        }
         let entries = fs::read_dir(&folder).map_err(|reason| unreadable(&folder, reason))?;
         for entry in entries {
             let entry = entry.map_err(|reason| unreadable(&folder, reason))?;
@@ -159,11 +165,14 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
                 continue;
             }
             let kind = entry.file_type().map_err(|reason| unreadable(&path, reason))?;
-            // a link is followed to a file, and counts where it leads nowhere
-            let is_file = || fs::metadata(&path).map_or(kind.is_symlink(), |kind| kind.is_file());
-            if kind.is_dir() {
-                folders.push(path);
-            } else if Extension::of(&path).is_some() && is_file() {
+            let target =
+                if kind.is_symlink() { fs::metadata(&path).map_or(kind, |to| to.file_type()) } else { kind };
+            // a link that leads nowhere counts as a file that cannot be read
+            if target.is_dir() && kind.is_symlink() {
+                folders.push_back(path);
+            } else if target.is_dir() {
+                folders.push_front(path);
+            } else if Extension::of(&path).is_some() && (target.is_file() || target.is_symlink()) {
                 files.push(path);
             }
         }

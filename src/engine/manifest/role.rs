@@ -8,7 +8,7 @@ use super::doubt::Doubt;
 use super::kind::{DocumentKind, INVARIANTS};
 use super::messages;
 use super::mount::Mount;
-use super::node::{Entry, Node};
+use super::node::{Data, Entry, Node};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Place, Source, Span};
 
@@ -88,7 +88,18 @@ fn is_state(node: &Node) -> bool {
 }
 
 fn doubt(node: &Node) -> Option<Doubt<'_>> {
-    let entries = node.as_mapping()?;
+    let entries = match &node.data {
+        Data::Mapping(entries) => entries,
+        Data::Sequence(items) => {
+            let is_ours =
+                |item: &Node| item.as_mapping().is_some() && !matches!(Role::of(item), Role::Foreign);
+            return items.iter().any(is_ours).then_some(Doubt::NoMapping(node));
+        }
+        Data::Null => return None,
+        Data::Bool(_) | Data::Int(_) | Data::Float(_) | Data::String(_) => {
+            return Some(Doubt::NoMapping(node));
+        }
+    };
     let named = |entry: &Entry| entry.value.as_string().is_some_and(|text| is_nearly_kind(&text.text));
     if let Some(kind) = node.get("kind").and_then(Node::as_string).filter(|text| is_nearly_kind(&text.text)) {
         return Some(Doubt::Kind(kind));

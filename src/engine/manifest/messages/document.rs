@@ -106,6 +106,9 @@ pub(in crate::manifest) fn skipped_document(doubt: &Doubt<'_>, known: &[String])
             Some("the key is `kind`".into()),
         ),
         Doubt::Case { key, near } => return doubtful_case(key, near),
+        Doubt::NoMapping(node) => {
+            (&node.place, format!("expected keys and values, found {}", node.kind_name()), None)
+        }
         Doubt::Shape(place) => (*place, "it looks like a manifest and has no kind of one".to_owned(), None),
     };
     let help = help.unwrap_or_else(|| "a kind is `commonagents.info/<version>/<type>`".to_owned());
