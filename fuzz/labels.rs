@@ -104,6 +104,7 @@ impl Story {
             task.record(InvocationRecord {
                 function: FunctionId(0),
                 at,
+                started_at: at,
                 input: Json::null(),
                 output: Some(output.clone()),
                 status: InvocationStatus::Successful,
@@ -111,6 +112,7 @@ impl Story {
                 origin: Caller::Model,
                 task_id: None,
                 message: 0,
+                rejected: false,
             });
         });
         self.values.extend(self.task.last_call_source().map(|source| (source, output)));

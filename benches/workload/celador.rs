@@ -69,6 +69,7 @@ impl State {
         InvocationRecord {
             function: FunctionId((n % FUNCTIONS.len()) as u32),
             at: self.now,
+            started_at: self.now,
             input: Json::from(input),
             output: Some(Json::from(output)),
             status: InvocationStatus::Successful,
@@ -76,6 +77,7 @@ impl State {
             origin: Caller::Model,
             task_id: None,
             message: 0,
+            rejected: false,
         }
     }
 

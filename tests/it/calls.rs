@@ -3,7 +3,7 @@
 use crate::task_fixture::{Kept, at, call, decided, engine, noon, parse, see, start, task};
 use celador::context::Selector;
 use celador::lint::{self, Class};
-use celador::task::{CallId, CallResult, Ran, Task, Verdict};
+use celador::task::{Answer, CallId, CallResult, Outcome, Ran, Task, Verdict};
 use serde_json::{Value, json};
 
 fn let_through(task: &mut Task, function: &str, arguments: Value) -> CallId {
@@ -32,8 +32,8 @@ fn an_open_call_is_first_and_known_as_far_as_it_is() {
     make(&mut task, "probe", json!({"host": "a"}), json!({"ok": true}), "2026-06-01T11:30:00Z");
     let lookup = let_through(&mut task, "ledger_lookup", json!({"account": "x"}));
     let probe = let_through(&mut task, "probe", json!({"host": "b", "depth": 2}));
-    let open = |function: &str, input: Value| json!({"seq": null, "at": null, "fn": function, "input": input, "output": null, "status": "open", "open": true, "message": 0});
-    let closed = |seq: i64, time: &str, function: &str, input: Value, output: Value| json!({"seq": seq, "at": time, "fn": function, "input": input, "output": output, "status": "successful", "open": false, "message": 0});
+    let open = |function: &str, input: Value| json!({"seq": null, "at": null, "fn": function, "input": input, "output": null, "status": "open", "open": true, "message": 0, "started_at": "2026-06-01T12:00:00Z", "invoked": false});
+    let closed = |seq: i64, time: &str, function: &str, input: Value, output: Value| json!({"seq": seq, "at": time, "fn": function, "input": input, "output": output, "status": "successful", "open": false, "message": 0, "started_at": time, "invoked": false});
     let first =
         closed(1, "2026-06-01T11:30:00Z", "probe", json!({"host": "a", "depth": 1}), json!({"ok": true}));
     // opened again from the store, the task shows the same
@@ -213,6 +213,110 @@ fn a_call_that_will_make_others_is_waited_for() {
     }
 }
 
+const IN_A_MINUTE: &str = r#"
+capabilities:
+  probe:
+    before:
+    - assert: c.cap.probe.calls.filter(t, within(t, '1m')).size() < 2
+  ledger:
+    before:
+    - assert: "!c.cap.probe.calls.exists(t, t.fn == 'probe' && within(t.started_at, '10s'))"
+"#;
+
+/// An open call is within every span, whenever it ends: rate limits do not make parallel calls wait.
+#[test]
+fn spans_of_open_calls_are_known_at_once() {
+    let mut task = task(IN_A_MINUTE);
+    let ask = |task: &mut Task, function: &str, arguments: Value, time: &str| {
+        decided(task.before(&call(function, arguments), at(time)).unwrap()).verdict
+    };
+    let lookup = || json!({"account": "a"});
+    let first = let_through(&mut task, "probe", json!({"host": "a"}));
+    assert_eq!(ask(&mut task, "ledger_lookup", lookup(), "2026-06-01T12:00:10Z"), Verdict::Block);
+    assert_eq!(ask(&mut task, "ledger_lookup", lookup(), "2026-06-01T12:00:11Z"), Verdict::Allow);
+    assert_eq!(ask(&mut task, "probe", json!({"host": "b"}), "2026-06-01T12:05:00Z"), Verdict::Allow);
+    // both are open, however long ago they began
+    assert_eq!(ask(&mut task, "probe", json!({"host": "c"}), "2026-06-01T12:06:00Z"), Verdict::Block);
+    report(&mut task, &first, json!({}), "2026-06-01T12:06:00Z");
+    // calls that were stopped count as well
+    assert_eq!(ask(&mut task, "probe", json!({"host": "d"}), "2026-06-01T12:07:00Z"), Verdict::Block);
+    assert_eq!(ask(&mut task, "probe", json!({"host": "e"}), "2026-06-01T12:08:01Z"), Verdict::Allow);
+}
+
+/// When a call was let through stays with it: through a store, a withdrawal, and a host that carries it out for the engine.
+#[test]
+fn calls_say_when_they_were_let_through() {
+    let engine = engine("capabilities: {probe: \"*\", ledger: \"*\"}\n");
+    let new = start(&engine);
+    let mut kept = Kept::new(&engine, &new);
+    let mut task = new;
+    let begin = |task: &mut Task, function: &str, arguments: Value, time: &str| {
+        decided(task.before(&call(function, arguments), at(time)).unwrap()).call.unwrap()
+    };
+    let first = begin(&mut task, "probe", json!({}), "2026-06-01T12:00:00Z");
+    let second = begin(&mut task, "ledger_lookup", json!({"account": "a"}), "2026-06-01T12:00:05.5Z");
+    let mut task = kept.keep(&task);
+    assert_eq!(
+        see(&task, "c.calls.map(t, t.started_at)"),
+        json!(["2026-06-01T12:00:05.5Z", "2026-06-01T12:00:00Z"])
+    );
+    report(&mut task, &first, json!({}), "2026-06-01T12:01:00Z");
+    task.withdraw(&second, Ran::Unknown, at("2026-06-01T12:02:00Z")).unwrap();
+    // one that the host carries out when the engine asks it
+    let asks = task.invoke(&call("probe", json!({})), at("2026-06-01T12:03:00Z")).unwrap().outcome();
+    assert!(matches!(asks, Outcome::Waits(_)), "{asks:?}");
+    let mut task = kept.keep(&task);
+    let done = Answer::Result(CallResult::successful(json!({}).into()));
+    decided(task.resume(done, at("2026-06-01T12:03:30Z")).unwrap());
+    let task = kept.keep(&task);
+    assert_eq!(
+        see(&task, "c.calls.map(t, [t.started_at, t.at])"),
+        json!([
+            ["2026-06-01T12:03:00Z", "2026-06-01T12:03:30Z"],
+            ["2026-06-01T12:00:05.5Z", "2026-06-01T12:02:00Z"],
+            ["2026-06-01T12:00:00Z", "2026-06-01T12:01:00Z"]
+        ])
+    );
+    assert_eq!(see(&task, "c.cap.ledger.calls.map(t, t.started_at)"), json!(["2026-06-01T12:00:05.5Z"]));
+}
+
+/// Arguments that are not what a function declares stand in a list of their own, so that those in `calls` have their types.
+#[test]
+fn rejected_calls_stand_apart() {
+    let engine = engine("capabilities: {probe: \"*\", ledger: \"*\"}\n");
+    let new = start(&engine);
+    let mut kept = Kept::new(&engine, &new);
+    let mut task = new;
+    let post = |amount: Value| json!({"account": "a", "amount": amount});
+    make(&mut task, "ledger_post_entry", post(json!(2)), json!({}), "2026-06-01T11:00:00Z");
+    for arguments in [json!({}), json!({"account": "a"}), post(json!("much")), post(json!(null))] {
+        let decision = decided(task.before(&call("ledger_post_entry", arguments), noon()).unwrap());
+        assert_eq!(decision.verdict, Verdict::Error);
+    }
+    make(&mut task, "probe", json!({}), json!({}), "2026-06-01T12:00:00Z");
+    make(&mut task, "ledger_post_entry", post(json!(40)), json!({}), "2026-06-01T12:00:00Z");
+    let_through(&mut task, "ledger_post_entry", post(json!(500)));
+    let task = kept.keep(&task);
+    for (expression, expected) in [
+        ("c.cap.ledger_post_entry.calls.map(t, double(t.input.amount)).sum()", json!(542.0)),
+        ("c.cap.ledger.calls.size()", json!(3)),
+        ("c.calls.map(t, t.seq == null ? 0 : t.seq)", json!([0, 7, 6, 1])),
+        ("c.cap.ledger_post_entry.calls.map(t, t.seq == null ? 0 : t.seq)", json!([0, 7, 1])),
+        ("c.rejected.map(t, t.seq)", json!([5, 4, 3, 2])),
+        ("c.cap.ledger.rejected.size() + c.cap.ledger_post_entry.rejected.size()", json!(8)),
+        ("c.cap.probe.rejected.size()", json!(0)),
+        ("c.rejected.all(t, t.fn == 'ledger_post_entry' && t.status == 'errored' && !t.open)", json!(true)),
+        ("c.rejected.filter(t, has(t.input.account)).size()", json!(3)),
+        ("c.rejected[0].started_at == c.rejected[0].at", json!(true)),
+        ("c.rejected.filter(t, within(t, '1m')).size()", json!(4)),
+        // the records of the specification have each call
+        ("c.cap.ledger_post_entry.count_errored + size(c.cap.ledger_post_entry.inputs)", json!(10)),
+        ("'rejected' in c.cap.probe && c.cap.probe.all(k, k != 'rejected')", json!(true)),
+    ] {
+        assert_eq!(see(&task, expression), expected, "{expression}");
+    }
+}
+
 const TYPED: &str = r#"
 kind: commonagents.info/v1beta2/tool
 namespace: demo
@@ -248,6 +352,8 @@ fn slips_are_found_when_a_policy_is_loaded() {
         ("!c.calls.exists(t, t.status == 'success')", Some("never_equal")),
         ("!c.cap.bank_pay.calls.exists(t, t.input.amuont > 5.0)", Some("unknown_field")),
         ("!c.calls.exists(t, t.state == 'open')", Some("unknown_field")),
+        ("!c.rejected.exists(t, t.fn == 'bank_pya')", Some("never_equal")),
+        ("c.cap.bank_pay.rejected.all(t, t.input.amuont > 5.0)", None),
         ("!c.calls.exists(t, within(t, '1 hour'))", Some("refused_constant")),
         ("!c.calls.exists(t, within(t, '-1h'))", Some("refused_constant")),
     ] {
@@ -289,6 +395,9 @@ fn secrets_are_found_in_calls() {
         "cap.bank.calls.2.input.card",
         "cap.bank_pay.calls.each.output.token",
         "cap.bank_pay.calls",
+        "rejected.each.input.card",
+        "cap.bank_pay.rejected",
+        "cap.bank.rejected.0.input.card",
     ] {
         assert!(meets(path), "{path}");
     }
@@ -300,6 +409,8 @@ fn secrets_are_found_in_calls() {
         "cap.bank_look.calls",
         "cap.bank_look.calls.each.input.account",
         "cap.bank_pay.calls.0.at",
+        "cap.bank_pay.rejected.0.at",
+        "rejected.each.started_at",
     ] {
         assert!(!meets(path), "{path}");
     }

@@ -3,8 +3,8 @@
 use celador::cel::{Json, List, Timestamp, Type, Value};
 use celador::context::{
     Caller, ContextSchema, ContextState, FunctionDecl, FunctionId, InvocationId, InvocationRecord,
-    InvocationStatus, Moment, RestoreError, SchemaDecl, SchemaError, TaskContext, TaskFacts, TaskIo,
-    ToolDecl, TurnKind,
+    InvocationStatus, Moment, OpenInvocation, RestoreError, SchemaDecl, SchemaError, TaskContext, TaskFacts,
+    TaskIo, ToolDecl, TurnKind,
 };
 use celador::limits::EvalLimits;
 use proptest::prelude::*;
@@ -57,6 +57,7 @@ fn call(function: u32, status: InvocationStatus) -> InvocationRecord {
     InvocationRecord {
         function: FunctionId(function),
         at: moment(1),
+        started_at: moment(1),
         input: json!({ "account": "a1" }).into(),
         output: (status != InvocationStatus::Restricted).then(|| json!({ "balance": 10 }).into()),
         status,
@@ -64,6 +65,7 @@ fn call(function: u32, status: InvocationStatus) -> InvocationRecord {
         origin: Caller::Model,
         task_id: None,
         message: 0,
+        rejected: false,
     }
 }
 
@@ -110,7 +112,7 @@ struct Model {
     outputs: Vec<Plain>,
     turns: Vec<&'static str>,
     tokens: (i64, i64),
-    calls: Vec<(u32, Plain, InvocationStatus, Caller, bool)>,
+    calls: Vec<(u32, Plain, InvocationStatus, Caller, bool, bool)>,
     open: Vec<(u32, Plain)>,
 }
 
@@ -151,7 +153,14 @@ impl Model {
                     "outputs": output,
                     "task_ids": child.then_some("t-7"),
                 });
-                self.calls.push((*function, shown, *status, *origin, *executed));
+                self.calls.push((
+                    *function,
+                    shown,
+                    *status,
+                    *origin,
+                    *executed,
+                    status.is_rejection(*executed),
+                ));
             }
             Change::Restrict(index) => {
                 if let Some(call) = self.calls.get_mut(*index) {
@@ -194,15 +203,17 @@ impl Model {
         let open = open.map(|(function, input)| {
             json!({
                 "seq": null, "at": null, "fn": FUNCTIONS[*function as usize], "input": input, "output": null,
-                "status": "open", "open": true, "message": function,
+                "status": "open", "open": true, "message": function, "started_at": moment(1).as_str(), "invoked": false,
             })
         });
         let closed = self.calls.iter().enumerate().rev().filter(|(_, call)| members.contains(&call.0));
-        let closed = closed.map(|(position, (function, shown, status, ..))| {
+        let closed = closed.filter(|(_, call)| !call.5);
+        let closed = closed.map(|(position, (function, shown, status, origin, ..))| {
             json!({
                 "seq": position + 1, "at": shown["timestamps"], "fn": FUNCTIONS[*function as usize], "input": shown["inputs"],
                 "output": shown["outputs"], "status": serde_json::to_value(status).unwrap(), "open": false,
-                "message": position / 3,
+                "message": position / 3, "started_at": moment(position as i64 / 2).as_str(),
+                "invoked": *origin == Caller::Middleware,
             })
         });
         open.chain(closed).collect()
@@ -259,6 +270,7 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
             recorded.push(task.record(InvocationRecord {
                 function: FunctionId(*function),
                 at: moment(position as i64),
+                started_at: moment(position as i64 / 2),
                 input: json!({ "n": position }).into(),
                 output: output.as_ref().map(Json::from),
                 status: *status,
@@ -266,6 +278,7 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
                 origin: *origin,
                 task_id: child.then(|| "t-7".into()),
                 message: u32::try_from(position / 3).unwrap(),
+                rejected: status.is_rejection(*executed),
             }));
         }
         Change::Restrict(index) => {
@@ -275,7 +288,13 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
         }
         Change::Open(function) => {
             let input = json!({ "n": task_open(task) });
-            task.open_call(FunctionId(*function), input.into(), *function);
+            task.open_call(OpenInvocation {
+                function: FunctionId(*function),
+                input: input.into(),
+                message: *function,
+                started_at: moment(1),
+                origin: Caller::Model,
+            });
         }
         Change::Close(position) => task.close_call(*position),
     }
@@ -283,8 +302,11 @@ fn apply(task: &mut TaskContext, recorded: &mut Vec<InvocationId>, change: &Chan
 
 /// How many calls are open.
 fn task_open(task: &TaskContext) -> usize {
-    let Some(Value::List(calls)) = read(task.value(), "calls") else { panic!("a list") };
-    calls.len() - task.invocations().len()
+    let length = |path| match read(task.value(), path) {
+        Some(Value::List(list)) => list.len(),
+        _ => panic!("a list"),
+    };
+    length("calls") + length("rejected") - task.invocations().len()
 }
 
 fn scalars() -> impl Strategy<Value = Plain> {
@@ -389,7 +411,7 @@ proptest! {
             prop_assert_eq!(text(&calls), Json::from(model.calls(members)).to_string(), "{}", path);
         }
 
-        let by_model = |call: &&(u32, Plain, InvocationStatus, Caller, bool)| call.3 == Caller::Model;
+        let by_model = |call: &&(u32, Plain, InvocationStatus, Caller, bool, bool)| call.3 == Caller::Model;
         prop_assert_eq!(task.calls_by_model() as usize, model.calls.iter().filter(by_model).count());
         prop_assert_eq!(task.llm_turns() as usize, model.turns.iter().filter(|turn| **turn == "llm").count());
         for (id, _) in schema().functions() {

@@ -81,6 +81,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
         task.record(InvocationRecord {
             function: FunctionId(function),
             at: time(&format!("2026-06-01T11:{minute}:00.5Z")).into(),
+            started_at: time(&format!("2026-06-01T11:{minute}:00.25Z")).into(),
             input: json!({ "account": "a1" }).into(),
             output: (status != InvocationStatus::Restricted).then(|| json!({ "balance": minute }).into()),
             status,
@@ -88,6 +89,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
             origin: Caller::Model,
             task_id: (function == 2).then(|| "t-77".into()),
             message: 0,
+            rejected: false,
         });
     }
     task

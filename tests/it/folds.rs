@@ -9,7 +9,8 @@ use celador::cel::{
 };
 use celador::context::{
     Bound, Caller, ContextSchema, FunctionDecl, FunctionId, InvocationId, InvocationRecord, InvocationStatus,
-    SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo, ToolDecl, TurnKind,
+    OpenInvocation, SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo, ToolDecl,
+    TurnKind,
 };
 use celador::limits::{EngineLimits, EvalLimits};
 use celador::source::Span;
@@ -258,6 +259,7 @@ fn invocation(function: u32, status: InvocationStatus, number: i64) -> Invocatio
     InvocationRecord {
         function: FunctionId(function),
         at: Timestamp::from_unix(1_780_311_600 + number).unwrap().into(),
+        started_at: Timestamp::from_unix(1_780_311_600 + number / 2).unwrap().into(),
         input: input.into(),
         output: (number % 6 != 5).then(|| json!({ "balance": number }).into()),
         status,
@@ -265,6 +267,7 @@ fn invocation(function: u32, status: InvocationStatus, number: i64) -> Invocatio
         origin: Caller::Model,
         task_id: (number % 2 == 0).then(|| "child".into()),
         message: u32::try_from(number / 4).unwrap(),
+        rejected: number % 7 == 3,
     }
 }
 
@@ -295,9 +298,9 @@ impl Running {
             Change::PopOutput => drop(task.pop_output()),
             Change::Turn(kind) => task.turn(kind),
             Change::Open(function, number) => {
-                let InvocationRecord { function, input, message, .. } =
+                let InvocationRecord { function, input, message, started_at, origin, .. } =
                     invocation(function, InvocationStatus::Successful, number);
-                task.open_call(function, input, message);
+                task.open_call(OpenInvocation { function, input, message, started_at, origin });
             }
             Change::Close(position) => task.close_call(position),
             Change::Clone => *task = task.clone(),

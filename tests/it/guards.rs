@@ -209,6 +209,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
         let id = task.record(InvocationRecord {
             function: FunctionId(0),
             at: started_at.into(),
+            started_at: started_at.into(),
             input: input.clone().into(),
             output: (number % 2 == 0).then(|| json!("ab").into()),
             status: InvocationStatus::Successful,
@@ -216,6 +217,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
             origin: Caller::Model,
             task_id: None,
             message: 0,
+            rejected: false,
         });
         if number % 3 == 1 {
             task.shorten(id, KeptPart::Input, false);

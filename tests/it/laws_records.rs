@@ -78,6 +78,7 @@ fn change(task: &mut TaskContext, numbers: &[u16; 3]) {
             task.record(InvocationRecord {
                 function: FunctionId((of % 3) as u32),
                 at: time.into(),
+                started_at: time.into(),
                 input: document(more / 3),
                 output: executed.then(|| document(of / 3)),
                 status,
@@ -85,6 +86,7 @@ fn change(task: &mut TaskContext, numbers: &[u16; 3]) {
                 origin: if more % 7 == 0 { Caller::Middleware } else { Caller::Model },
                 task_id: (of % 3 == 2).then(|| "t-77".into()),
                 message: (more % 5) as u32,
+                rejected: more % 11 == 3,
             });
         }
     }

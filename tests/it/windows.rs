@@ -4,7 +4,7 @@
 use celador::cel::{EXTENSIONS, Json, Program, STANDARD, Stop, Timestamp, Type};
 use celador::context::{
     Bound, Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, Moment,
-    SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts,
+    OpenInvocation, SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts,
 };
 use celador::limits::EvalLimits;
 use proptest::prelude::*;
@@ -117,6 +117,7 @@ fn record(task: &mut TaskContext, function: u32, number: i64, time: i64) {
     task.record(InvocationRecord {
         function: FunctionId(function),
         at: at(time).into(),
+        started_at: at(time).into(),
         input: json!({ "n": number }).into(),
         output: (number % 9 != 8).then(|| json!({ "n": number }).into()),
         status,
@@ -124,6 +125,7 @@ fn record(task: &mut TaskContext, function: u32, number: i64, time: i64) {
         origin: Caller::Model,
         task_id: None,
         message: 0,
+        rejected: number % 5 == 4,
     });
 }
 
@@ -144,7 +146,13 @@ proptest! {
             record(&mut task, function, number, time);
         }
         for number in 0..open {
-            task.open_call(FunctionId(0), json!({ "n": number }).into(), 0);
+            task.open_call(OpenInvocation {
+                function: FunctionId(0),
+                input: json!({ "n": number }).into(),
+                message: 0,
+                started_at: at(time).into(),
+                origin: Caller::Model,
+            });
         }
         let now = at(time + later).into();
         for (expression, text) in EXPRESSIONS.iter().enumerate() {

@@ -9,6 +9,9 @@ use std::sync::Arc;
 /// The key of the list, of the context and of each record.
 pub(super) const CALLS: &str = "calls";
 
+/// The key of the list of rejected calls, beside that one.
+pub(super) const REJECTED: &str = "rejected";
+
 /// The status of a call that gave a result.
 pub(super) const SUCCESSFUL: &str = "successful";
 /// That of one that failed, or could not be formed.
@@ -19,10 +22,11 @@ pub(super) const RESTRICTED: &str = "restricted";
 pub(super) const OPEN: &str = "open";
 
 /// The fields of a call, in the order of their slots.
-const CALL_FIELDS: [&str; 8] = ["seq", "at", "fn", "input", "output", "status", "open", "message"];
+const CALL_FIELDS: [&str; 10] =
+    ["seq", "at", "fn", "input", "output", "status", "open", "message", "started_at", "invoked"];
 
 /// The fields that an open call has, and that never change: they are read without waiting for it.
-pub(super) const KNOWN_WHILE_OPEN: [&str; 4] = ["fn", "input", "open", "message"];
+pub(super) const KNOWN_WHILE_OPEN: [&str; 6] = ["fn", "input", "open", "message", "started_at", "invoked"];
 
 /// The type of a call with arguments and results of these types, of one of these functions.
 pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]>) -> Arc<RecordType> {
@@ -46,6 +50,8 @@ pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]
             None,
             "the message that it was made for, by its number in `context.input`, from 1; 0 ahead of the first",
         ),
+        (Type::String, None, "when it was let through, UTC; of one that was stopped, when it was stopped"),
+        (Type::Bool, None, "whether a step invoked it, and not the model"),
     ];
     let field = |(name, (ty, domain, doc)): (&str, (Type, Option<Arc<Domain>>, &str))| {
         (Arc::from(name), Field { domain, doc: doc.to_owned(), ..Field::required(ty) })
@@ -58,9 +64,20 @@ pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]
     })
 }
 
-/// The field `calls` of a record that also holds its calls in another way.
-pub(super) fn calls_field(call: &Arc<RecordType>) -> (Arc<str>, Field) {
-    let ty = Type::list(Type::Record(call.clone()));
-    let doc = "each call as one object, most recent first, the open ones too";
-    (CALLS.into(), Field { derived: true, doc: doc.to_owned(), ..Field::required(ty) })
+/// The fields `calls` and `rejected` of a record that also holds its calls in another way: of calls of this type, of one of these functions.
+/// The arguments of rejected calls have no type, as they are not what the function declares.
+pub(super) fn call_lists(call: &Arc<RecordType>, functions: Option<&[Arc<str>]>) -> [(Arc<str>, Field); 2] {
+    let rejected = call_type(Type::Dyn, Type::Dyn, functions);
+    let list = |key: &str, of: Arc<RecordType>, doc: &str| {
+        let ty = Type::list(Type::Record(of));
+        (Arc::from(key), Field { derived: true, doc: doc.to_owned(), ..Field::required(ty) })
+    };
+    [
+        list(CALLS, call.clone(), "each call as one object, most recent first, the open ones too"),
+        list(
+            REJECTED,
+            rejected,
+            "the calls whose arguments were not what the function declares, most recent first; they are not among `calls`",
+        ),
+    ]
 }

@@ -2,24 +2,24 @@
 //!
 //! In: the log of invocations and the open calls, where they lie. Out: views, and nothing is copied. The open calls come
 //! first, in the order in which they were let through; behind them stands the history, which only grows, so that loops go
-//! on where they were. Every read is constant time but for a search among the open calls.
+//! on where they were. Every read is constant time but for a search among the open calls and one by halves among the rejected ones.
+//! These stand in a list of their own, `rejected`, because their arguments are not what the function declares.
 //!
 //! A call is one object because a rule is mostly about several facts of one call (`t.status == 'successful' &&
 //! t.input.order == input.order`), which lists side by side cannot say. Of an open call the function and the arguments are
-//! known, and the message that it was made for; its number, its time, its result and how it ended are null or `open`.
+//! known, the message that it was made for and when it was let through; its number, when it ended, its result and how it ended are null or `open`.
 
 use super::call_type::OPEN;
-use super::invocation::Logged;
+use super::invocation::{Caller, Logged};
 use super::open_calls::OpenInvocation;
 use super::part::{MAX_INDEX, Part};
-use super::schema_decl::FunctionId;
 use super::task_context::TaskContext;
-use crate::cel::{GrowingEnd, Growth, Json, View};
+use crate::cel::{GrowingEnd, Growth, View};
 
 impl TaskContext {
-    /// A call was let through for a message: its result is awaited from now on. The function is one of the schema's.
-    pub fn open_call(&mut self, function: FunctionId, input: Json, message: u32) {
-        self.open.open(&self.schema, OpenInvocation { function, input, message });
+    /// A call was let through: its result is awaited from now on. The function is one of the schema's.
+    pub fn open_call(&mut self, call: OpenInvocation) {
+        self.open.open(&self.schema, call);
     }
 
     /// The message that the task is at work for: the number of its latest input, 0 ahead of the first.
@@ -42,10 +42,8 @@ impl TaskContext {
 
     fn calls_parts(&self, record: Option<u32>) -> (usize, usize) {
         match record {
-            None => (self.open.len(), self.history.log().len()),
-            Some(record) => {
-                (self.open.len_of(record), self.history.of(record).map_or(0, super::history::Record::len))
-            }
+            None => (self.open.len(), self.history.calls_len(None)),
+            Some(of) => (self.open.len_of(of), self.history.calls_len(record)),
         }
     }
 
@@ -55,19 +53,21 @@ impl TaskContext {
         let (part, position) = match (index.checked_sub(open), record) {
             (None, None) => (Part::OpenCall, self.open.newest(index)?),
             (None, Some(record)) => (Part::OpenCall, self.open.newest_of(record, index)?),
-            (Some(index), None) => {
-                let position = self.history.log().len().checked_sub(index)?.checked_sub(1)?;
-                (Part::Call, u32::try_from(position).ok()?)
-            }
-            (Some(index), Some(record)) => (Part::Call, self.history.newest_position(record, index)?),
+            (Some(index), _) => (Part::Call, self.history.newest_call(record, index)?),
         };
         (position <= MAX_INDEX).then(|| View::Record { of: self, at: part.at(position) })
+    }
+
+    /// A rejected call of a list, 0 the most recent.
+    pub(super) fn rejected_at(&self, record: Option<u32>, index: usize) -> Option<View<'_>> {
+        let position = self.history.newest_rejected(record, index)?;
+        (position <= MAX_INDEX).then(|| View::Record { of: self, at: Part::Call.at(position) })
     }
 
     /// A field of the call at a position of the log.
     pub(super) fn call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
         let call = self.history.log().get(position as usize)?;
-        let Logged { function, at, input, output, status, .. } = call;
+        let Logged { function, at, input, output, status, origin, .. } = call;
         Some(match slot {
             0 => View::Int(i64::from(position).saturating_add(1)),
             1 => View::Time(at.as_str()),
@@ -77,13 +77,15 @@ impl TaskContext {
             5 => View::Text(status.as_str()),
             6 => View::Bool(false),
             7 => View::Int(self.history.message_of(position).into()),
+            8 => View::Time(self.history.start_of(position, call).as_str()),
+            9 => View::Bool(*origin == Caller::Middleware),
             _ => return None,
         })
     }
 
     /// A field of an open call.
     pub(super) fn open_call_field(&self, position: u32, slot: usize) -> Option<View<'_>> {
-        let OpenInvocation { function, input, message } = self.open.get(position)?;
+        let OpenInvocation { function, input, message, started_at, origin } = self.open.get(position)?;
         Some(match slot {
             0 | 1 | 4 => View::Null,
             2 => View::Text(self.name_of(*function)),
@@ -91,6 +93,8 @@ impl TaskContext {
             5 => View::Text(OPEN),
             6 => View::Bool(true),
             7 => View::Int((*message).into()),
+            8 => View::Time(started_at.as_str()),
+            9 => View::Bool(*origin == Caller::Middleware),
             _ => return None,
         })
     }

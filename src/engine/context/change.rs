@@ -20,6 +20,7 @@ use std::sync::Arc;
 pub struct ContextMark {
     model: Arc<str>,
     turns: usize,
+    withheld: u32,
     inputs: EntriesMark,
     outputs: EntriesMark,
     invocations: usize,
@@ -45,6 +46,8 @@ pub struct ContextChange {
     completion_tokens: u64,
     #[serde(default, skip_serializing_if = "Amount::is_zero")]
     spend: Amount,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    withheld: Option<u32>,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
     turns: Tail<TurnKind>,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
@@ -116,6 +119,7 @@ impl TaskContext {
         ContextMark {
             model: self.start.model.clone(),
             turns: self.turns.len(),
+            withheld: self.withheld,
             inputs: self.inputs.mark(),
             outputs: self.outputs.mark(),
             invocations: self.history.log().len(),
@@ -129,6 +133,7 @@ impl TaskContext {
     #[must_use]
     pub fn is_at(&self, mark: &ContextMark) -> bool {
         self.turns.len() == mark.turns
+            && self.withheld == mark.withheld
             && self.history.log().len() == mark.invocations
             && self.history.restrictions().len() == mark.restrictions
             && self.history.shortenings().len() == mark.shortenings
@@ -155,6 +160,7 @@ impl TaskContext {
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
             spend: self.spend(),
+            withheld: (self.withheld != mark.withheld).then_some(self.withheld),
             turns: Tail::new(mark.turns, mark.turns, turns),
             inputs: self.inputs.tail_since(&mark.inputs),
             outputs: self.outputs.tail_since(&mark.outputs),
@@ -212,6 +218,7 @@ impl ContextState {
             prompt_tokens: self.prompt_tokens,
             completion_tokens: self.completion_tokens,
             spend: self.spend,
+            withheld: None,
             turns: Tail::default(),
             inputs: Tail::default(),
             outputs: Tail::default(),
@@ -230,6 +237,7 @@ impl ContextState {
         self.prompt_tokens = change.prompt_tokens;
         self.completion_tokens = change.completion_tokens;
         self.spend = change.spend;
+        self.withheld = change.withheld.unwrap_or(self.withheld);
         let mut fits = change.turns.put_to(&mut self.turns);
         fits &= change.inputs.put_to(&mut self.inputs);
         fits &= change.outputs.put_to(&mut self.outputs);

@@ -9,6 +9,8 @@
 use super::dropped::{Dropped, RunningDigest};
 use super::invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, KeptPart, Logged};
 use super::log::Log;
+use super::moment::Moment;
+use super::rejections::Rejections;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::shorten::shorten;
@@ -55,6 +57,8 @@ pub(super) struct Record {
     /// Positions in the log, oldest first.
     positions: Log<u32>,
     pub(super) times: Times,
+    /// Which of them were rejected, and the times of the others.
+    pub(super) rejections: Rejections,
     pub(super) counts: Counts,
     /// The model's calls that ran.
     executed: u32,
@@ -75,8 +79,10 @@ const INVOCATION_BYTES: usize = 128;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     log: Log<Logged>,
-    /// Whether they stand in the order of time.
-    pub(super) times: Times,
+    /// Which of them were rejected, and whether the others stand in the order of time.
+    pub(super) rejections: Rejections,
+    /// When those were let through that did not end at once: their positions, ascending, and the times.
+    starts: Log<(u32, Moment)>,
     /// The child tasks of those that got as far as one.
     task_ids: BTreeMap<u32, Arc<str>>,
     /// The messages that they were made for: the position of each invocation whose message is not that of the one before, and the
@@ -117,7 +123,8 @@ impl History {
     pub(super) fn new(schema: &ContextSchema) -> Self {
         Self {
             log: Log::default(),
-            times: Times::default(),
+            rejections: Rejections::default(),
+            starts: Log::default(),
             task_ids: BTreeMap::new(),
             messages: Log::default(),
             dropped: RunningDigest::default(),
@@ -153,10 +160,11 @@ impl History {
         let by_model = invocation.origin == Caller::Model;
         for &record in schema.records_of(invocation.function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
-            let Record { positions, times, .. } = record;
+            let Record { positions, times, rejections, .. } = record;
             let index = u32::try_from(positions.len()).unwrap_or(u32::MAX);
             let time = |index: u32| Some(self.log.get(*positions.get(index as usize)? as usize)?.at);
             times.add(index, invocation.at, time);
+            rejections.add(index, invocation.rejected, invocation.at, time);
             positions.push(position);
             record.counts.add(invocation.status);
             record.executed = record.executed.saturating_add(u32::from(by_model && invocation.executed));
@@ -166,8 +174,8 @@ impl History {
         self.delegations =
             self.delegations.saturating_add(u32::from(schema.is_delegation(invocation.function)));
         self.calls_by_model = self.calls_by_model.saturating_add(u32::from(by_model));
-        let InvocationRecord { function, at, input, output, status, executed, origin, task_id, message } =
-            invocation;
+        let InvocationRecord { function, at, started_at, input, output, status, .. } = invocation;
+        let InvocationRecord { executed, origin, task_id, message, rejected, .. } = invocation;
         if self.messages.last().map_or(0, |(_, before)| *before) != message {
             self.messages.push((position, message));
         }
@@ -177,7 +185,11 @@ impl History {
         let documents = logged.document_bytes().saturating_add(of_child);
         self.document_bytes = self.document_bytes.saturating_add(documents);
         self.lacking_bytes = self.lacking_bytes.saturating_add(logged.lacking_bytes());
-        self.times.add(position, at, |position| Some(self.log.get(position as usize)?.at));
+        if started_at != at {
+            self.starts.push((position, started_at));
+        }
+        let time = |position: u32| Some(self.log.get(position as usize)?.at);
+        self.rejections.add(position, rejected, at, time);
         self.log.push(logged);
         InvocationId(position)
     }
@@ -289,6 +301,7 @@ impl History {
         InvocationRecord {
             function: logged.function,
             at: logged.at,
+            started_at: *self.start_of(position, logged),
             input: logged.input.clone(),
             output: logged.output.clone(),
             status: logged.status,
@@ -296,20 +309,60 @@ impl History {
             origin: logged.origin,
             task_id: self.task_id(position).cloned(),
             message: self.message_of(position),
+            rejected: self.rejections.has(position),
+        }
+    }
+
+    /// When the invocation at a position was let through, or was stopped. By halves.
+    pub(super) fn start_of<'l>(&'l self, position: u32, logged: &'l Logged) -> &'l Moment {
+        let found = find(&self.starts, position);
+        match self.starts.get(found) {
+            Some((of, at)) if *of == position => at,
+            _ => &logged.at,
+        }
+    }
+
+    /// A call of a record or of all functions that was not rejected, 0 the most recent: its position in the log.
+    pub(super) fn newest_call(&self, record: Option<u32>, index: usize) -> Option<u32> {
+        let nth = self.calls_len(record).checked_sub(index)?.checked_sub(1)?;
+        match record {
+            None => u32::try_from(self.rejections.nth_kept(nth)).ok(),
+            Some(record) => {
+                let Record { positions, rejections, .. } = self.of(record)?;
+                positions.get(rejections.nth_kept(nth)).copied()
+            }
+        }
+    }
+
+    /// A rejected call of a record or of all functions, 0 the most recent: its position in the log.
+    pub(super) fn newest_rejected(&self, record: Option<u32>, index: usize) -> Option<u32> {
+        match record {
+            None => self.rejections.newest(index),
+            Some(record) => {
+                let Record { positions, rejections, .. } = self.of(record)?;
+                positions.get(rejections.newest(index)? as usize).copied()
+            }
+        }
+    }
+
+    /// How many calls of a record or of all functions were not rejected.
+    pub(super) fn calls_len(&self, record: Option<u32>) -> usize {
+        let all = record.map_or(self.log.len(), |record| self.of(record).map_or(0, Record::len));
+        all.saturating_sub(self.rejected_len(record))
+    }
+
+    /// How many were.
+    pub(super) fn rejected_len(&self, record: Option<u32>) -> usize {
+        match record {
+            None => self.rejections.len(),
+            Some(record) => self.of(record).map_or(0, |record| record.rejections.len()),
         }
     }
 
     /// The message that the invocation at a position was made for. By halves, as there are fewer messages than invocations.
     pub(super) fn message_of(&self, position: u32) -> u32 {
-        let (mut start, mut end) = (0_usize, self.messages.len());
-        while start < end {
-            let middle = start.midpoint(end);
-            match self.messages.get(middle) {
-                Some((first, _)) if *first <= position => start = middle.saturating_add(1),
-                _ => end = middle,
-            }
-        }
-        start.checked_sub(1).and_then(|run| self.messages.get(run)).map_or(0, |(_, message)| *message)
+        let after = find(&self.messages, position.saturating_add(1));
+        after.checked_sub(1).and_then(|run| self.messages.get(run)).map_or(0, |(_, message)| *message)
     }
 
     /// All invocations from a position on, oldest first.
@@ -348,12 +401,28 @@ impl History {
 
     /// The bytes that the history holds on the heap; constant time in its length.
     pub(super) fn heap_bytes(&self) -> usize {
-        let positions = self.records.iter().map(|record| record.positions.heap_bytes());
+        let of_record =
+            |record: &Record| record.positions.heap_bytes().saturating_add(record.rejections.heap_bytes());
+        let positions = self.records.iter().map(of_record);
         let positions = positions.fold(0, usize::saturating_add);
         let records = self.records.len().saturating_mul(size_of::<Record>());
         let log = self.log.heap_bytes().saturating_add(self.document_bytes);
         let task_ids = self.task_ids.len().saturating_mul(size_of::<(u32, Arc<str>)>());
-        let others = self.restrictions.heap_bytes().saturating_add(task_ids);
+        let marks = self.rejections.heap_bytes().saturating_add(self.starts.heap_bytes());
+        let others = self.restrictions.heap_bytes().saturating_add(task_ids).saturating_add(marks);
         log.saturating_add(records).saturating_add(positions).saturating_add(others)
     }
+}
+
+/// The index of the first entry at this position or behind it, in a log whose positions ascend. By halves.
+fn find<T: Clone>(log: &Log<(u32, T)>, position: u32) -> usize {
+    let (mut start, mut end) = (0_usize, log.len());
+    while start < end {
+        let middle = start.midpoint(end);
+        match log.get(middle) {
+            Some((at, _)) if *at < position => start = middle.saturating_add(1),
+            _ => end = middle,
+        }
+    }
+    start
 }

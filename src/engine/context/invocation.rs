@@ -39,8 +39,10 @@ pub enum Caller {
 pub struct InvocationRecord {
     /// The function.
     pub function: FunctionId,
-    /// When.
+    /// When it came to its end.
     pub at: Moment,
+    /// When it was let through; of one that was stopped, when it was stopped.
+    pub started_at: Moment,
     /// The resolved arguments (`REC-08`).
     pub input: Json,
     /// The result as the capability gave it (`MW-16`); `None` if the capability did not run.
@@ -55,6 +57,8 @@ pub struct InvocationRecord {
     pub task_id: Option<Arc<str>>,
     /// The message that it was made for: how many inputs the task had when it was let through, or was stopped.
     pub message: u32,
+    /// Whether it was rejected because its arguments are not what the function declares (`PAR-08`, `BND-08`): `input` is what there was of them.
+    pub rejected: bool,
 }
 
 /// An invocation as the log has it: without what few of them have, as a task may have many.
@@ -90,6 +94,12 @@ impl KeptPart {
 }
 
 impl InvocationStatus {
+    /// Whether a call that ended so was rejected: of those that failed only these did not run.
+    #[must_use]
+    pub const fn is_rejection(self, executed: bool) -> bool {
+        matches!(self, Self::Errored) && !executed
+    }
+
     /// The word that expressions see.
     pub(super) fn as_str(self) -> &'static str {
         match self {

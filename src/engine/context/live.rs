@@ -70,6 +70,7 @@ impl TaskContext {
             6 => self.record_at(Part::Capabilities, 0),
             7 => self.list_at(Part::Reviews, 0),
             8 => self.list_at(Part::Calls, 0),
+            9 => self.list_at(Part::Rejected, 0),
             _ => return None,
         })
     }
@@ -114,6 +115,7 @@ impl TaskContext {
             9 if self.schema.has_task_ids(record) => self.list_at(Part::TaskIds, record),
             9 => View::Null,
             10 => self.list_at(Part::RecordCalls, record),
+            11 => self.list_at(Part::RecordRejected, record),
             _ => return None,
         })
     }
@@ -149,6 +151,7 @@ impl LiveRecord for TaskContext {
             },
             Part::Llm if slot == 1 => Some(self.record_at(Part::Tokens, 0)),
             Part::Llm if slot == 2 => Some(View::Double(self.spend.nearest)),
+            Part::Llm if slot == 3 => self.int(at, slot).map(View::Int),
             Part::History if slot == 0 => Some(self.list_at(Part::Turns, 0)),
             Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
             Part::Agent if slot == 2 => Some(View::Time(self.started.as_str())),
@@ -169,6 +172,7 @@ impl LiveRecord for TaskContext {
             (Part::Tokens, 0) => Some(self.prompt_tokens),
             (Part::Tokens, 1) => Some(self.completion_tokens),
             (Part::Tokens, 2) => Some(self.prompt_tokens.saturating_add(self.completion_tokens)),
+            (Part::Llm, 3) => Some(self.withheld.into()),
             (Part::History, 1) => Some(count(self.turns.len())),
             (Part::Meta, 1) => Some(count(self.history.log().len())),
             (Part::Meta, 2) => Some(self.history.delegations.into()),
@@ -244,6 +248,8 @@ impl LiveList for TaskContext {
             Part::PendingOutput => self.outputs.len().min(1),
             Part::Calls => self.calls_len(None),
             Part::RecordCalls => self.calls_len(Some(index)),
+            Part::Rejected => self.history.rejected_len(None),
+            Part::RecordRejected => self.history.rejected_len(Some(index)),
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, index).map_or(0, |entry| entry.io.message().len())
             }
@@ -265,6 +271,8 @@ impl LiveList for TaskContext {
             Part::PendingOutput => self.last_of(Part::Output, &self.outputs, index),
             Part::Calls => self.call_at(None, index),
             Part::RecordCalls => self.call_at(Some(which), index),
+            Part::Rejected => self.rejected_at(None, index),
+            Part::RecordRejected => self.rejected_at(Some(which), index),
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, which)?.io.message().item(index).map(View::Json)
             }
@@ -310,7 +318,10 @@ impl LiveList for TaskContext {
     /// there, and one call without a result must not make it an error for the rest of the task. `outputs[0].id` stays an
     /// error: who asks for the last result in particular has to be told that there is none.
     fn has_gaps(&self, at: At) -> bool {
-        matches!(Part::of(at).0, Part::RecordOutputs | Part::Calls | Part::RecordCalls)
+        matches!(
+            Part::of(at).0,
+            Part::RecordOutputs | Part::Calls | Part::RecordCalls | Part::Rejected | Part::RecordRejected
+        )
     }
 
     fn forwards(&self, at: At) -> bool {
@@ -320,8 +331,9 @@ impl LiveList for TaskContext {
     /// Calls are recorded as they come to their end, and clocks may go back.
     fn time_order(&self, at: At) -> Option<TimeOrder> {
         match Part::of(at) {
-            (Part::Calls, _) => Some(self.history.times.order()),
-            (Part::RecordCalls | Part::Timestamps, record) => Some(self.history.of(record)?.times.order()),
+            (Part::Calls, _) => Some(self.history.rejections.time_order()),
+            (Part::RecordCalls, record) => Some(self.history.of(record)?.rejections.time_order()),
+            (Part::Timestamps, record) => Some(self.history.of(record)?.times.order()),
             _ => None,
         }
     }
@@ -333,6 +345,12 @@ impl LiveList for TaskContext {
         let (end, settled, epoch) = match part {
             Part::Calls => return self.calls_growth(None),
             Part::RecordCalls => return self.calls_growth(Some(index)),
+            // of those none becomes restricted, and a value that is shortened is read otherwise than before
+            Part::Rejected => (GrowingEnd::Front, self.history.rejected_len(None), self.history.changes()),
+            Part::RecordRejected => {
+                let changes = self.history.of(index)?.changes();
+                (GrowingEnd::Front, self.history.rejected_len(Some(index)), changes)
+            }
             Part::Turns => (GrowingEnd::Back, self.turns.len(), 0),
             Part::Invocations => (GrowingEnd::Back, self.history.log().len(), 0),
             Part::Inputs => (GrowingEnd::Back, self.inputs.settled, self.inputs.epoch),

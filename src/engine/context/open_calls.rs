@@ -4,18 +4,25 @@
 //! function's or tool's record, each in constant time but for a search among the open ones. There are few of them at any
 //! time, so that to open or close one may be linear in their number.
 
+use super::invocation::Caller;
+use super::moment::Moment;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use crate::cel::Json;
 
 /// A call that was let through: all that is known of it.
 #[derive(Clone, Debug)]
-pub(super) struct OpenInvocation {
-    pub(super) function: FunctionId,
+pub struct OpenInvocation {
+    /// The function.
+    pub function: FunctionId,
     /// The resolved arguments.
-    pub(super) input: Json,
+    pub input: Json,
     /// The message that it was made for.
-    pub(super) message: u32,
+    pub message: u32,
+    /// When it was let through.
+    pub started_at: Moment,
+    /// Who asked for it.
+    pub origin: Caller,
 }
 
 /// The open calls of a task, in the order in which they were let through.
@@ -87,8 +94,8 @@ impl OpenCalls {
 #[cfg(test)]
 mod tests {
     use super::{OpenCalls, OpenInvocation};
-    use crate::cel::{Json, Type};
-    use crate::context::{ContextSchema, FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
+    use crate::cel::{Json, Timestamp, Type};
+    use crate::context::{Caller, ContextSchema, FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 
     #[test]
     fn the_open_calls_of_each_record_stand_newest_first() {
@@ -107,7 +114,8 @@ mod tests {
         let mut open = OpenCalls::default();
         for function in [0, 1, 2, 0] {
             let (function, input) = (FunctionId(function), Json::object([]));
-            open.open(&schema, OpenInvocation { function, input, message: 0 });
+            let (started_at, origin) = (Timestamp::from_nanos(0).unwrap().into(), Caller::Model);
+            open.open(&schema, OpenInvocation { function, input, message: 0, started_at, origin });
         }
         let all = |open: &OpenCalls, record| {
             (0..open.len_of(record)).map_while(|index| open.newest_of(record, index)).collect::<Vec<_>>()

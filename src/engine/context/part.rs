@@ -65,6 +65,10 @@ parts! {
     Calls,
     /// Those of a record.
     RecordCalls,
+    /// All calls that were rejected.
+    Rejected,
+    /// Those of a record.
+    RecordRejected,
     /// A call, by its position in the log.
     Call,
     /// An open call, by its position among these.
@@ -72,7 +76,7 @@ parts! {
 }
 
 /// Enough for all parts; what is left is for the index.
-const PART_BITS: u32 = 5;
+const PART_BITS: u32 = 6;
 pub(super) const MAX_INDEX: u32 = u32::MAX >> PART_BITS;
 
 impl Part {

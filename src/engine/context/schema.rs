@@ -8,7 +8,7 @@
 //! `_meta` is among them when the map is iterated, because the specification prints it as a member of that map
 //! (`KEY-08` reserves it there) and the JSON of the context must have it.
 
-use super::call_type::{call_type, calls_field};
+use super::call_type::{call_lists, call_type};
 use super::copy_index::CopyRules;
 use super::messages;
 use super::part::Part;
@@ -260,6 +260,8 @@ impl Shapes {
         );
         let doc = "what all model turns so far have cost, in the host's unit".to_owned();
         let spend = Field { derived: true, doc, ..Field::required(Type::Double) };
+        let doc = "how many answers of the model a step withheld, behind its call or as a response";
+        let withheld = Field { derived: true, ..required(Type::Int, doc) };
         let llm = live(
             "context.llm",
             [
@@ -267,6 +269,7 @@ impl Shapes {
                 ("tokens".into(), part(&tokens, Part::Tokens.at(0), "what the model has used")),
                 // the specification has no such key, so it is none of the JSON
                 ("spend".into(), spend),
+                ("withheld".into(), withheld),
             ],
         );
         let turns = texts_of(["input", "llm", "capability"].map(Arc::from));
@@ -299,6 +302,7 @@ impl Shapes {
             Some(&functions),
         );
         let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
+        let [calls, rejected] = call_lists(&call, Some(&functions));
         let mut context = RecordType {
             name: "context".to_owned(),
             fields: IndexMap::from([
@@ -313,7 +317,8 @@ impl Shapes {
                     part(&capabilities, Part::Capabilities.at(0), "what has been called, by function"),
                 ),
                 ("reviews".into(), required(list(&review()), "closed reviews, oldest first")),
-                calls_field(&call),
+                calls,
+                rejected,
             ]),
             aliases: Vec::new(),
             storage: Storage::Live,
@@ -399,7 +404,7 @@ impl Records {
             ("task_ids", task_ids, "the child tasks, most recent first; null for tools"),
         ];
         let fields = fields.into_iter().map(|(name, ty, doc)| (Arc::from(name), required(ty, doc)));
-        let record = live("capability record", fields.chain([calls_field(&call)]));
+        let record = live("capability record", fields.chain(call_lists(&call, None)));
         self.made.push((types, record.clone()));
         record
     }

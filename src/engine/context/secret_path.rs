@@ -3,7 +3,7 @@
 //! In: a path that begins at a variable, and the call that it is about, if it is about one. Out: yes or no, by the places that
 //! the schema of the context marks.
 
-use super::call_type::CALLS;
+use super::call_type::{CALLS, REJECTED};
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::scope::Root;
@@ -30,7 +30,7 @@ impl ContextSchema {
                     "capabilities" | "cap" => self.meets_record(rest),
                     "input" => self.meets_input(rest),
                     "output" => self.meets_exposed(rest),
-                    CALLS => self.meets_call(None, rest),
+                    CALLS | REJECTED => self.meets_call(None, rest),
                     _ => false,
                 },
                 _ => true,
@@ -64,7 +64,7 @@ impl ContextSchema {
             Some(Selector::Name(list)) => Some(&**list),
             _ => None,
         };
-        if list == Some(CALLS) {
+        if matches!(list, Some(CALLS | REJECTED)) {
             return self.meets_call(key, rest.get(1..).unwrap_or_default());
         }
         let of_value = rest.get(2..).unwrap_or_default();

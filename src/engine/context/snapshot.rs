@@ -38,6 +38,8 @@ pub struct ContextState {
     pub(super) completion_tokens: u64,
     #[serde(default, skip_serializing_if = "Amount::is_zero")]
     pub(super) spend: Amount,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub(super) withheld: u32,
     pub(super) turns: Vec<TurnKind>,
     pub(super) inputs: Vec<Json>,
     pub(super) outputs: Vec<Json>,
@@ -52,6 +54,11 @@ impl ContextState {
     /// The identifier of the user.
     pub(crate) fn user(&self) -> &str {
         &self.user_id
+    }
+
+    /// When the task was created.
+    pub(crate) fn started_at(&self) -> Timestamp {
+        self.started_at
     }
 
     /// Everything that was said of labels, in order.
@@ -71,6 +78,9 @@ impl ContextState {
 pub(super) struct StoredInvocation {
     function: Arc<str>,
     at: Moment,
+    /// When it was let through, if that is not when it came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at: Option<Moment>,
     input: Json,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     output: Option<Json>,
@@ -81,6 +91,8 @@ pub(super) struct StoredInvocation {
     task_id: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "is_zero")]
     message: u32,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    rejected: bool,
     #[serde(default, skip_serializing_if = "Kept::is_whole")]
     pub(super) kept: Kept,
 }
@@ -182,6 +194,7 @@ impl TaskContext {
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
             spend: self.spend(),
+            withheld: self.withheld,
             turns: self.turns().collect(),
             inputs: self.inputs().map(TaskIo::to_json).collect(),
             outputs: self.outputs().map(TaskIo::to_json).collect(),
@@ -197,6 +210,7 @@ impl TaskContext {
         StoredInvocation {
             function: self.schema.key(invocation.function).cloned().unwrap_or_default(),
             at: invocation.at,
+            started_at: Some(invocation.started_at).filter(|started_at| *started_at != invocation.at),
             input: Some(invocation.input).filter(whole).unwrap_or_else(Json::null),
             output: invocation.output.filter(whole),
             kept,
@@ -205,6 +219,7 @@ impl TaskContext {
             origin: invocation.origin,
             task_id: invocation.task_id,
             message: invocation.message,
+            rejected: invocation.rejected,
         }
     }
 
@@ -231,6 +246,7 @@ impl TaskContext {
         );
         task.add_tokens(state.prompt_tokens, state.completion_tokens);
         task.add_cost(state.spend);
+        task.withheld = state.withheld;
         state.turns.into_iter().for_each(|kind| task.turn(kind));
         for input in &state.inputs {
             task.push_input(TaskIo::from_entry(input.root())?);
@@ -250,6 +266,7 @@ impl TaskContext {
             task.record(InvocationRecord {
                 function,
                 at: stored.at,
+                started_at: stored.started_at.unwrap_or(stored.at),
                 input: left(stored.kept.input.as_ref(), stored.kept.input_dropped).unwrap_or(stored.input),
                 output: left(stored.kept.output.as_ref(), stored.kept.output_dropped).or(stored.output),
                 status: stored.status,
@@ -257,6 +274,8 @@ impl TaskContext {
                 origin: stored.origin,
                 task_id: stored.task_id,
                 message: stored.message,
+                // earlier releases wrote down only that it failed and did not run, which no other call does
+                rejected: stored.rejected || stored.status.is_rejection(stored.executed),
             });
         }
         state.labels.into_iter().for_each(|labelling| task.label(labelling));

@@ -85,6 +85,8 @@ pub struct TaskContext {
     pub(super) spend: Spend,
     pub(super) turns: Log<TurnKind>,
     llm_turns: u32,
+    /// How many answers of the model a step withheld.
+    pub(super) withheld: u32,
     pub(super) inputs: Entries,
     pub(super) outputs: Entries,
     /// The closed reviews, as expressions see them.
@@ -140,6 +142,7 @@ impl TaskContext {
             spend: Spend::default(),
             turns: Log::default(),
             llm_turns: 0,
+            withheld: 0,
             inputs: Entries::default(),
             outputs: Entries::default(),
             reviews: Vec::new(),
@@ -196,6 +199,17 @@ impl TaskContext {
     pub fn turn(&mut self, kind: TurnKind) {
         self.turns.push(kind);
         self.llm_turns = self.llm_turns.saturating_add(u32::from(kind == TurnKind::Llm));
+    }
+
+    /// A step withheld an answer of the model.
+    pub fn withhold_answer(&mut self) {
+        self.withheld = self.withheld.saturating_add(1);
+    }
+
+    /// How many answers of the model a step withheld.
+    #[must_use]
+    pub fn withheld(&self) -> u32 {
+        self.withheld
     }
 
     /// Adds the tokens of a model turn (`CTX-07`).

@@ -4,7 +4,7 @@
 //! selects any part, and its own paths are read, too. The variable of a macro over a path stands for the items of the list
 //! there: `l.all(t, t.id > 0)` reads `id` of each item of `l`. Whether their order matters is part of what is read: `all`,
 //! `size(l)` and `l.filter(…).size()` come to the same in any order, and `l[0]` and `l.map(…)` do not. A variable of any other
-//! macro is no root: what it stands for is read where the macro gets it. `within(t, '1h')` reads of an item when it was. Linear in the expression, times the macros that
+//! macro is no root: what it stands for is read where the macro gets it. `within(t, '1h')` reads of an item what is known of it at once. Linear in the expression, times the macros that
 //! stand within each other.
 
 use super::template::{PathStep, Placeholder};
@@ -36,6 +36,10 @@ struct Local<'e> {
 
 /// A root and the selectors from there.
 type Path<'e> = (&'e str, Vec<Selector>);
+
+/// What `within` reads of a call: an open one is within every span, and so it is whenever it ends, as that is not before `now`. So the
+/// answer is known while it is open, and those that are closed do not change.
+const ENDED_BY_NOW: &str = "open";
 
 /// Functions of one list that come to the same in whatever order its items stand; a sum is one of them, as it is exact.
 const IN_ANY_ORDER: [&str; 4] = ["size", "min", "max", "sum"];
@@ -70,7 +74,7 @@ impl<'e> Walk<'e, '_> {
             {
                 let mut args = args.iter();
                 if let Some((root, mut item)) = args.as_slice().first().and_then(|item| self.item(item)) {
-                    item.push(Selector::Name("at".to_owned()));
+                    item.push(Selector::Name(ENDED_BY_NOW.to_owned()));
                     (self.found)(root, &item);
                     args.next();
                 }

@@ -115,16 +115,19 @@ fn record(root: JsonRef<'_>, context: &mut TaskContext) -> Result<(), SnapshotEr
         let time: crate::cel::Timestamp =
             time.parse().map_err(|_| SnapshotError::NotATime(name.to_owned()))?;
         let output = entry("outputs").filter(|output| !output.is_null()).map(JsonRef::to_json);
+        let executed = output.is_some();
         context.record(InvocationRecord {
             function,
             at: time.into(),
+            started_at: time.into(),
             input: entry("inputs").map_or_else(|| Json::object([]), JsonRef::to_json),
-            executed: output.is_some(),
+            executed,
             output,
             status,
             origin: Caller::Model,
             task_id: entry("task_ids").and_then(JsonRef::as_str).map(Into::into),
             message: 0,
+            rejected: status.is_rejection(executed),
         });
     }
     Ok(())

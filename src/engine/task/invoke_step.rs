@@ -26,6 +26,20 @@ pub(super) enum Formed {
     Asks(Request, usize),
 }
 
+/// A call of a step that goes on record.
+pub(super) struct Invoked {
+    /// The position of the function in the policy.
+    pub(super) position: usize,
+    /// The arguments as far as they could be formed.
+    pub(super) input: Json,
+    /// When the host was asked to carry it out.
+    pub(super) started_at: Moment,
+    /// The message that it was made for.
+    pub(super) message: u32,
+    /// Whether its arguments could not be formed.
+    pub(super) rejected: bool,
+}
+
 impl Task {
     pub(super) fn run_invoke(
         &mut self,
@@ -56,7 +70,9 @@ impl Task {
                     operation.course.findings.extend(findings);
                     let message = self.context.message();
                     let status = InvocationStatus::Errored;
-                    let id = self.record_invoke(position, partial, None, status, message, now);
+                    let call =
+                        Invoked { position, input: partial, started_at: *now, message, rejected: true };
+                    let id = self.record_invoke(call, None, status, now);
                     operation.course.recorded.push(id);
                     return StepEnd::Failed(None);
                 }
@@ -67,6 +83,7 @@ impl Task {
             }
         }
         let arguments = operation.course.formed.clone().unwrap_or_else(Json::null);
+        let started_at = *operation.course.asked_at.get_or_insert(*now);
         let result = match self.carry_out(function, &arguments, Caller::Middleware, operation, now) {
             Carried::Asks(request) => return StepEnd::Asks(request),
             Carried::Result(result) => {
@@ -76,7 +93,8 @@ impl Task {
         let worked = result.status == CallStatus::Successful;
         let status = if worked { InvocationStatus::Successful } else { InvocationStatus::Errored };
         let message = self.context.message();
-        let id = self.record_invoke(position, arguments, Some(result), status, message, now);
+        let call = Invoked { position, input: arguments, started_at, message, rejected: false };
+        let id = self.record_invoke(call, Some(result), status, now);
         operation.course.recorded.push(id);
         let place = (operation.course.stage, operation.course.step);
         operation.course.invoked.push(place);
@@ -151,12 +169,18 @@ impl Task {
     }
 
     /// Keeps a call of a step in the hands of the host, whose operation is taken back: its result is put on record when it comes.
-    pub(super) fn keep_invoked(&mut self, question: QuestionId, invocation: &Invocation) {
+    pub(super) fn keep_invoked(
+        &mut self,
+        question: QuestionId,
+        invocation: &Invocation,
+        asked_at: Option<Moment>,
+    ) {
         let Some(position) = self.policy.position(&invocation.function) else { return };
         let id = self.made_up_id(DecidedKind::Call);
-        self.open_call(id, position, invocation.arguments.clone());
+        let start = (self.start_of(asked_at), Caller::Middleware);
+        self.open_call(id, position, invocation.arguments.clone(), start);
         if let Some(open) = self.open.last_mut() {
-            (open.is_invoked, open.asked) = (true, Some(question));
+            open.asked = Some(question);
         }
     }
 
@@ -174,8 +198,9 @@ impl Task {
         now: Timestamp,
     ) -> Decision {
         let refusal = self.refusal_at_end(now);
-        let OpenCall { id, function, arguments, message, .. } = self.close_open(position);
-        let record = self.record_of_step(function, arguments, result, message, &now.into());
+        let OpenCall { id, function, arguments, message, started_at, .. } = self.close_open(position);
+        let call = Invoked { position: function, input: arguments, started_at, message, rejected: false };
+        let record = self.record_of_step(call, result, &now.into());
         self.keep_what_fits(&[record]);
         let decision = refusal.unwrap_or_else(|| Decision::turned_away(messages::operation_is_over()));
         self.close_unless_open(Some(&id), &decision);
@@ -185,14 +210,12 @@ impl Task {
     /// Puts a call of a step on record that no step waits for, under the message that it was made for; without a result it never ran.
     pub(super) fn record_of_step(
         &mut self,
-        position: usize,
-        arguments: Json,
+        call: Invoked,
         result: Option<CallResult>,
-        message: u32,
         now: &Moment,
     ) -> InvocationId {
         let policy = self.policy.clone();
-        let result = match policy.function(position) {
+        let result = match policy.function(call.position) {
             Some(function) => {
                 result.map(|result| held_to_schema(&self.policy, function, result, &mut Vec::new()))
             }
@@ -203,24 +226,24 @@ impl Task {
             Some(CallStatus::Successful) => InvocationStatus::Successful,
             Some(CallStatus::Errored | CallStatus::Unrecoverable) => InvocationStatus::Errored,
         };
-        self.record_invoke(position, arguments, result, status, message, now)
+        self.record_invoke(call, result, status, now)
     }
 
     fn record_invoke(
         &mut self,
-        position: usize,
-        input: Json,
+        call: Invoked,
         result: Option<CallResult>,
         status: InvocationStatus,
-        message: u32,
         now: &Moment,
     ) -> InvocationId {
+        let Invoked { position, input, started_at, message, rejected } = call;
         let executed = result.is_some();
         let labels = result.as_ref().map(|result| result.labels.clone()).unwrap_or_default();
         let (output, task_id) = result.map_or((None, None), |result| (Some(result.output), result.task_id));
         let record = self.put_on_record(InvocationRecord {
             function: function_id(position),
             at: *now,
+            started_at,
             input,
             output,
             status,
@@ -228,6 +251,7 @@ impl Task {
             origin: Caller::Middleware,
             task_id: task_id.map(Into::into),
             message,
+            rejected,
         });
         self.label_response(position, record, labels);
         record

@@ -104,9 +104,11 @@ impl Task {
         if call.executed && origin == Caller::Model {
             self.allow_arguments(position, &call.arguments);
         }
+        let at = call.at.unwrap_or(at).into();
         let record = self.put_on_record(InvocationRecord {
             function: function_id(position),
-            at: call.at.unwrap_or(at).into(),
+            at,
+            started_at: at,
             input: call.arguments,
             output: call.output,
             status: call.status,
@@ -114,6 +116,7 @@ impl Task {
             origin,
             task_id: call.task_id.map(Into::into),
             message: self.context.message(),
+            rejected: call.status.is_rejection(call.executed),
         });
         self.keep_what_fits(&[record]);
         Ok(())

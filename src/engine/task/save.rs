@@ -15,7 +15,7 @@ use super::state::{
     TaskState, Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
-use crate::context::{ContextState, LabelSet, Runtime, TaskContext};
+use crate::context::{Caller, ContextState, LabelSet, Moment, OpenInvocation, Runtime, TaskContext};
 use crate::manifest::agent::Capability;
 use crate::manifest::brought::BroughtTool;
 use crate::policy::{AllowList, Fingerprint, Policy};
@@ -100,6 +100,9 @@ pub(super) struct SavedCall {
     /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
     #[serde(default)]
     admitted: Option<Fingerprint>,
+    /// When it was let through; of tasks of before it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    started_at: Option<Moment>,
     /// The message that it was let through for; in tasks of before, none is known.
     #[serde(default)]
     message: u32,
@@ -283,7 +286,20 @@ impl Task {
         let OpenCall { is_invoked, asked, message, .. } = *call;
         let (terms, notes, claim) = (call.terms.clone(), call.notes.clone(), call.claim.clone());
         let id = call.id.clone();
-        Some(SavedCall { id, function, arguments, admitted, message, is_invoked, terms, notes, asked, claim })
+        let started_at = Some(call.started_at);
+        Some(SavedCall {
+            id,
+            function,
+            arguments,
+            admitted,
+            started_at,
+            message,
+            is_invoked,
+            terms,
+            notes,
+            asked,
+            claim,
+        })
     }
 
     /// The task that was saved, under a policy of its agent.
@@ -305,6 +321,8 @@ impl Task {
         {
             return Err(TaskError::NotRestorable("its operation is not one of this agent"));
         }
+        // one of which it is not known was let through with the last step at the latest
+        let last_step = saved.activity.last_step().unwrap_or_else(|| saved.context.started_at());
         let mut open = Vec::new();
         for call in saved.open {
             let function = policy.position(&call.function);
@@ -315,6 +333,7 @@ impl Task {
                 function,
                 arguments: call.arguments,
                 admitted,
+                started_at: call.started_at.unwrap_or_else(|| last_step.into()),
                 message: call.message,
                 is_invoked: call.is_invoked,
                 terms: call.terms,
@@ -332,7 +351,13 @@ impl Task {
             .map_err(|_| TaskError::NotRestorable("its history is not one of this agent"))?;
         saved.reviews.iter().for_each(|review| context.push_review(review.in_context()));
         for call in &open {
-            context.open_call(function_id(call.function), call.arguments.clone(), call.message);
+            context.open_call(OpenInvocation {
+                function: function_id(call.function),
+                input: call.arguments.clone(),
+                message: call.message,
+                started_at: call.started_at,
+                origin: if call.is_invoked { Caller::Middleware } else { Caller::Model },
+            });
         }
         let under_way = saved.waiting.iter().filter_map(|pending| pending.operation.name().cloned());
         let ids = open.iter().map(|call| call.id.clone()).chain(under_way);

@@ -6,7 +6,7 @@
 
 use super::unruled::as_it_came;
 use crate::cel::{Json, Timestamp};
-use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, TurnKind};
+use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, OpenInvocation, TurnKind};
 use crate::counter::HoldEnd;
 use crate::policy::{AgentFunction, Policy, Resolution};
 use crate::task::execution::{Carried, held_to_schema};
@@ -135,8 +135,10 @@ impl Task {
 
     /// A call that was let through, as an operation that goes on from there.
     pub(in crate::task) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { id, function, arguments, terms, notes, message, .. } = self.close_open(position);
+        let OpenCall { id, function, arguments, terms, notes, message, started_at, .. } =
+            self.close_open(position);
         let call = CallUnderWay {
+            started_at: Some(started_at),
             message: Some(message),
             ..CallUnderWay::new(Some(id), function, arguments, Extent::Whole)
         };
@@ -159,7 +161,8 @@ impl Task {
             return Err(TaskError::CallExists(call.id.clone().unwrap_or_else(|| "".into())));
         }
         let id = self.name(call, Extent::Before);
-        self.open_call(id.clone(), position, call.arguments.clone());
+        let start = (self.start_of(None), Caller::Model);
+        self.open_call(id.clone(), position, call.arguments.clone(), start);
         Ok(id)
     }
 
@@ -238,6 +241,7 @@ impl Task {
         let mut subject = CallUnderWay::new(id, position, resolution.arguments, extent);
         subject.unbound = !resolution.unbound.is_empty();
         if !resolution.faults.is_empty() && !policy.observes() {
+            subject.unbound = true;
             self.record_call(&subject, None, InvocationStatus::Errored, &moment);
             self.context.turn(TurnKind::Capability);
             let message = Some(messages::bad_arguments(&resolution.faults));
@@ -301,7 +305,8 @@ impl Task {
         operation: &mut UnderWay,
         now: &Moment,
     ) -> Flow {
-        let Some(call) = operation.subject.call() else { return Flow::Passed };
+        let Subject::Call(call) = &mut operation.subject else { return Flow::Passed };
+        call.started_at.get_or_insert(*now);
         let Some(function) = policy.function(call.function) else { return Flow::Passed };
         let arguments = call.arguments.clone();
         match self.carry_out(function, &arguments, Caller::Model, operation, now) {
@@ -373,6 +378,7 @@ impl Task {
         self.put_on_record(context::InvocationRecord {
             function: function_id(call.function),
             at: *now,
+            started_at: call.started_at.unwrap_or(*now),
             input: call.arguments.clone(),
             output,
             status,
@@ -380,6 +386,7 @@ impl Task {
             origin: Caller::Model,
             task_id: task_id.map(Into::into),
             message: call.message.unwrap_or_else(|| self.context.message()),
+            rejected: call.unbound,
         })
     }
 
@@ -389,7 +396,7 @@ impl Task {
         let Pending { id, operation, request, .. } = pending;
         let Request::Invoke(invocation) = request else { return false };
         if invocation.caller == Caller::Middleware {
-            self.keep_invoked(*id, invocation);
+            self.keep_invoked(*id, invocation, operation.course.asked_at);
             return false;
         }
         let Subject::Call(call) = &operation.subject else { return false };
@@ -397,7 +404,8 @@ impl Task {
             return false;
         }
         let name = call.id.clone().unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
-        self.open_call(name, call.function, call.arguments.clone());
+        let start = (self.start_of(call.started_at), Caller::Model);
+        self.open_call(name, call.function, call.arguments.clone(), start);
         if let Some(open) = self.open.last_mut() {
             open.asked = Some(*id);
         }
@@ -410,17 +418,32 @@ impl Task {
         Some(open.id.clone())
     }
 
-    pub(in crate::task) fn open_call(&mut self, id: CallId, function: usize, arguments: Json) {
+    /// When a call was let through of which that may not be known: with the last step at the latest.
+    pub(in crate::task) fn start_of(&self, started_at: Option<Moment>) -> Moment {
+        let last_step = || self.activity.last_step().unwrap_or_else(|| self.context.started_at());
+        started_at.unwrap_or_else(|| last_step().into())
+    }
+
+    /// Awaits the result of a call that was let through at this time. One that a step invoked is none of the model's.
+    pub(in crate::task) fn open_call(
+        &mut self,
+        id: CallId,
+        function: usize,
+        arguments: Json,
+        (started_at, origin): (Moment, Caller),
+    ) {
         self.open_bytes = self.open_bytes.saturating_add(size::of(&arguments));
         let (admitted, message) = (self.policy.fingerprint(), self.context.message());
-        self.context.open_call(function_id(function), arguments.clone(), message);
+        let (of, input) = (function_id(function), arguments.clone());
+        self.context.open_call(OpenInvocation { function: of, input, message, started_at, origin });
         self.open.push(OpenCall {
             id,
             function,
             arguments,
             admitted,
+            started_at,
             message,
-            is_invoked: false,
+            is_invoked: origin == Caller::Middleware,
             terms: None,
             notes: Vec::new(),
             asked: None,
@@ -467,7 +490,7 @@ impl Task {
         let (id, value, function) = (call.id.clone(), call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
         let id = id.unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
-        self.open_call(id.clone(), function, value.clone());
+        self.open_call(id.clone(), function, value.clone(), (now, Caller::Model));
         let terms = operation.course.terms.some();
         if let Some(open) = self.open.last_mut() {
             open.terms.clone_from(&terms);
@@ -487,6 +510,9 @@ impl Task {
         let user_message = user_message.map(|said| said.text);
         let is_event = matches!(operation.subject, Subject::Input(Sender::Event));
         let is_call = operation.subject.call().is_some();
+        if operation.subject.is_answer() {
+            self.context.withhold_answer();
+        }
         if is_event && verdict == Verdict::Block {
             // an event that is refused as an input is dropped like one that a step before has stopped (EVT-10)
             let (message, decided_by) = (Some(message.text), Some(origin));

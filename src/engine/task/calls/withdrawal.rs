@@ -6,6 +6,7 @@
 
 use crate::cel::{Json, Timestamp};
 use crate::context::{Caller, InvocationStatus, Moment, TurnKind};
+use crate::task::invoke_step::Invoked;
 use crate::task::messages;
 use crate::task::state::{
     CallId, CallResult, CallUnderWay, Decision, Pending, QuestionId, QueuedOperation, Ran, Request,
@@ -74,9 +75,14 @@ impl Task {
         {
             // what a step has invoked may have run, whatever becomes of the operation
             if let Some(position) = self.policy.position(&invocation.function) {
-                let (arguments, result) = (invocation.arguments.clone(), Some(unknown_result()));
-                let message = self.context.message();
-                let record = self.record_of_step(position, arguments, result, message, &now.into());
+                let call = Invoked {
+                    position,
+                    input: invocation.arguments.clone(),
+                    started_at: self.start_of(operation.course.asked_at),
+                    message: self.context.message(),
+                    rejected: false,
+                };
+                let record = self.record_of_step(call, Some(unknown_result()), &now.into());
                 operation.course.recorded.push(record);
             }
         }
@@ -105,7 +111,11 @@ impl Task {
             let mut findings = Vec::new();
             let moment = Moment::from(now);
             let resolution = self.resolve_parameters(function, &call.arguments, &moment, &mut findings);
-            let call = CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, *extent);
+            let is_whole = resolution.faults.is_empty() && resolution.unbound.is_empty();
+            let call = CallUnderWay {
+                unbound: !is_whole,
+                ..CallUnderWay::new(Some(queued.id.clone()), position, resolution.arguments, *extent)
+            };
             self.record_call(&call, None, InvocationStatus::Restricted, &moment);
             self.context.turn(TurnKind::Capability);
         }

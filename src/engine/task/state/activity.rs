@@ -29,6 +29,11 @@ impl Activity {
         self.last_step = self.last_step.max(now.nanos());
     }
 
+    /// When the last step was taken.
+    pub(in crate::task) fn last_step(self) -> Option<Timestamp> {
+        Timestamp::from_nanos(self.last_step).ok()
+    }
+
     /// All subscriptions go until the next step. Those that had expired by then do not come back with it.
     pub(in crate::task) fn interrupt(&mut self, now: Timestamp) {
         self.rest_until(now);

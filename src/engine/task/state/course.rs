@@ -11,7 +11,7 @@ use super::stage::Stage;
 use super::terms::Terms;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use crate::cel::{Json, Remembered};
-use crate::context::{InvocationId, LabelSet};
+use crate::context::{InvocationId, LabelSet, Moment};
 use crate::policy::Step;
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,9 @@ pub(in crate::task) struct Course {
     pub(in crate::task) entered: bool,
     /// The arguments of the invoke step under way, once they are formed.
     pub(in crate::task) formed: Option<Json>,
+    /// When the host was first asked to carry out the call of that step.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) asked_at: Option<Moment>,
     /// Questions of the expression or call under way, with their answers.
     pub(in crate::task) exchanges: Vec<Exchange>,
     pub(in crate::task) trace: Vec<TraceEntry>,
@@ -100,6 +103,7 @@ impl Course {
             step: 0,
             entered: false,
             formed: None,
+            asked_at: None,
             exchanges: Vec::new(),
             trace: Vec::new(),
             observed: Vec::new(),
@@ -183,6 +187,7 @@ impl Course {
     fn leave_step(&mut self) {
         self.entered = false;
         self.formed = None;
+        self.asked_at = None;
         self.exchanges.clear();
     }
 

@@ -5,6 +5,7 @@ use super::decision::CallId;
 use super::effect::QuestionId;
 use super::terms::Terms;
 use crate::cel::Json;
+use crate::context::Moment;
 use crate::policy::Fingerprint;
 
 /// A call that was let through and whose result is awaited.
@@ -16,6 +17,8 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) arguments: Json,
     /// The fingerprint of the policy that let it through.
     pub(in crate::task) admitted: Fingerprint,
+    /// When it was let through.
+    pub(in crate::task) started_at: Moment,
     /// The message that it was let through for.
     pub(in crate::task) message: u32,
     /// Whether a step invoked it, and not the model, and the operation of the step was taken back meanwhile.

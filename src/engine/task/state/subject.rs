@@ -5,7 +5,7 @@ use super::decision::{CallId, DecidedKind};
 use super::effect::Request;
 use super::model::ModelUnderWay;
 use crate::cel::Json;
-use crate::context::InvocationId;
+use crate::context::{InvocationId, Moment};
 use crate::manifest::step::Hook;
 use crate::policy::{Origin, Policy, StepList};
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,8 @@ pub(in crate::task) struct CallUnderWay {
     pub(in crate::task) function: usize,
     /// The resolved arguments.
     pub(in crate::task) arguments: Json,
-    /// Whether a binding could not be evaluated: reported after the steps had their say (BND-08).
+    /// Whether an argument is missing or is not what the function declares. That a binding could not be evaluated is reported after the steps had
+    /// their say (BND-08).
     pub(in crate::task) unbound: bool,
     /// How far the operation goes.
     pub(in crate::task) extent: Extent,
@@ -66,6 +67,9 @@ pub(in crate::task) struct CallUnderWay {
     /// The step of a policy that gave it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) answered_by: Option<Box<Origin>>,
+    /// When it was let through, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) started_at: Option<Moment>,
     /// The message that it was let through for, if it was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) message: Option<u32>,
@@ -86,6 +90,7 @@ impl CallUnderWay {
             responded: false,
             counters: CallCounters::default(),
             answered_by: None,
+            started_at: None,
             message: None,
         }
     }
@@ -188,6 +193,11 @@ impl Subject {
     /// Whether it is a call that has not read its counters.
     pub(in crate::task) fn has_unread_counters(&self) -> bool {
         self.call().is_some_and(|call| call.counters.values().is_none())
+    }
+
+    /// Whether it is an answer of the model: what came back of a call of it, or a response.
+    pub(in crate::task) fn is_answer(&self) -> bool {
+        matches!(self, Self::Output | Self::Model(ModelUnderWay { answer: Some(_), .. }))
     }
 
     /// The call, if it is one.
