@@ -41,6 +41,10 @@ pub(crate) const READY_POLICIES: &[ReadyPolicy] = &[
         "secret-is-taken-out"
     ),
     ready_policy!(
+        "loops",
+        "attacks-ping-pong" "attacks-same-call" "attacks-same-outcome" "progress" "wrong-arguments"
+    ),
+    ready_policy!(
         "mail",
         "attacks-crowds" "attacks-links" "attacks-orders" "attacks-outside" "attacks-recipients"
         "attacks-secrets" "colleague" "next-hour" "plain-mail-is-read" "stranger-asks" "stranger-denied"
