@@ -106,6 +106,9 @@ impl Page {
             let shown: Vec<String> = without_blank_end(lines);
             let found =
                 without_blank_end(&text.lines().map(|line| line.trim_end().to_owned()).collect::<Vec<_>>());
+            if command.starts_with("celador ") && !command.contains('>') && found.is_empty() {
+                self.is_wrong(*first, &format!("`{command}` writes nothing: does it do anything?"));
+            }
             self.expect(*first, &shown, found, &format!("$ {command}"));
         }
         commands.len()
