@@ -313,11 +313,11 @@ fn max_json_bytes() {
 #[test]
 fn max_parsed_bytes() {
     for (function, text) in [
-        ("sql.statements(s)", "select 1 from orders"),
-        ("sql.statements(s, 'postgres')", "select 'é' from orders"),
-        ("links.find(s)", "See https://example.com/é"),
-        ("email.addresses(s)", "ann@example.com"),
-        ("email.domains(s)", "ann@example.com"),
+        ("sql.parse(s)", "select 1 from orders"),
+        ("sql.parse(s, 'postgres')", "select 'é' from orders"),
+        ("html.urls(s)", "See https://example.com/é"),
+        ("mail.addresses(s)", "ann@example.com"),
+        ("mail.domain(s)", "ann@example.com"),
     ] {
         let limited = |text: &str, bytes| {
             run_over(text, function, with(|limits| limits.max_parsed_bytes = bytes)).map(drop)

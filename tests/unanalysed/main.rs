@@ -73,12 +73,9 @@ fn nothing_is_said_where_the_analysis_would_not_be_asked() {
 #[test]
 #[cfg(not(feature = "parsers"))]
 fn a_rule_that_calls_a_parser_is_refused_in_a_build_without_parsers() {
-    let step = "assert: sql.statements(string(input.amount)).size() == 1";
+    let step = "assert: sql.parse(string(input.amount)).size() == 1";
     let refused = Engine::parse("shop.yaml", &manifests(step)).unwrap_err().to_string();
-    assert!(
-        refused.contains("error[undeclared_function]") && refused.contains("sql.statements"),
-        "{refused}"
-    );
+    assert!(refused.contains("error[undeclared_function]") && refused.contains("sql.parse"), "{refused}");
 }
 
 #[test]

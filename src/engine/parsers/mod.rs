@@ -4,17 +4,16 @@
 //! allowed values. A text that cannot be read is an error, so a rule that asks one of these functions fails closed. The parsers
 //! are libraries; this module bounds them, walks over what they return, and settles what different consumers read differently.
 
-mod email;
-mod links;
+mod mail;
 mod plain;
 mod sql;
+mod urls;
 
 use crate::cel::{Entries, ErrorCode, Fault, Function, Key, List, Map, Meter, Value};
 use indexmap::IndexMap;
 
 /// The functions of all parsers.
-pub const PARSERS: &[Function] =
-    &[sql::STATEMENTS, email::ADDRESSES, email::DOMAINS, links::FIND, plain::TEXT];
+pub const PARSERS: &[Function] = &[sql::PARSE, mail::ADDRESSES, mail::DOMAIN, urls::URLS, plain::TEXT];
 
 /// Rejects a text that is too long for a parser.
 fn check_size(meter: &mut Meter<'_>, text: &str) -> Result<(), Fault> {

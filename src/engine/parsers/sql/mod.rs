@@ -1,4 +1,4 @@
-//! `sql.statements`: the statements of an SQL text, as a database reads them.
+//! `sql.parse`: the statements of an SQL text, as a database reads them.
 //!
 //! The text is parsed by `sqlparser`; a text that it cannot parse is an error, so a rule that asks this function rejects what
 //! it does not understand. With a dialect the text is read as that database reads it with default settings. Without one it has to be
@@ -22,40 +22,40 @@ const UNITS_PER_BYTE: u64 = 2;
 /// The name that stands for all databases: a text has to be read alike by each.
 const ALL: &str = "all";
 
-/// The row of `sql.statements`.
-pub(super) const STATEMENTS: Function = Function {
-    name: "sql.statements",
+/// The row of `sql.parse`.
+pub(super) const PARSE: Function = Function {
+    name: "sql.parse",
     doc: "the statements of an SQL text: of each the `kinds` (its own, and those of statements inside), the tables that it `reads` and `writes`, \
           the `functions` that it calls, the `columns` that it names (`*` for all of a table, and where a join or an alias names none), the `keys` (columns that the WHERE of every UPDATE \
           and DELETE holds to constants), and whether it `locks` rows; an error where the text cannot be parsed. Dialects: `postgres`, `mysql`, `sqlite`, `mssql`; without one, or with `all`, all of them have to read \
           the text alike. Names are as a schema writes them: in double quotes unless they are plain words in small letters",
     cost: "1, 2 for each byte and dialect, and what is built",
     overloads: &[
-        ("sql_statements", "sql.statements(string) -> list(map(string, dyn))"),
-        ("sql_statements_dialect", "sql.statements(string, string) -> list(map(string, dyn))"),
+        ("sql_parse", "sql.parse(string) -> list(map(string, dyn))"),
+        ("sql_parse_dialect", "sql.parse(string, string) -> list(map(string, dyn))"),
     ],
     examples: &[
         (
-            "sql.statements('select count(*) from orders o join shop.items i on i.id = o.item').map(s, [s.kinds, s.reads, s.functions])",
+            "sql.parse('select count(*) from orders o join shop.items i on i.id = o.item').map(s, [s.kinds, s.reads, s.functions])",
             "[[['select'], ['orders', 'shop.items'], ['count']]]",
         ),
         (
-            "sql.statements('with old as (delete from orders where id = 7 returning *) select * from old', 'postgres').map(s, [s.kinds, s.reads, s.writes])",
+            "sql.parse('with old as (delete from orders where id = 7 returning *) select * from old', 'postgres').map(s, [s.kinds, s.reads, s.writes])",
             "[[['select', 'delete'], [], ['orders']]]",
         ),
         (
-            "sql.statements('select id from orders where id in (table salaries)', 'postgres')[0].reads",
+            "sql.parse('select id from orders where id in (table salaries)', 'postgres')[0].reads",
             "['orders', 'salaries']",
         ),
-        ("sql.statements('select 1 from orders cross apply staff', 'mssql')[0].reads", "['orders', 'staff']"),
-        ("sql.statements(\"update orders set paid = 1 where id = 'o-1'\")[0].keys", "['id']"),
-        ("sql.statements('update orders set paid = 1 where id > 0')[0].keys", "[]"),
-        ("sql.statements('select 1; drop table orders').map(s, s.kinds)", "[['select'], ['drop']]"),
-        ("sql.statements('select * from Orders', 'postgres')[0].reads", "['orders']"),
-        ("sql.statements('select * from \"Orders\"', 'postgres')[0].reads", "['\"Orders\"']"),
-        ("sql.statements('select from where')", "error: invalid_argument"),
-        (r#"sql.statements("select * from orders where note = 'it\\'s'")"#, "error: invalid_argument"),
-        ("sql.statements('select 1 /*! from staff */')", "error: invalid_argument"),
+        ("sql.parse('select 1 from orders cross apply staff', 'mssql')[0].reads", "['orders', 'staff']"),
+        ("sql.parse(\"update orders set paid = 1 where id = 'o-1'\")[0].keys", "['id']"),
+        ("sql.parse('update orders set paid = 1 where id > 0')[0].keys", "[]"),
+        ("sql.parse('select 1; drop table orders').map(s, s.kinds)", "[['select'], ['drop']]"),
+        ("sql.parse('select * from Orders', 'postgres')[0].reads", "['orders']"),
+        ("sql.parse('select * from \"Orders\"', 'postgres')[0].reads", "['\"Orders\"']"),
+        ("sql.parse('select from where')", "error: invalid_argument"),
+        (r#"sql.parse("select * from orders where note = 'it\\'s'")"#, "error: invalid_argument"),
+        ("sql.parse('select 1 /*! from staff */')", "error: invalid_argument"),
     ],
     code: Code::Named(statements, || DIALECTS.iter().map(|dialect| dialect.name).chain([ALL]).collect()),
 };

@@ -1,4 +1,4 @@
-//! `email.addresses` and `email.domains`: the addresses of a list of recipients, as every mail program reads it.
+//! `mail.addresses` and `mail.domain`: the addresses of a list of recipients, as every mail program reads it.
 //!
 //! RFC 5322 lets a list hold comments, groups, quoted local parts, routes and addresses of hosts, which programs read differently. This
 //! reader accepts what all of them read alike: addresses with commas between them, each plain (`ann@example.com`) or in angle
@@ -10,26 +10,26 @@ use email_address::{EmailAddress, Options};
 
 const COST: &str = "1 for each part, two tenths of the length of the texts, and what is built";
 
-/// The row of `email.addresses`.
+/// The row of `mail.addresses`.
 pub(super) const ADDRESSES: Function = Function {
-    name: "email.addresses",
+    name: "mail.addresses",
     doc: "the e-mail addresses of a list of recipients, a text or a list of texts, with their domains in small letters; an error for anything but \
           addresses with commas between them, each plain or in `<>` behind a name: semicolons, groups, comments, line ends, quoted \
           local parts, routes (`%`, `!`), letters beyond ASCII in an address, and a text without an address",
     cost: COST,
-    overloads: &[("email_addresses", "email.addresses(dyn) -> list(string)")],
+    overloads: &[("mail_addresses", "mail.addresses(dyn) -> list(string)")],
     examples: &[
         (
-            "email.addresses('ann@Example.com, \"Doe, Bob\" <bob@example.org>')",
+            "mail.addresses('ann@Example.com, \"Doe, Bob\" <bob@example.org>')",
             "['ann@example.com', 'bob@example.org']",
         ),
-        ("email.addresses(['ann@example.com', 'bob@example.org'])", "['ann@example.com', 'bob@example.org']"),
-        ("email.addresses([])", "[]"),
-        ("email.addresses('ann@example.com; bob@example.org')", "error: invalid_argument"),
-        ("email.addresses('friends: ann@example.com;')", "error: invalid_argument"),
-        ("email.addresses('\"eve@evil.test\" <ann@example.com>')", "error: invalid_argument"),
-        ("email.addresses('ann@example.com (at work)')", "error: invalid_argument"),
-        ("email.addresses('')", "error: invalid_argument"),
+        ("mail.addresses(['ann@example.com', 'bob@example.org'])", "['ann@example.com', 'bob@example.org']"),
+        ("mail.addresses([])", "[]"),
+        ("mail.addresses('ann@example.com; bob@example.org')", "error: invalid_argument"),
+        ("mail.addresses('friends: ann@example.com;')", "error: invalid_argument"),
+        ("mail.addresses('\"eve@evil.test\" <ann@example.com>')", "error: invalid_argument"),
+        ("mail.addresses('ann@example.com (at work)')", "error: invalid_argument"),
+        ("mail.addresses('')", "error: invalid_argument"),
     ],
     code: Code::Pure(|meter, args| match args {
         [value] => {
@@ -46,24 +46,34 @@ pub(super) const ADDRESSES: Function = Function {
     }),
 };
 
-/// The row of `email.domains`.
-pub(super) const DOMAINS: Function = Function {
-    name: "email.domains",
-    doc: "the domain of each address that `email.addresses` returns, in small letters; for rules that allow listed domains",
+/// The row of `mail.domain`.
+pub(super) const DOMAIN: Function = Function {
+    name: "mail.domain",
+    doc: "the domain of one e-mail address, plain or in `<>` behind a name, in small letters; an error for anything that `mail.addresses` refuses, and for several addresses",
     cost: COST,
-    overloads: &[("email_domains", "email.domains(dyn) -> list(string)")],
+    overloads: &[("mail_domain_string", "mail.domain(string) -> string")],
     examples: &[
-        ("email.domains('ann@example.com, bob@Example.ORG')", "['example.com', 'example.org']"),
-        ("email.domains('ann@example.com').all(d, d in ['example.com'])", "true"),
-        ("email.domains('eve@evil.test,x@example.com').all(d, d in ['example.com'])", "false"),
-        ("email.domains('eve@evil.test x@example.com')", "error: invalid_argument"),
-        ("email.domains('ann@example.com.')", "error: invalid_argument"),
-        ("email.domains('ann@еxample.com')", "error: invalid_argument"),
+        ("mail.domain('\"Doe, Ann\" <ann@Example.com>')", "'example.com'"),
+        (
+            "mail.addresses('ann@example.com, bob@Example.ORG').map(a, mail.domain(a))",
+            "['example.com', 'example.org']",
+        ),
+        ("mail.addresses('eve@evil.test,x@example.com').all(a, mail.domain(a) in ['example.com'])", "false"),
+        ("mail.domain('eve@evil.test,x@example.com')", "error: invalid_argument"),
+        ("mail.domain('eve@evil.test x@example.com')", "error: invalid_argument"),
+        ("mail.domain('ann@example.com.')", "error: invalid_argument"),
+        ("mail.domain('ann@еxample.com')", "error: invalid_argument"),
     ],
     code: Code::Pure(|meter, args| match args {
-        [value] => {
-            let addresses = addresses(meter, value)?;
-            texts(meter, addresses.into_iter().map(|address| address.domain).collect())
+        [address @ Value::String(_)] => {
+            let mut addresses = addresses(meter, address)?.into_iter();
+            match (addresses.next(), addresses.next()) {
+                (Some(Address { domain, .. }), None) => {
+                    meter.charge_built(domain.len())?;
+                    Ok(Value::owned_text(domain))
+                }
+                _ => Err(Fault::refused("one address, plain or in `<>` behind a name")),
+            }
         }
         _ => Err(Fault::no_overload(args.iter().map(|arg| arg.kind()))),
     }),

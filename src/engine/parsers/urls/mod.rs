@@ -1,4 +1,4 @@
-//! `links.find`: every URL that a renderer would find in a text, and where it leads.
+//! `html.urls`: every URL that a renderer would find in a text, and where it leads.
 //!
 //! The program that shows a text is not known here, so a text is read in each usual way: as Markdown (CommonMark, and with the extensions of
 //! GitHub) and as HTML (with and without elements whose content is raw text). The URLs of all readings are returned. An attribute that
@@ -23,46 +23,46 @@ const UNITS_PER_BYTE: u64 = 4;
 /// Number of URLs of one value.
 const MAX_LINKS: usize = 1_000;
 
-/// The row of `links.find`.
-pub(super) const FIND: Function = Function {
-    name: "links.find",
+/// The row of `html.urls`.
+pub(super) const URLS: Function = Function {
+    name: "html.urls",
     doc: "every URL in the texts of a value, read as Markdown and as HTML: its `url` and `scheme` and `host` as browsers resolve them, both empty for a relative one; \
           `from`, where it stands (`img.src`, `a.href`, `style`, `text`); and whether a renderer may have it `fetched` without a click. \
           Scripts and event handlers count as URLs of the scheme `javascript`. Texts of a list are read one by one and as one text",
     cost: "1 for each part, 4 for each byte of the texts, and what is built",
-    overloads: &[("links_find", "links.find(dyn) -> list(map(string, dyn))")],
+    overloads: &[("html_urls", "html.urls(dyn) -> list(map(string, dyn))")],
     examples: &[
         (
-            "links.find('See [plan](https://example.com/a) ![x](//evil.test/?d=1)').filter(l, l.from != 'text').map(l, [l.from, l.scheme, l.host, l.fetched])",
+            "html.urls('See [plan](https://example.com/a) ![x](//evil.test/?d=1)').filter(l, l.from != 'text').map(l, [l.from, l.scheme, l.host, l.fetched])",
             "[['a.href', 'https', 'example.com', false], ['img.src', 'https', 'evil.test', true]]",
         ),
         (
-            "links.find('<svg><![CDATA[<image href=//evil.test/x>]]></svg>').exists(l, l.fetched && l.host == 'evil.test')",
+            "html.urls('<svg><![CDATA[<image href=//evil.test/x>]]></svg>').exists(l, l.fetched && l.host == 'evil.test')",
             "true",
         ),
-        (r#"links.find('<img src="https:/\\evil.test">').map(l, l.host)"#, "['evil.test']"),
+        (r#"html.urls('<img src="https:/\\evil.test">').map(l, l.host)"#, "['evil.test']"),
         (
-            "links.find('<img srcset=\"a.png 1x, https:&#47;/evil.test/b 2x\">').map(l, l.host)",
+            "html.urls('<img srcset=\"a.png 1x, https:&#47;/evil.test/b 2x\">').map(l, l.host)",
             "['', 'evil.test']",
         ),
         (
-            "links.find('![plan][1]\\n\\n[1]: https://evil.test/x').exists(l, l.fetched && l.host == 'evil.test')",
+            "html.urls('![plan][1]\\n\\n[1]: https://evil.test/x').exists(l, l.fetched && l.host == 'evil.test')",
             "true",
         ),
         (
-            "links.find('<p style=\"background: u\\\\72l(//evil.test/x)\">').map(l, [l.from, l.host])",
+            "html.urls('<p style=\"background: u\\\\72l(//evil.test/x)\">').map(l, [l.from, l.host])",
             "[['style', 'evil.test']]",
         ),
-        ("links.find('<x/onclick=alert(1)>').map(l, [l.from, l.scheme])", "[['x.onclick', 'javascript']]"),
+        ("html.urls('<x/onclick=alert(1)>').map(l, [l.from, l.scheme])", "[['x.onclick', 'javascript']]"),
         (
-            "links.find('see www.evil.test/a').map(l, [l.from, l.host, l.fetched])",
+            "html.urls('see www.evil.test/a').map(l, [l.from, l.host, l.fetched])",
             "[['text', 'www.evil.test', false]]",
         ),
         (
-            "links.find([{'text': '![a](https:'}, {'text': '//evil.test/x)'}]).exists(l, l.fetched && l.host == 'evil.test')",
+            "html.urls([{'text': '![a](https:'}, {'text': '//evil.test/x)'}]).exists(l, l.fetched && l.host == 'evil.test')",
             "true",
         ),
-        ("links.find('no link, and [one](#below) to this page')", "[]"),
+        ("html.urls('no link, and [one](#below) to this page')", "[]"),
     ],
     code: Code::Pure(|meter, args| match args {
         [value] => find(meter, value),
