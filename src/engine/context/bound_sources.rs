@@ -5,16 +5,17 @@
 //! compared is paid for.
 
 use super::call_at_hand::BOUND_SLOT;
-use super::sources::texts;
+use super::sources::{Extent, texts};
 use super::task_context::TaskContext;
 use crate::cel::{Entries, ErrorCode, Fault, Json, Key, Map, Meter, Text, Value, View};
-use crate::copies::{Repeated, text_bytes};
+use crate::copies::{Repeated, is_whole_in, text_bytes};
 
 impl TaskContext {
     /// `asked` is a list of the value, the call at hand and its arguments.
     pub(super) fn answer_bindings(
         &self,
         asked: &Value<'_>,
+        extent: Extent,
         meter: &mut Meter<'_>,
     ) -> Result<Value<'static>, Fault> {
         let Value::List(asked) = asked else { return Err(ErrorCode::Unbound.into()) };
@@ -30,18 +31,27 @@ impl TaskContext {
             return Ok(Value::list(Vec::new()));
         }
         let function = of.field(at, 0).and_then(|function| function.as_str()).unwrap_or_default();
-        let texts = texts(&about, meter)?;
+        let texts = texts(&about, extent, meter)?;
         let mut found = Vec::new();
         for name in (0..bound.len(list)).filter_map(|index| bound.item(list, index)?.as_str()) {
             let Some(value) = arguments.get(&key(name)) else { continue };
             let value = Json::from_value_within(&value, meter.limits())?;
             meter.charge_built(value.heap_bytes())?;
+            let bytes = text_bytes(value.root());
+            let mut is_from = false;
             for text in &texts {
-                meter.charge_text(text_bytes(value.root()))?;
-                if Repeated::new(text, self.least_copy()).is_from(value.root()) {
-                    found.push(shown(function, name));
+                meter.charge_text(bytes)?;
+                is_from = match extent {
+                    Extent::Part => Repeated::new(text, self.least_copy()).is_from(value.root()),
+                    Extent::Whole => is_whole_in(text, value.root()),
+                };
+                // a part is enough, and the whole needs every text
+                if is_from == (extent == Extent::Part) {
                     break;
                 }
+            }
+            if is_from {
+                found.push(shown(function, name));
             }
         }
         Ok(Value::list(found))

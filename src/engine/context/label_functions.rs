@@ -9,8 +9,10 @@ use crate::cel::{Code, ErrorCode, Fault, Function, Map, Meter, Value};
 pub const LABELS: &str = "labels";
 /// The name of the function that gives what a value was copied from.
 pub const SOURCES: &str = "sources";
-/// What the context is asked for the bindings of the call at hand; no function of this name exists.
+/// The questions of `sources(x, true)`, and those for the bindings of the call at hand; no function has such a name.
+pub(super) const WHOLE_SOURCES: &str = "@whole_sources";
 pub(super) const BINDINGS: &str = "@bindings";
+pub(super) const WHOLE_BINDINGS: &str = "@whole_bindings";
 
 const COST: &str =
     "1 for each letter of the texts, a tenth of the values that they may repeat, and what is built";
@@ -33,9 +35,13 @@ pub const LABELLING: &[Function] = &[
     Function {
         name: SOURCES,
         doc: "what a value was copied from, whole or in part: of each result, input and bound argument of the call at hand its `kind` (`call`, `input` or `binding`), `fn` (null \
-              for an input), `seq` (its number, from 1; null for a binding) and `labels`, and of a binding the `name` of the parameter",
-        cost: COST,
-        overloads: &[("sources_dyn", "sources(dyn) -> list(map(string, dyn))")],
+              for an input), `seq` (its number, from 1; null for a binding) and `labels`, and of a binding the `name` of the parameter. With `true` behind it only sources that have the \
+              whole value: each text in it, of four letters at least, and none as a part of a longer word, number or address. A permission asks that, since a copy of a part vouches for no other part",
+        cost: "1 for each letter of the texts, a tenth of the values that they may repeat (of all values for a whole one that is shorter than a copy), and what is built",
+        overloads: &[
+            ("sources_dyn", "sources(dyn) -> list(map(string, dyn))"),
+            ("sources_dyn_bool", "sources(dyn, bool) -> list(map(string, dyn))"),
+        ],
         examples: &[
             ("sources('nobody has said this')", "[]"),
             ("sources('to mallory@evil.example').map(s, s.fn)", "['web_fetch']"),
@@ -43,6 +49,11 @@ pub const LABELLING: &[Function] = &[
                 "sources('mallory@evil.example')",
                 "[{'kind': 'call', 'fn': 'web_fetch', 'seq': 1, 'labels': ['untrusted']}]",
             ),
+            ("sources('mallory@evil.example', true).map(s, s.fn)", "['web_fetch']"),
+            ("sources('to mallory@evil.example, soon').map(s, s.fn)", "['web_fetch']"),
+            ("sources('to mallory@evil.example, soon', true)", "[]"),
+            ("sources(['mallory@evil.example', 'eve'], true)", "[]"),
+            ("sources('mallory@evil.example'.substring(1), true)", "[]"),
         ],
         code: Code::Given {
             variables: &["context", "call", "input"],
@@ -61,13 +72,20 @@ fn labels<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, F
 }
 
 fn sources<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
-    let [about, Value::Map(Map::Live { of, at }), call, input] = args else { return Err(NO_CONTEXT.into()) };
-    let sources = of.answer(*at, SOURCES, about, meter)?;
+    let (about, is_whole, context, call, input) = match args {
+        [about, context, call, input] => (about, false, context, call, input),
+        [about, Value::Bool(is_whole), context, call, input] => (about, *is_whole, context, call, input),
+        _ => return Err(NO_CONTEXT.into()),
+    };
+    let Value::Map(Map::Live { of, at }) = context else { return Err(NO_CONTEXT.into()) };
+    let (of_records, of_bindings) =
+        if is_whole { (WHOLE_SOURCES, WHOLE_BINDINGS) } else { (SOURCES, BINDINGS) };
+    let sources = of.answer(*at, of_records, about, meter)?;
     if !matches!(call, Value::Map(_)) {
         return Ok(sources);
     }
     let asked = Value::list(vec![Value::clone(about), Value::clone(call), Value::clone(input)]);
-    let bindings = of.answer(*at, BINDINGS, &asked, meter)?;
+    let bindings = of.answer(*at, of_bindings, &asked, meter)?;
     match (&sources, &bindings) {
         (_, Value::List(bindings)) if bindings.is_empty() => Ok(sources),
         (Value::List(sources), Value::List(bindings)) => {

@@ -3,10 +3,11 @@
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
 use super::invocation::{InvocationStatus, Logged};
-use super::label_functions::{BINDINGS, LABELS, SOURCES};
+use super::label_functions::{BINDINGS, LABELS, SOURCES, WHOLE_BINDINGS, WHOLE_SOURCES};
 use super::labels::SeenBy;
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
+use super::sources::Extent;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
 use crate::cel::{
     At, Fault, GrowingEnd, Growth, JsonRef, LiveList, LiveRecord, Meter, RecordType, Repeated, TimeOrder,
@@ -216,8 +217,10 @@ impl LiveRecord for TaskContext {
         let who = if Part::of(at).1 == OBSERVED { SeenBy::Observed } else { SeenBy::Everybody };
         match question {
             LABELS => self.answer_labels(who, about, meter),
-            SOURCES => self.answer_sources(who, about, meter),
-            BINDINGS => self.answer_bindings(about, meter),
+            SOURCES => self.answer_sources(who, about, Extent::Part, meter),
+            WHOLE_SOURCES => self.answer_sources(who, about, Extent::Whole, meter),
+            BINDINGS => self.answer_bindings(about, Extent::Part, meter),
+            WHOLE_BINDINGS => self.answer_bindings(about, Extent::Whole, meter),
             _ => Err(Fault::no_overload([about.kind()])),
         }
     }

@@ -10,9 +10,18 @@ use super::labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
 use super::provenance::{Kept, Labelled};
 use super::task_context::TaskContext;
 use crate::cel::{Entries, ErrorCode, Fault, Json, JsonRef, Key, Kind, Meter, Value};
-use crate::copies::{Letters, Repeated, SHORTEST, each_text, stands_in, text_bytes};
+use crate::copies::{Letters, Repeated, SHORTEST, each_text, is_whole_in, stands_in, text_bytes};
 use crate::limits::EvalLimits;
 use std::collections::BTreeSet;
+
+/// What of a value has to be in a source of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// A part of one of its texts.
+    Part,
+    /// Each of its texts, from end to end.
+    Whole,
+}
 
 impl TaskContext {
     /// Gives labels to a result or an input, or takes them away. Of a value that there is not it says nothing to anybody.
@@ -74,7 +83,7 @@ impl TaskContext {
         if self.provenance.labels.seen_by(SeenBy::Everybody).is_empty() {
             return Ok(LabelSet::new());
         }
-        self.labels_of_texts(SeenBy::Everybody, &texts_of(document), &mut Meter::new(limits))
+        self.labels_of_texts(SeenBy::Everybody, &texts_of(document, SHORTEST), &mut Meter::new(limits))
     }
 
     pub(super) fn answer_labels(
@@ -86,7 +95,7 @@ impl TaskContext {
         if self.provenance.labels.seen_by(who).is_empty() {
             return Ok(Value::list(Vec::new()));
         }
-        let labels = self.labels_of_texts(who, &texts(about, meter)?, meter)?;
+        let labels = self.labels_of_texts(who, &texts(about, Extent::Part, meter)?, meter)?;
         Ok(shown(&labels))
     }
 
@@ -94,16 +103,23 @@ impl TaskContext {
         &self,
         who: SeenBy,
         about: &Value<'_>,
+        extent: Extent,
         meter: &mut Meter<'_>,
     ) -> Result<Value<'static>, Fault> {
-        let texts = texts(about, meter)?;
+        let texts = texts(about, extent, meter)?;
         let mut kept = self.provenance.kept();
         let index = kept.all(self);
         index.hold(|_| true)?;
-        let mut found = BTreeSet::new();
-        for text in &texts {
-            found.extend(self.repeated(text, index, |_| true, meter)?);
-        }
+        let found = match extent {
+            Extent::Whole => self.whole_sources(&texts, index, meter)?,
+            Extent::Part => {
+                let mut found = BTreeSet::new();
+                for text in &texts {
+                    found.extend(self.repeated(text, index, |_| true, meter)?);
+                }
+                found
+            }
+        };
         let shown = found.into_iter().map(|source| self.shown_source(who, source));
         Ok(Value::list(shown.collect()))
     }
@@ -129,6 +145,40 @@ impl TaskContext {
             all.append(&mut labels);
         }
         Ok(all)
+    }
+
+    /// The values that have each of the texts from end to end; none if there is no text.
+    fn whole_sources(
+        &self,
+        texts: &[Letters],
+        index: &CopyIndex,
+        meter: &mut Meter<'_>,
+    ) -> Result<BTreeSet<ValueSource>, Fault> {
+        let Some(longest) = texts.iter().max_by_key(|text| text.len()) else { return Ok(BTreeSet::new()) };
+        // the index finds parts of texts from this length on
+        let mut found = match longest.len() >= self.least_copy() {
+            true => index.candidates(longest),
+            false => self.all_sources(),
+        };
+        for text in texts {
+            meter.charge(text.len() as u64)?;
+            let mut having = BTreeSet::new();
+            for source in found {
+                let parts = self.parts(source).ok_or(Fault::from(ErrorCode::ValueShortened))?;
+                if self.any_of(&parts, meter, |part| is_whole_in(text, part))? {
+                    having.insert(source);
+                }
+            }
+            found = having;
+        }
+        Ok(found)
+    }
+
+    /// The values that came into the task.
+    fn all_sources(&self) -> BTreeSet<ValueSource> {
+        let numbers = |count: usize| (0..count).filter_map(|at| u32::try_from(at).ok());
+        let calls = numbers(self.history.log().len()).map(ValueSource::Call);
+        calls.chain(numbers(self.inputs.len()).map(ValueSource::Input)).collect()
     }
 
     /// The values that a text repeats, of those that count.
@@ -297,25 +347,26 @@ fn add_all(index: &mut CopyIndex, sources: BTreeSet<ValueSource>, context: &Task
     }
 }
 
-/// The texts of a value that can be copies.
-pub(super) fn texts(about: &Value<'_>, meter: &mut Meter<'_>) -> Result<Vec<Letters>, Fault> {
+/// The texts of a value that can be copies. Where the whole value is asked about also texts that are too short: no source has one, and so none has the value.
+pub(super) fn texts(about: &Value<'_>, extent: Extent, meter: &mut Meter<'_>) -> Result<Vec<Letters>, Fault> {
+    let least = if extent == Extent::Whole { 0 } else { SHORTEST };
     if let Value::String(text) = about {
         meter.charge_text(text.len())?;
         let letters = Letters::of(text);
-        return Ok(if letters.len() >= SHORTEST { vec![letters] } else { Vec::new() });
+        return Ok(if letters.len() >= least { vec![letters] } else { Vec::new() });
     }
     if matches!(about.kind(), Kind::Null | Kind::Bool) {
         return Ok(Vec::new());
     }
     let json = Json::from_value_within(about, meter.limits())?;
     meter.charge_built(json.heap_bytes())?;
-    Ok(texts_of(json.root()))
+    Ok(texts_of(json.root(), least))
 }
 
-fn texts_of(document: JsonRef<'_>) -> Vec<Letters> {
+fn texts_of(document: JsonRef<'_>, least: usize) -> Vec<Letters> {
     let mut texts = Vec::new();
     each_text(document, &mut |text, _| texts.push(Letters::of(text)));
-    texts.retain(|text| text.len() >= SHORTEST);
+    texts.retain(|text| text.len() >= least);
     texts
 }
 

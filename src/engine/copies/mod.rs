@@ -12,6 +12,7 @@ mod grams;
 mod letters;
 mod number;
 mod texts;
+mod words;
 
 use crate::cel::JsonRef;
 use grams::{chosen, runs, whole};
@@ -20,6 +21,7 @@ use std::collections::BTreeSet;
 
 pub use letters::Letters;
 pub use texts::{Found, each_text, text_bytes};
+pub use words::is_whole_in;
 
 /// The number of a run of letters.
 type Number = u64;
