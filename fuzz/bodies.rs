@@ -7,6 +7,7 @@ mod foreign;
 pub mod grammar;
 mod guards;
 mod labels;
+mod redaction;
 #[cfg(feature = "server")]
 mod requests;
 mod shell;
@@ -15,6 +16,7 @@ mod stored;
 
 pub use foreign::foreign;
 pub use labels::labels;
+pub use redaction::redaction;
 #[cfg(feature = "server")]
 pub use requests::requests;
 pub use shell::shell;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 19] = [
+const TARGETS: [(&str, Body); 20] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("exchange", exchange),
@@ -23,6 +23,7 @@ const TARGETS: [(&str, Body); 19] = [
     ("manifest", bodies::manifest),
     ("mcp", mcp),
     ("pattern", bodies::pattern),
+    ("redaction", bodies::redaction),
     ("requests", requests),
     ("rpc", rpc),
     ("script", bodies::script),
@@ -67,7 +68,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 18] = [
+const FOLDERS: [(&str, Body); 19] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
@@ -81,6 +82,7 @@ const FOLDERS: [(&str, Body); 18] = [
     ("fuzz/seeds/labels", bodies::labels),
     ("fuzz/seeds/mcp", mcp),
     ("fuzz/seeds/pattern", bodies::pattern),
+    ("fuzz/seeds/redaction", bodies::redaction),
     ("fuzz/seeds/requests", requests),
     ("fuzz/seeds/rpc", rpc),
     ("fuzz/seeds/script", bodies::script),

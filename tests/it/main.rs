@@ -148,6 +148,7 @@ mod re2;
 mod readiness;
 mod readme;
 mod reads;
+mod redaction;
 mod remembered;
 mod repl;
 #[cfg(feature = "server")]

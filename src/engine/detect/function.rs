@@ -188,6 +188,7 @@ pub const DETECTION: &[Function] = &[
         ],
         code: over!(SECRETS_TABLE, SECRETS, redact),
     },
+    super::key_redaction::REDACT,
     super::invisible::HAS,
     super::invisible::STRIP,
 ];

@@ -5,7 +5,8 @@
 //! what a pattern cannot, such as a check digit. The language knows none of this, because the rows are about what agents must not
 //! pass on, and they age: formats of tokens come and go with those who issue them, and what CEL means does not.
 //!
-//! `invisible` says which characters are not shown; copies of values and descriptions of tools ask it, too.
+//! `invisible` says which characters are not shown; copies of values and descriptions of tools ask it, too. `key_redaction` knows names of keys in the place
+//! of kinds.
 //!
 //! From the bottom up: `reading` says how a text is read, `kind` is a row, `wanted` says which rows are looked for, `signs` which of them
 //! have their sign in a text, `table` is rows made ready, `card`, `iban`, `contact`,
@@ -20,6 +21,7 @@ mod function;
 mod iban;
 mod identity;
 mod invisible;
+mod key_redaction;
 mod kind;
 mod pii;
 mod reading;
