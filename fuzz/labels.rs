@@ -77,6 +77,7 @@ impl Story {
             user_id: "u".into(),
             user_email: None,
             user_claims: None,
+            address: None,
             model: "m".into(),
         };
         let task = TaskContext::new(schema, facts);

@@ -36,6 +36,7 @@ impl State {
             user_id: "u-1".into(),
             user_claims: None,
             user_email: Some("ann@example.com".into()),
+            address: None,
             model: "test/model".into(),
         };
         let mut context = TaskContext::new(schema.clone(), start);

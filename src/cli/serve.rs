@@ -181,6 +181,10 @@ pub(crate) struct Arguments {
     #[arg(long = "allow-host", value_name = "HOST")]
     allowed_hosts: Vec<String>,
 
+    /// A proxy in front of the server whose `X-Forwarded-For` says from which address a request comes: an address, or a network such as `10.0.0.0/8`
+    #[arg(long = "trusted-proxy", value_name = "NETWORK")]
+    trusted_proxies: Vec<String>,
+
     /// An origin whose pages may use the server from a browser, such as `https://console.example`
     #[arg(long = "allow-origin", value_name = "ORIGIN")]
     allowed_origins: Vec<String>,
@@ -318,6 +322,7 @@ impl Arguments {
             public_url: self.public_url.clone(),
             review_webhook: webhook.map(|(url, secret)| ReviewWebhook { url, secret }),
             allowed_hosts: self.allowed_hosts.clone(),
+            trusted_proxies: self.trusted_proxies.clone(),
             allowed_origins: self.allowed_origins.clone(),
             log_required: self.decision_log_required,
             log_content: self.log_content,

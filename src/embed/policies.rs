@@ -310,6 +310,7 @@ impl Agent {
                     agent: name,
                     user,
                     started_at: (shared.clock)(),
+                    address: None,
                     model,
                     runtime: Runtime::default(),
                     mount_id: None,

@@ -53,6 +53,12 @@ const BEARER: &str = "Bearer";
 const RETRY_AFTER: &str = "1";
 
 impl Gate {
+    /// The network address from which a request comes; that of a request within the process is not known.
+    fn address(&self, parts: &Parts) -> Option<IpAddr> {
+        let connection = parts.extensions.get::<Arc<Connection>>()?;
+        self.service.proxies.address(connection.address, &parts.headers)
+    }
+
     pub(super) fn new(service: Arc<Service>) -> Self {
         let room = Arc::new(Room::new(service.settings.limits));
         Self { service, room }
@@ -198,6 +204,7 @@ impl Gate {
             body: bytes,
             key: key(&parts.headers, limits.max_idempotency_key_bytes)?,
             headers: texts(&parts.headers),
+            address: self.address(parts),
         };
         if route.work == Work::None {
             return (route.answer)(&self.service, &request);

@@ -14,6 +14,7 @@ use celador::unfit::unfit;
 use memchr::memchr2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use std::net::IpAddr;
 
 /// A request that was let in.
 pub(super) struct Request {
@@ -29,6 +30,8 @@ pub(super) struct Request {
     /// `Idempotency-Key`.
     pub(super) key: Option<String>,
     pub(super) headers: Vec<(String, String)>,
+    /// The network address from which it comes, if that is known.
+    pub(super) address: Option<IpAddr>,
 }
 
 /// An answer.
@@ -75,6 +78,7 @@ impl Request {
             body: b"{}".to_vec(),
             key: None,
             headers: Vec::new(),
+            address: None,
         }
     }
 

@@ -226,6 +226,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         agent,
         user: service.user(new.user, new.user_token.as_deref())?,
         started_at: service.now(),
+        address: request.address,
         model: new.model,
         runtime: new.runtime.unwrap_or_default(),
         mount_id,

@@ -8,6 +8,7 @@ use super::clock::Clock;
 use super::error::ServeError;
 use super::manifests::{Manifests, ReadManifests};
 use super::network::origin::Origins;
+use super::network::proxies::Proxies;
 use super::problem::Problem;
 use super::settings::Settings;
 use super::shares::Holder;
@@ -40,6 +41,8 @@ pub(super) struct Service {
     /// Where it listens.
     pub(super) address: SocketAddr,
     pub(super) origins: Origins,
+    /// The proxies whose word about addresses counts.
+    pub(super) proxies: Proxies,
     pub(super) clock: Clock,
     pub(super) authority: Authority,
     pub(super) manifests: Arc<Manifests>,
@@ -73,6 +76,7 @@ impl Service {
             return Err(ServeError::OpenToAll(settings.address));
         }
         let origins = Origins::new(&settings, address, authority.is_required())?;
+        let proxies = Proxies::new(&settings.trusted_proxies)?;
         let kept = StoredTasks::new(database.clone(), &settings.limits.store);
         let is_kept = |digest: &str| kept.keeps_manifests(digest).unwrap_or(false);
         let manifests = Arc::new(Manifests::open(&settings, manifests, is_kept, clock())?);
@@ -92,6 +96,7 @@ impl Service {
             settings,
             address,
             origins,
+            proxies,
             clock,
             authority,
             manifests,

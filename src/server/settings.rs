@@ -99,6 +99,9 @@ pub struct Settings {
     /// Names and IP addresses that requests may be for, besides loopback, [`Settings::address`] and
     /// [`Settings::public_url`]; without ports. Where callers are known by tokens any host will do, unless some stand here.
     pub allowed_hosts: Vec<String>,
+    /// Proxies whose `X-Forwarded-For` says from which address a request comes, as addresses and networks (`10.0.0.0/8`). Without any it is the address of
+    /// the connection, whatever a header says.
+    pub trusted_proxies: Vec<String>,
     /// Origins of web pages that may use the server from a browser (CORS), such as `https://console.example`.
     pub allowed_origins: Vec<String>,
     /// Whether a decision is answered only when the decision log has it on disk. Then there has to be a log, and it has to
@@ -285,6 +288,7 @@ impl Settings {
             public_url: None,
             review_webhook: None,
             allowed_hosts: Vec::new(),
+            trusted_proxies: Vec::new(),
             allowed_origins: Vec::new(),
             log_required: false,
             log_content: false,

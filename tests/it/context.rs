@@ -41,6 +41,7 @@ fn start() -> TaskFacts {
         user_id: "u-1".into(),
         user_claims: None,
         user_email: None,
+        address: None,
         model: "test/model".into(),
     }
 }

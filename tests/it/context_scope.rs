@@ -51,6 +51,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
             user_id: "u-1".into(),
             user_claims: None,
             user_email: None,
+            address: None,
             model: "test/model".into(),
         },
     )

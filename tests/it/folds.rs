@@ -232,6 +232,7 @@ fn task() -> TaskContext {
         user_id: "u-1".into(),
         user_claims: None,
         user_email: None,
+        address: None,
         model: "test/model".into(),
     };
     TaskContext::new(SCHEMA.clone(), start)

@@ -54,6 +54,7 @@ static FETCHED: LazyLock<TaskContext> = LazyLock::new(|| {
         user_id: "u-1".into(),
         user_claims: None,
         user_email: None,
+        address: None,
         model: "test/model".into(),
     };
     let mut task = TaskContext::new(schema.unwrap(), facts);

@@ -200,6 +200,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
             user_id: "a".into(),
             user_claims: None,
             user_email: email.then(|| "key@example.com".into()),
+            address: None,
             model: "test/model".into(),
         },
     );

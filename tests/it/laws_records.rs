@@ -100,6 +100,7 @@ fn context(changes: &[[u16; 3]]) -> TaskContext {
         user_id: "u-1".into(),
         user_claims: None,
         user_email: changes.first().filter(|[what, ..]| what % 2 == 0).map(|_| "kim@example.com".into()),
+        address: None,
         model: "test/model".into(),
     };
     let mut task = TaskContext::new(SCHEMA.clone(), start);

@@ -250,4 +250,58 @@ fn hosts_and_origins_that_are_none_are_refused_at_the_start() {
     let with_port = start(&|settings| settings.allowed_hosts = vec!["a.example:80".into()]);
     assert!(with_port.starts_with("`allowed_hosts`: expected a name or an IP address without a port"));
     assert!(start(&|settings| settings.public_url = Some("here".into())).starts_with("`public_url`"));
+    let proxy = start(&|settings| settings.trusted_proxies = vec!["10.0.0.0/33".into()]);
+    assert!(proxy.starts_with("`trusted_proxies`: expected an address or a network"), "{proxy}");
+}
+
+/// Says from which address the task was begun.
+const TELLS_ADDRESS: &str = r#"
+kind: celador/v1/policy
+namespace: support
+name: addresses
+guardrails:
+  before:
+    - {assert: "false", on_fail: block, error_message: "from {context.request.address}."}
+"#;
+
+/// The address of a task is that of the connection, and what a header says counts from trusted proxies alone.
+#[test]
+fn the_address_of_a_task_is_not_what_its_caller_says() {
+    let told = |proxies: &[&str], forwarded: &[&str]| {
+        let serving = Serving::with(&Location::Memory, |settings, folder| {
+            let file = folder.join("addresses.yaml");
+            std::fs::write(&file, TELLS_ADDRESS).unwrap();
+            settings.policies.push(file);
+            settings.trusted_proxies = proxies.iter().map(|proxy| (*proxy).to_owned()).collect();
+        });
+        let forwarded = forwarded.iter().map(|value| format!("x-forwarded-for: {value}"));
+        let headers: Vec<String> =
+            ["host: localhost".to_owned(), JSON.to_owned()].into_iter().chain(forwarded).collect();
+        let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+        let created = raw(&serving, "POST /v1/tasks HTTP/1.1", &headers, &new_task().to_string());
+        assert_eq!(created.status, 201, "{}", created.body);
+        let task: Value = serde_json::from_str(&created.body).unwrap();
+        let path = format!("/v1/tasks/{}/input", task["task"].as_str().unwrap());
+        let input = json!({"message": "Where am I?", "ticket_id": "T-1041"});
+        // the request of a step says nothing about the task
+        let answer = serving.send(
+            "POST",
+            &path,
+            &[("x-forwarded-for", "192.0.2.9"), ("content-type", "application/json")],
+            input.to_string().as_bytes(),
+        );
+        answer.json()["decided"]["message"].as_str().unwrap_or_default().to_owned()
+    };
+    for (proxies, forwarded, expected) in [
+        (&[][..], &[][..], "from 127.0.0.1."),
+        (&[], &["203.0.113.9"], "from 127.0.0.1."),
+        (&["10.0.0.0/8"], &["203.0.113.9"], "from 127.0.0.1."),
+        (&["127.0.0.1"], &["203.0.113.9"], "from 203.0.113.9."),
+        (&["127.0.0.0/8"], &["10.0.0.1, 203.0.113.9"], "from 203.0.113.9."),
+        (&["127.0.0.0/8"], &["10.0.0.1", "2001:db8::7"], "from 2001:db8::7."),
+        (&["127.0.0.0/8"], &["unknown"], "from ."),
+        (&["127.0.0.0/8"], &[], "from 127.0.0.1."),
+    ] {
+        assert_eq!(told(proxies, forwarded), expected, "{proxies:?} {forwarded:?}");
+    }
 }

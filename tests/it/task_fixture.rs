@@ -138,6 +138,7 @@ pub fn start(engine: &Engine) -> Task {
         agent: "clerk".into(),
         user: User { id: "u-1".into(), email: Some("u1@example.com".into()), ..User::default() },
         started_at: at("2026-06-01T11:00:00Z"),
+        address: None,
         model: None,
         runtime: Runtime { version: "1.0.0".into(), ..Runtime::default() },
         mount_id: None,

@@ -103,6 +103,7 @@ fn task() -> TaskContext {
         user_id: "u".into(),
         user_email: None,
         user_claims: None,
+        address: None,
         model: "m".into(),
     };
     TaskContext::new(SCHEMA.clone(), facts)

@@ -39,7 +39,7 @@ impl Reach {
                         reach.calls.push(path.to_vec());
                     }
                     // who works for whom is settled when the task begins
-                    Some(Selector::Name(part)) if matches!(part.as_str(), "user" | "agent") => {}
+                    Some(Selector::Name(part)) if matches!(part.as_str(), "user" | "agent" | "request") => {}
                     _ => reach.other = true,
                 }
             } else {

@@ -72,6 +72,7 @@ impl TaskContext {
             7 => self.list_at(Part::Reviews, 0),
             8 => self.list_at(Part::Calls, 0),
             9 => self.list_at(Part::Rejected, 0),
+            10 => self.record_at(Part::Request, 0),
             _ => return None,
         })
     }
@@ -129,6 +130,7 @@ impl LiveRecord for TaskContext {
         match part {
             Part::Agent => &shapes.agent,
             Part::User => &shapes.user,
+            Part::Request => &shapes.request,
             Part::Llm => &shapes.llm,
             Part::Tokens => &shapes.tokens,
             Part::History => &shapes.history,
@@ -157,7 +159,7 @@ impl LiveRecord for TaskContext {
             Part::Meta if slot == 0 => Some(self.list_at(Part::Invocations, 0)),
             Part::Agent if slot == 2 => Some(View::Time(self.started.as_str())),
             Part::User if slot == 2 => self.claims.as_ref().map(|claims| View::Json(claims.root())),
-            Part::Agent | Part::User | Part::Llm => self.text(at, slot).map(View::Text),
+            Part::Agent | Part::User | Part::Request | Part::Llm => self.text(at, slot).map(View::Text),
             Part::Tokens | Part::History | Part::Meta => self.int(at, slot).map(View::Int),
             Part::Input => self.entry_field(part, Part::InputMessage, index, slot),
             Part::Output => self.entry_field(part, Part::OutputMessage, index, slot),
@@ -192,6 +194,7 @@ impl LiveRecord for TaskContext {
             (Part::Agent, 2) => Some(self.started.as_str()),
             (Part::User, 0) => Some(&self.start.user_id),
             (Part::User, 1) => Some(self.start.user_email.as_deref().unwrap_or_default()),
+            (Part::Request, 0) => Some(self.start.address.as_deref().unwrap_or_default()),
             (Part::Llm, 0) => Some(&self.start.model),
             (Part::Input | Part::Output | Part::Call | Part::OpenCall, _) => self.text_of_entry(at, slot),
             _ => None,

@@ -31,6 +31,7 @@ parts! {
     Context,
     Agent,
     User,
+    Request,
     Llm,
     Tokens,
     History,

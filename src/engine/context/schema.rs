@@ -65,6 +65,7 @@ pub(super) struct Shapes {
     pub(super) user: Arc<RecordType>,
     /// The claims that are visible; nothing if there is no such field.
     pub(super) claims: Option<Arc<RecordType>>,
+    pub(super) request: Arc<RecordType>,
     pub(super) llm: Arc<RecordType>,
     pub(super) tokens: Arc<RecordType>,
     pub(super) history: Arc<RecordType>,
@@ -249,6 +250,8 @@ impl Shapes {
             ],
         );
         let user = user_with(&plain_user, declared.claims.as_ref());
+        let doc = "the network address from which the task was begun, as its host knows it; empty if unknown";
+        let request = RecordType::live("context.request", [("address", Type::String, doc)]);
         let count = |name: &str, doc: &str| (Arc::from(name), required(Type::Int, doc));
         let tokens = live(
             "context.llm.tokens",
@@ -302,6 +305,7 @@ impl Shapes {
             Some(&functions),
         );
         let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
+        let of_request = part(&request, Part::Request.at(0), "the request that began the task");
         let [calls, rejected] = call_lists(&call, Some(&functions));
         let mut context = RecordType {
             name: "context".to_owned(),
@@ -319,6 +323,7 @@ impl Shapes {
                 ("reviews".into(), required(list(&review()), "closed reviews, oldest first")),
                 calls,
                 rejected,
+                ("request".into(), Field { derived: true, ..of_request }),
             ]),
             aliases: Vec::new(),
             storage: Storage::Live,
@@ -334,6 +339,7 @@ impl Shapes {
             claims,
             agent,
             user,
+            request,
             llm,
             tokens,
             history,

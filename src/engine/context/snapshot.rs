@@ -33,6 +33,8 @@ pub struct ContextState {
     user_email: Option<Arc<str>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     user_claims: Option<Json>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    address: Option<Arc<str>>,
     pub(super) model: Arc<str>,
     pub(super) prompt_tokens: u64,
     pub(super) completion_tokens: u64,
@@ -190,6 +192,7 @@ impl TaskContext {
             user_id: start.user_id,
             user_email: start.user_email,
             user_claims: start.user_claims,
+            address: start.address,
             model: start.model,
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
@@ -241,6 +244,7 @@ impl TaskContext {
                 user_id: state.user_id,
                 user_email: state.user_email,
                 user_claims: state.user_claims,
+                address: state.address,
                 model: state.model,
             },
         );

@@ -39,6 +39,8 @@ pub struct TaskFacts {
     pub user_email: Option<Arc<str>>,
     /// What is known of the user besides: the claims of their own token, an object.
     pub user_claims: Option<Json>,
+    /// The network address from which the task was begun, if its host knows one.
+    pub address: Option<Arc<str>>,
     /// The resolved model (`CTX-06`).
     pub model: Arc<str>,
 }

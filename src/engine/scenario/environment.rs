@@ -13,6 +13,7 @@ use crate::manifest::fields::Key;
 use crate::manifest::reader::Reader;
 use crate::manifest::shape::{List, Object, Text, mapping};
 use crate::task::{Retain, StartTask, Task, TaskError, User};
+use core::net::IpAddr;
 
 /// The data that a task starts with.
 #[derive(Clone, Debug)]
@@ -25,6 +26,8 @@ pub struct Environment {
     pub task_id: String,
     /// When the task was created.
     pub started_at: Timestamp,
+    /// The network address from which the task is begun.
+    pub address: Option<IpAddr>,
     /// The platform.
     pub runtime: Runtime,
     /// The resolved model; the agent's own, or else `test/model`, if it is not said.
@@ -43,6 +46,7 @@ impl Default for Environment {
             user: User { id: "u-1".to_owned(), email: Some("u1@example.com".to_owned()), ..User::default() },
             task_id: "t-1".to_owned(),
             started_at: constant("2026-06-01T11:00:00Z"),
+            address: None,
             runtime: Runtime {
                 version: "1.0.0".into(),
                 dashboard_url: "https://dash.example.com".into(),
@@ -70,6 +74,8 @@ mapping! {
         task: TaskKeys,
         /// The platform.
         runtime: RuntimeKeys,
+        /// The request that begins the task.
+        request: RequestKeys,
         /// The resolved model.
         model: Text,
         /// The tools that the task brings, each as `tools/list` of MCP has it.
@@ -83,6 +89,11 @@ mapping! {
         email: Text,
         /// The claims of the user, which the policies that name them see as `context.user.claims`.
         claims: Object,
+    }
+
+    RequestKeys = "`request`" {
+        /// The network address from which the task is begun.
+        address: Text,
     }
 
     TaskKeys = "`task`" {
@@ -118,6 +129,18 @@ impl Environment {
                 claims: user.claims().object(reader),
             };
             user.refuse_others(reader);
+        }
+        if let Some(request) = fields.request().fields(reader) {
+            let address = request.address();
+            if let Some(field) = address.get()
+                && let Some(text) = reader.text(field.node, &field.path)
+            {
+                environment.address = text.text.parse().ok();
+                if environment.address.is_none() {
+                    reader.report(&field.path, messages::no_address(&text.place));
+                }
+            }
+            request.refuse_others(reader);
         }
         if let Some(task) = fields.task().fields(reader) {
             if let Some(id) = task.id().string(reader) {
@@ -159,6 +182,7 @@ impl Environment {
             agent: agent.name.text.to_string(),
             user: self.user.clone(),
             started_at: self.started_at,
+            address: self.address,
             parent: None,
             metadata: std::collections::BTreeMap::new(),
             model: self.model.clone().or(default),

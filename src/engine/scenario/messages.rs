@@ -12,6 +12,10 @@ use crate::task::{Task, TaskError, Verdict};
 
 // Reading.
 
+pub(super) fn no_address(place: &Place) -> Diagnostic {
+    Diagnostic::error("no_address", "an address is one of IPv4 or IPv6, such as `10.0.0.7`", place.clone())
+}
+
 pub(super) fn no_tool(place: &Place) -> Diagnostic {
     Diagnostic::error(
         "no_tool",

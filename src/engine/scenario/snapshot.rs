@@ -85,6 +85,7 @@ fn facts(root: JsonRef<'_>) -> TaskFacts {
         user_id: text(&["user", "id"]).unwrap_or(&default.user.id).into(),
         user_claims: at(root, &["user", "claims"]).filter(|claims| claims.is_object()).map(JsonRef::to_json),
         user_email: text(&["user", "email"]).filter(|email| !email.is_empty()).map(Into::into),
+        address: None,
         model: text(&["llm", "model"]).unwrap_or_default().into(),
     }
 }

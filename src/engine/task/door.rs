@@ -32,6 +32,7 @@ impl Task {
             user_id: start.user.id.into(),
             user_email: start.user.email.map(Into::into),
             user_claims: start.user.claims,
+            address: start.address.map(|address| address.to_canonical().to_string().into()),
             model: start.model.map(Into::into).or(wish).unwrap_or_default(),
         };
         let context = TaskContext::new(policy.schema().clone(), facts);

@@ -99,6 +99,7 @@ impl<'s> Session<'s> {
             begun_with: Some(BEGUN_WITH.to_owned()),
             metadata: BTreeMap::from([("hooks".to_owned(), "claude-code".to_owned())]),
             retain: self.service.settings.retain_calls,
+            address: self.request.address,
             parent: self.parent(),
             ..StartTask::new(id, &namespace, &agent, self.service.user(user, None)?, self.service.now())
         };

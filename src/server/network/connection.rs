@@ -64,6 +64,8 @@ pub(crate) enum Stage {
 /// One connection.
 pub(crate) struct Connection {
     pub(crate) peer: IpAddr,
+    /// The whole address that it comes from.
+    pub(crate) address: IpAddr,
     accepted: Instant,
     header: Duration,
     answer: Duration,
@@ -126,6 +128,7 @@ impl Connection {
         };
         Arc::new(Self {
             peer: peer(address),
+            address,
             accepted,
             header: Duration::from_millis(limits.max_header_ms),
             answer: Duration::from_millis(limits.max_answer_ms),

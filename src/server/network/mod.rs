@@ -9,4 +9,5 @@ pub(crate) mod connections;
 pub(crate) mod kept_client;
 pub(crate) mod listen;
 pub(crate) mod origin;
+pub(crate) mod proxies;
 pub(crate) mod stream;

@@ -175,6 +175,7 @@ pub(crate) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
         // the same answer twice is one answer, by whatever key it comes
         key: None,
         headers: Vec::new(),
+        address: None,
     };
     let taken = tasks.step_of(&row.owner, &of_task, &step);
     let present = seen(service, request)?;

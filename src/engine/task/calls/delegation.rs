@@ -30,7 +30,8 @@ impl Task {
         let labels = self.labels_of(&invocation.arguments);
         let parent = Some(Parent { task: self.id.clone(), call, labels });
         let start = StartTask::new(id, namespace, agent, user, started_at);
-        Some(StartTask { runtime: self.runtime.clone(), parent, retain: self.retain, ..start })
+        let address = self.context.start().address.as_deref().and_then(|address| address.parse().ok());
+        Some(StartTask { runtime: self.runtime.clone(), parent, address, retain: self.retain, ..start })
     }
 }
 

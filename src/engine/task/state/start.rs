@@ -9,6 +9,7 @@ use crate::context::{LabelSet, Runtime};
 use crate::limits::EngineLimits;
 use crate::manifest::brought::BroughtTool;
 use crate::manifest::listing::Annotations;
+use core::net::IpAddr;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -38,6 +39,9 @@ pub struct StartTask {
     pub user: User,
     /// When it was created: `context.agent.started_at`, and what `max_age` counts from (CTX-03).
     pub started_at: Timestamp,
+    /// The network address from which it is begun: `context.request.address`. Only what the host itself knows of the connection, never what a caller says
+    /// of itself.
+    pub address: Option<IpAddr>,
     /// The resolved model; the agent's own wish if the host does not say (AG-17).
     pub model: Option<String>,
     /// The platform it runs on.
@@ -101,6 +105,7 @@ impl StartTask {
             agent,
             user,
             started_at,
+            address: None,
             model: None,
             runtime: Runtime::default(),
             mount_id: None,
