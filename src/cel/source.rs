@@ -199,6 +199,12 @@ impl Embedded {
         Self { text: text.into(), place: self.locate(span), runs: runs.into() }
     }
 
+    /// Where runs of equal characters begin: `(offset in the text, offset in the file)`, ascending.
+    #[must_use]
+    pub fn runs(&self) -> &[(u32, u32)] {
+        &self.runs
+    }
+
     fn offset(&self, offset: u32) -> u32 {
         let run = self.runs.partition_point(|&(text, _)| text <= offset);
         match self.runs.get(run.saturating_sub(1)) {

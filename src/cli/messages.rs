@@ -690,6 +690,26 @@ pub(crate) fn no_recording(path: &Path) -> String {
 }
 
 #[cfg(feature = "store")]
+pub(crate) fn summed_by(title: &str, by: &str) -> String {
+    format!("{title}, by {by}")
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn passed_by_exceptions() -> &'static str {
+    "passed by exceptions"
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn one_of(words: &[&str]) -> String {
+    format!("it is one of {}", words.join(", "))
+}
+
+#[cfg(feature = "store")]
+pub(crate) fn name_and_text() -> String {
+    "a label is written as `owner=payments`".to_owned()
+}
+
+#[cfg(feature = "store")]
 pub(crate) fn log_without_content(folder: &Path) -> String {
     let folder = folder.display();
     format!(

@@ -37,6 +37,7 @@ fn entry(task: &str) -> LogEntry<'_> {
         reason: None,
         decided: &[],
         observed: &[],
+        exceptions: &[],
         enforced: None,
         terms: None,
         cost: 12,

@@ -321,7 +321,7 @@ Findings that are marked with ◆ are decided: each expression is taken apart in
 into those that all clauses answer alike, the evaluator itself answers for one of each, and a solver looks for inputs that fulfil
 them together. A finding holds of every input that the enforced schemas let through: their constants, the ranges of numbers, sizes and patterns count. A rule that says again what the schema
 of the arguments holds anyway is advice (`held_by_schema`); one that can never fire under that schema is refused. What is not understood may be anything, so
-silence proves nothing. `check --analysis` says how many clauses were decided, and lists the others. In Python and in Node `check` gives the findings as data,
+silence proves nothing. Findings that are marked with ◷ are of `celador check`, which knows what time it is. `check --analysis` says how many clauses were decided, and lists the others. In Python and in Node `check` gives the findings as data,
 each with its place, its reason and the text with carets, and `analysis` the counts:
 
 ```python
@@ -371,7 +371,11 @@ fn page() -> String {
     for (class, title) in [(Class::MayLoseARule, "May lose a rule"), (Class::Advice, "Advice")] {
         write!(page, "\n## {title}\n\n| code | what is found |\n|---|---|\n").unwrap();
         for warning in WARNINGS.iter().filter(|warning| warning.class == class) {
-            let mark = if warning.found == Found::ByAnalysis { " ◆" } else { "" };
+            let mark = match warning.found {
+                Found::ByLoading => "",
+                Found::ByAnalysis => " ◆",
+                Found::ByClock => " ◷",
+            };
             writeln!(page, "| <a id=\"{0}\"></a>`{0}`{mark} | {1} |", warning.code, warning.about).unwrap();
         }
     }

@@ -69,6 +69,7 @@ mod ends;
 mod ends_over_http;
 mod event;
 mod evidence;
+mod exceptions;
 #[cfg(feature = "server")]
 mod explain_over_http;
 mod explain_stored;

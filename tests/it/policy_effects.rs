@@ -63,6 +63,7 @@ fn line(decision: &Decision) -> Value {
         reason: None,
         decided: &[],
         observed: &[],
+        exceptions: &[],
         enforced: None,
         terms: None,
         cost: 0,

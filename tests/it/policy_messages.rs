@@ -53,7 +53,7 @@ const MESSAGES: [&str; 5] = [
 /// words `task.rs` holds, what a script of very many functions is told, which `task_script.rs` holds, what is found when a
 /// task brings its tools, which `policies.rs` and `brought_tools.rs` hold, what a call adds to counters, which `policy_counters.rs` holds, what the
 /// corpora of the analysis hold, which `analysis.rs` runs, and what a build without it says, which `tests/unanalysed` holds.
-const NOT_OF_FILES: [&str; 10] = [
+const NOT_OF_FILES: [&str; 11] = [
     "arguments_not_an_object",
     "allowed_in_scripts",
     "nothing_brought",
@@ -64,6 +64,7 @@ const NOT_OF_FILES: [&str; 10] = [
     "no_amount",
     "not_analysed",
     "no_other_arguments",
+    "expired_exception",
 ];
 
 /// The words of every message, in each of its forms, stand in some expected text of `tests/data`. A phrase is what

@@ -117,6 +117,7 @@ impl<'r> Running<'r> {
             reason: None,
             decided: &[],
             observed: &[],
+            exceptions: &[],
             enforced: None,
             terms: None,
             cost: 0,

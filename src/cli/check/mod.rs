@@ -5,6 +5,7 @@ mod cost;
 mod reads;
 mod unmentioned;
 
+use super::clock::now;
 use super::service_reports::{Results, Wanted};
 use super::watch::Watch;
 use super::{ExitCode, Failure, Format, Screen, messages};
@@ -84,6 +85,7 @@ impl Arguments {
         let (engine, compiled) = Engine::from_catalog(&catalog, limits);
         findings.extend(read);
         findings.extend(compiled);
+        findings.extend(catalog.expired_exceptions(now(None)?));
         in_order(&mut findings);
         for finding in &findings {
             screen.diagnostic(finding)?;

@@ -17,6 +17,7 @@ use super::files::load_engine;
 use super::store::{location, unjudged_folder};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
+use celador::manifest::policy_step::Severity;
 use celador::scenario::visible;
 use celador_store::decision_log::{VerifyError, read_as};
 use celador_store::{Database, FoundTask, Owner, StoreLimits, StoredTasks, TaskFilter};
@@ -24,7 +25,7 @@ use clap::Args;
 use seen::Line;
 use serde_json::json;
 use std::path::PathBuf;
-use tally::{Row, Tally};
+use tally::{Row, SumBy, Tally, Wanted};
 
 /// Say what would have been stopped, and what was
 ///
@@ -53,11 +54,43 @@ pub(crate) struct Arguments {
     /// Decisions at this time or later only: RFC 3339
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
+
+    /// Steps of this severity or a graver one only
+    #[arg(long, value_name = "SEVERITY", value_parser = severity)]
+    severity: Option<Severity>,
+
+    /// Steps with this label only; several for steps that have all of them
+    #[arg(long, value_name = "NAME=TEXT", value_parser = label)]
+    label: Vec<(String, String)>,
+
+    /// Also sum up by `severity`, or by the label of this name
+    #[arg(long, value_name = "NAME")]
+    by: Vec<String>,
+}
+
+/// A severity by its word.
+fn severity(word: &str) -> Result<Severity, String> {
+    Severity::ALL
+        .into_iter()
+        .find(|known| known.as_str() == word)
+        .ok_or_else(|| messages::one_of(&Severity::ALL.map(Severity::as_str)))
+}
+
+/// A label with its text.
+fn label(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('=').filter(|(name, _)| !name.is_empty());
+    parts.map(|(name, text)| (name.to_owned(), text.to_owned())).ok_or_else(messages::name_and_text)
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
-        let mut tally = Tally::since(self.since.clone());
+        let wanted = Wanted { severity: self.severity, labels: self.label.clone() };
+        let mut tally = Tally::since(self.since.clone(), wanted);
+        let by = self.by.iter().map(|name| match &**name {
+            "severity" => SumBy::Severity,
+            _ => SumBy::Label(name.clone()),
+        });
+        let by: Vec<SumBy> = by.collect();
         let limits = StoreLimits::default();
         let store = self.store.clone().map(|said| location(Some(said).filter(|store| !store.is_empty())));
         let store = store.transpose()?;
@@ -89,8 +122,8 @@ impl Arguments {
             }
         };
         match screen.format() {
-            Format::Human => show(&tally, unruled.as_ref(), screen)?,
-            Format::Json => tell(&tally, unruled.as_ref(), screen)?,
+            Format::Human => show(&tally, &by, unruled.as_ref(), screen)?,
+            Format::Json => tell(&tally, &by, unruled.as_ref(), screen)?,
         }
         Ok(ExitCode::Yes)
     }
@@ -126,7 +159,12 @@ fn count_store(tasks: &StoredTasks, page: usize, tally: &mut Tally) -> Result<()
     }
 }
 
-fn show(tally: &Tally, unruled: Option<&unruled::Unruled>, screen: &mut Screen) -> Result<(), Failure> {
+fn show(
+    tally: &Tally,
+    by: &[SumBy],
+    unruled: Option<&unruled::Unruled>,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
     screen.line(&messages::decisions_read(tally.decisions()))?;
     let sections = [
         (messages::would_have_stopped(), true, true),
@@ -145,6 +183,26 @@ fn show(tally: &Tally, unruled: Option<&unruled::Unruled>, screen: &mut Screen) 
             let function = if function.is_empty() { "-".to_owned() } else { visible(function) };
             let step = visible(step);
             screen.line(&format!("  {count:>6}  {verdict:<13} {function}  {step}  {first} to {last}"))?;
+        }
+    }
+    for by in by {
+        for (title, observed) in [(messages::would_have_stopped(), true), (messages::was_stopped(), false)] {
+            let sums = tally.sums(by, observed);
+            if sums.is_empty() {
+                continue;
+            }
+            screen.line(&format!("\n{}", messages::summed_by(title, &visible(by.word()))))?;
+            for (word, count) in sums {
+                screen.line(&format!("  {count:>6}  {}", visible(&word)))?;
+            }
+        }
+    }
+    if tally.passed().next().is_some() {
+        screen.line(&format!("\n{}", messages::passed_by_exceptions()))?;
+        for tally::Passed { rule, exception, count, first, last } in tally.passed() {
+            let seen::Excepted { path, until, reason, .. } = exception;
+            let said = visible(&format!("{rule}  {path}, until {until}: {reason}"));
+            screen.line(&format!("  {count:>6}  {said}  {first} to {last}"))?;
         }
     }
     if tally.unjudged().next().is_some() {
@@ -173,16 +231,37 @@ fn show(tally: &Tally, unruled: Option<&unruled::Unruled>, screen: &mut Screen) 
     Ok(())
 }
 
-fn tell(tally: &Tally, unruled: Option<&unruled::Unruled>, screen: &mut Screen) -> Result<(), Failure> {
+fn tell(
+    tally: &Tally,
+    by: &[SumBy],
+    unruled: Option<&unruled::Unruled>,
+    screen: &mut Screen,
+) -> Result<(), Failure> {
     for row in tally.rows() {
-        let Row { observed, verdict, step, function, count, first, last } = row;
+        let Row { observed, verdict, step, severity, labels, function, count, first, last } = row;
         screen.json(
             "stopped",
             json!({
-                "observed": observed, "verdict": verdict, "step": step, "function": function, "count": count,
+                "observed": observed, "verdict": verdict, "step": step, "severity": severity, "labels": labels,
+                "function": function, "count": count,
                 "first": first, "last": last,
             }),
         )?;
+    }
+    for by in by {
+        for observed in [true, false] {
+            for (word, count) in tally.sums(by, observed) {
+                let sum = json!({"by": by.word(), "observed": observed, "text": word, "count": count});
+                screen.json("sum", sum)?;
+            }
+        }
+    }
+    for tally::Passed { rule, exception, count, first, last } in tally.passed() {
+        let seen::Excepted { path, until, reason, .. } = exception;
+        let row = json!({
+            "rule": rule, "path": path, "until": until, "reason": reason, "count": count, "first": first, "last": last,
+        });
+        screen.json("exception", row)?;
     }
     for (form, tally::Unjudged { count, first, last }) in tally.unjudged() {
         screen.json("unjudged", json!({"form": form, "count": count, "first": first, "last": last}))?;

@@ -3,8 +3,8 @@
 //! In: a line of a decision log, or an event of a task. Out: the function, the time, and each step, limit or schema that stopped the
 //! operation or would have. No text and no value of a task comes along.
 
-use celador::manifest::policy_step::PolicyStep;
-use celador::task::{DecidedCall, Decision, LimitReached, Verdict};
+use celador::manifest::policy_step::{Labels, PolicyStep, Severity};
+use celador::task::{DecidedCall, Decision, LimitReached, TraceEntry, Verdict};
 use celador::{Enforced, ObservedStep};
 use celador_store::StoredEvent;
 use celador_store::decision_log::Notice;
@@ -46,6 +46,8 @@ struct Told {
     #[serde(default)]
     observed: Vec<Tried>,
     #[serde(default)]
+    exceptions: Vec<Excepted>,
+    #[serde(default)]
     enforced: Option<Tried>,
 }
 
@@ -70,6 +72,7 @@ pub(super) struct Seen {
     /// Whether a call is made, and not reported.
     pub(super) is_call: bool,
     pub(super) stops: Vec<Stop>,
+    pub(super) exceptions: Vec<Excepted>,
 }
 
 /// One thing that stopped an operation, or would have stopped or changed it.
@@ -80,6 +83,30 @@ pub(super) struct Stop {
     pub(super) verdict: String,
     /// The step, the limit, or what else it was.
     pub(super) by: String,
+    /// How grave it is, if it is a step of a policy that says so.
+    pub(super) severity: Option<Severity>,
+    /// The labels of that step.
+    pub(super) labels: Labels,
+}
+
+/// Something that passed by an exception.
+#[derive(Clone, Debug, Default, Deserialize)]
+pub(super) struct Excepted {
+    #[serde(default)]
+    policy: Option<PolicyStep>,
+    #[serde(default)]
+    pub(super) path: String,
+    #[serde(default)]
+    pub(super) until: String,
+    #[serde(default)]
+    pub(super) reason: String,
+}
+
+impl Excepted {
+    /// The rule.
+    pub(super) fn rule(&self) -> String {
+        self.policy.as_ref().map(ToString::to_string).unwrap_or_default()
+    }
 }
 
 /// The verdicts with which an operation goes on.
@@ -108,10 +135,11 @@ impl Line {
         let Self { at, operation, replayed, told, decided, .. } = self;
         let is_call = !matches!(&*operation, "after" | "results" | "withdraw" | "claim" | "release");
         let all = once(told).chain(decided).filter(move |_| !replayed);
-        all.map(move |told| Seen {
+        all.map(move |mut told| Seen {
             at: at.clone(),
             function: told.function.clone().unwrap_or_default(),
             is_call,
+            exceptions: std::mem::take(&mut told.exceptions),
             stops: told.stops(),
         })
     }
@@ -163,6 +191,7 @@ impl Told {
             policy: origin.and_then(|origin| origin.policy.as_deref().cloned()),
             limit: decision.limit.as_ref().map(|limit| limit.which.to_string()),
             observed: decision.observed.iter().filter(|it| it.would_change()).map(tried).collect(),
+            exceptions: exceptions_of(decision),
             enforced: decision.enforced.as_deref().map(enforced),
         }
     }
@@ -172,6 +201,8 @@ impl Told {
         let own = verdict.filter(|verdict| !GOES_ON.contains(&&**verdict)).map(|verdict| Stop {
             observed: false,
             by: called(policy.as_ref(), step.as_deref(), limit.as_deref(), &verdict),
+            severity: policy.as_ref().and_then(|policy| policy.severity),
+            labels: policy.map(|policy| policy.labels).unwrap_or_default(),
             verdict,
         });
         // a step stands among those that were observed
@@ -184,8 +215,27 @@ impl Tried {
     fn stop(self) -> Stop {
         let verdict = self.verdict.map_or("change", Verdict::as_str).to_owned();
         let by = called(self.policy.as_ref(), self.step.as_deref(), self.limit.as_deref(), &verdict);
-        Stop { observed: true, verdict, by }
+        let severity = self.policy.as_ref().and_then(|policy| policy.severity);
+        let labels = self.policy.map(|policy| policy.labels).unwrap_or_default();
+        Stop { observed: true, verdict, by, severity, labels }
     }
+}
+
+/// The exceptions by which something passed. An operation that waits is counted when it is decided.
+fn exceptions_of(decision: &Decision) -> Vec<Excepted> {
+    if matches!(decision.verdict, Verdict::Suspend | Verdict::Wait) {
+        return Vec::new();
+    }
+    let excepted = |entry: &TraceEntry| {
+        let exception = entry.exception.as_deref()?;
+        Some(Excepted {
+            policy: entry.policy.as_deref().cloned(),
+            path: exception.path.clone(),
+            until: exception.until.clone(),
+            reason: exception.reason.clone(),
+        })
+    };
+    decision.trace.iter().filter_map(excepted).collect()
 }
 
 /// What is blamed, in a word: the name of a step of a policy, the place of a step of a manifest, a limit, or that no step was asked.

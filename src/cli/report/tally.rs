@@ -3,7 +3,8 @@
 //! In: what was seen. Out: rows in the order of their counts, and how many calls each function had. The rows are bounded; what finds no
 //! room is counted and told.
 
-use super::seen::Seen;
+use super::seen::{Excepted, Seen, Stop};
+use celador::manifest::policy_step::{Labels, Severity};
 use std::collections::BTreeMap;
 
 /// The most rows, and the most functions.
@@ -15,13 +16,73 @@ pub(super) struct Row {
     pub(super) observed: bool,
     pub(super) verdict: String,
     pub(super) step: String,
+    pub(super) severity: Option<Severity>,
+    pub(super) labels: Labels,
     pub(super) function: String,
     pub(super) count: u64,
     pub(super) first: String,
     pub(super) last: String,
 }
 
+/// Which steps are counted.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Wanted {
+    /// Those of this severity or a graver one.
+    pub(super) severity: Option<Severity>,
+    /// Those with each of these labels: the name, and the text.
+    pub(super) labels: Vec<(String, String)>,
+}
+
+impl Wanted {
+    fn has(&self, stop: &Stop) -> bool {
+        self.severity.is_none_or(|least| stop.severity.is_some_and(|severity| severity >= least))
+            && self
+                .labels
+                .iter()
+                .all(|(name, text)| stop.labels.get(name).is_some_and(|own| own.contains(text)))
+    }
+}
+
+/// By what rows are summed up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SumBy {
+    Severity,
+    /// The label of this name.
+    Label(String),
+}
+
+impl SumBy {
+    /// The word for it on the command line.
+    pub(super) fn word(&self) -> &str {
+        match self {
+            Self::Severity => "severity",
+            Self::Label(name) => name,
+        }
+    }
+}
+
+/// Something that passed by an exception.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Passed {
+    pub(super) rule: String,
+    pub(super) exception: Excepted,
+    pub(super) count: u64,
+    pub(super) first: String,
+    pub(super) last: String,
+}
+
 impl Row {
+    /// Under which words it is summed up.
+    fn sums(&self, by: &SumBy) -> Vec<&str> {
+        let of_label =
+            |name: &String| self.labels.get(name).into_iter().flatten().map(String::as_str).collect();
+        let words: Vec<&str> = match by {
+            SumBy::Severity => self.severity.map(Severity::as_str).into_iter().collect(),
+            SumBy::Label(name) => of_label(name),
+        };
+        if words.is_empty() { vec!["-"] } else { words }
+    }
+
     /// Whether the operation does not go on; otherwise it goes on changed.
     pub(super) fn stops(&self) -> bool {
         self.verdict != "change"
@@ -32,7 +93,10 @@ impl Row {
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     since: Option<String>,
+    wanted: Wanted,
     decisions: u64,
+    /// What passed by exceptions, by rule and place.
+    passed: BTreeMap<(String, String), Passed>,
     rows: BTreeMap<(bool, String, String, String), Row>,
     calls: BTreeMap<String, u64>,
     /// What was forwarded unjudged, by its form.
@@ -49,13 +113,13 @@ pub(super) struct Unjudged {
 }
 
 impl Tally {
-    /// Nothing yet, of what happened at this time or later.
-    pub(super) fn since(since: Option<String>) -> Self {
-        Self { since, ..Self::default() }
+    /// Nothing yet, of what happened at this time or later and of these steps.
+    pub(super) fn since(since: Option<String>, wanted: Wanted) -> Self {
+        Self { since, wanted, ..Self::default() }
     }
 
     pub(super) fn count(&mut self, seen: &Seen) {
-        let Seen { at, function, is_call, stops } = seen;
+        let Seen { at, function, is_call, stops, exceptions } = seen;
         // RFC 3339 in UTC, as all times are written, is in its order as text, to the second
         if self.since.as_ref().is_some_and(|since| at < since) {
             return;
@@ -68,7 +132,10 @@ impl Tally {
             let calls = self.calls.entry(function.clone()).or_default();
             *calls = calls.saturating_add(1);
         }
-        for stop in stops {
+        for exception in exceptions {
+            self.count_exception(exception, at);
+        }
+        for stop in stops.iter().filter(|stop| self.wanted.has(stop)) {
             let key = (stop.observed, stop.verdict.clone(), stop.by.clone(), function.clone());
             if !self.rows.contains_key(&key) && self.rows.len() >= MAX_ROWS {
                 self.left_out = self.left_out.saturating_add(1);
@@ -78,6 +145,8 @@ impl Tally {
                 observed: stop.observed,
                 verdict: stop.verdict.clone(),
                 step: stop.by.clone(),
+                severity: stop.severity,
+                labels: stop.labels.clone(),
                 function: function.clone(),
                 count: 0,
                 first: at.clone(),
@@ -91,6 +160,52 @@ impl Tally {
                 row.last.clone_from(at);
             }
         }
+    }
+
+    fn count_exception(&mut self, exception: &Excepted, at: &str) {
+        let key = (exception.rule(), exception.path.clone());
+        if !self.passed.contains_key(&key) && self.passed.len() >= MAX_ROWS {
+            self.left_out = self.left_out.saturating_add(1);
+            return;
+        }
+        let rule = key.0.clone();
+        let row = self.passed.entry(key).or_insert_with(|| Passed {
+            rule,
+            first: at.to_owned(),
+            last: at.to_owned(),
+            ..Passed::default()
+        });
+        // the words of the latest: an exception may have been extended
+        if at >= row.last.as_str() {
+            row.exception = exception.clone();
+            at.clone_into(&mut row.last);
+        }
+        row.count = row.count.saturating_add(1);
+        if at < row.first.as_str() {
+            at.clone_into(&mut row.first);
+        }
+    }
+
+    /// What passed by exceptions; what did most often first.
+    pub(super) fn passed(&self) -> impl Iterator<Item = &Passed> {
+        let mut rows: Vec<&Passed> = self.passed.values().collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.count));
+        rows.into_iter()
+    }
+
+    /// How often something was stopped, or would have been, by severity or by the texts of a label; what was most often first. What has several texts
+    /// of a label counts under each.
+    pub(super) fn sums(&self, by: &SumBy, observed: bool) -> Vec<(String, u64)> {
+        let mut sums: BTreeMap<&str, u64> = BTreeMap::new();
+        for row in self.rows.values().filter(|row| row.observed == observed && row.stops()) {
+            for word in row.sums(by) {
+                let sum = sums.entry(word).or_default();
+                *sum = sum.saturating_add(row.count);
+            }
+        }
+        let mut sums: Vec<_> = sums.into_iter().map(|(word, count)| (word.to_owned(), count)).collect();
+        sums.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        sums
     }
 
     /// Counts traffic that was forwarded unjudged.

@@ -33,6 +33,8 @@ pub enum Found {
     ByLoading,
     /// The [analysis](crate::analysis) of what they permit, where they are opened to be used.
     ByAnalysis,
+    /// `celador check`, which knows what time it is.
+    ByClock,
 }
 
 /// A row of the table.
@@ -155,6 +157,12 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "`match` names an action or event that `include` leaves out, so the step never runs, and nothing needs it.",
     ),
+    Warning {
+        code: "expired_exception",
+        class: Advice,
+        found: Found::ByClock,
+        about: "The time of an exception is over, so its rule holds again for what it let pass.",
+    },
     row(
         "foreign_keyword",
         MayLoseARule,

@@ -66,5 +66,6 @@ fn denial(written: &Embedded, path: &Path, policy: &OfPolicy) -> DeclaredStep {
         user_message: None,
         question: None,
         note: NoteReader::Model,
+        excepted: None,
     }
 }

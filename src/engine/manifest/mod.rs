@@ -24,6 +24,8 @@ pub mod document;
 pub mod doubt;
 pub mod edit;
 pub mod event;
+mod except;
+pub mod exception;
 pub(crate) mod fields;
 mod function_ref;
 mod functions;

@@ -8,6 +8,7 @@ use super::agent::TaskLimits;
 use super::claims::ClaimsSchema;
 use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::default_decision::DefaultDecision;
+use super::exception::{DeclaredException, ExceptionKeys};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
@@ -77,6 +78,8 @@ pub struct DeclaredPolicy {
     pub reviews: DeclaredReviews,
     /// How many letters in a row make a copy of a text, if it says so. Of several policies the smallest number counts.
     pub copy_letters: Option<usize>,
+    /// What its rules, and those that it uses, let pass until a time.
+    pub exceptions: Vec<DeclaredException>,
     /// Expressions by name, which its other expressions read as `variables.NAME`.
     pub variables: Vec<DeclaredVariable>,
     /// Steps around calls, by key.
@@ -197,6 +200,8 @@ mapping! {
         reviews: ReviewKeys,
         /// How many letters in a row make a copy of a text, for `labels` and `sources`.
         copy_letters: CopyLetters,
+        /// What rules let pass for a reason and until a time.
+        exceptions: List<ExceptionKeys>,
         /// Expressions by name, which the others read as `variables.NAME`.
         variables: ByName<Expression>,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
@@ -263,6 +268,7 @@ impl DeclaredPolicy {
         let mode = fields.mode().mode(Mode::Enforce, reader);
         let reviews = fields.reviews().reviews(reader);
         let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
+        let exceptions = fields.exceptions().exceptions(reader);
         let variables = read_variables(&fields.variables(), reader);
         let own = PolicyStep {
             labels: labels.clone(),
@@ -320,6 +326,7 @@ impl DeclaredPolicy {
             counters,
             reviews,
             copy_letters,
+            exceptions,
             variables,
             capabilities,
             default_denial,
@@ -330,6 +337,7 @@ impl DeclaredPolicy {
             tools,
         };
         policy.check_ids(reader);
+        policy.except(reader);
         let parameters = policy.parameters.iter().map(|parameter| (&parameter.name, &*parameter.path));
         check_unread(&document.node, "parameters", parameters, messages::unread_parameter, reader);
         let variables = policy.variables.iter().map(|variable| (&variable.name, &*variable.path));

@@ -131,6 +131,23 @@ pub enum Severity {
     Critical,
 }
 
+impl Severity {
+    /// All of them, the least first.
+    pub const ALL: [Self; 5] = [Self::Info, Self::Low, Self::Medium, Self::High, Self::Critical];
+
+    /// The word for it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+}
+
 impl Vocabulary for Severity {
     type Meaning = Self;
     const WORDS: &'static [(&'static str, Self)] = &[

@@ -6,6 +6,7 @@
 //! expression or a template.
 
 use super::binding::{Bindings, DeclaredBinding};
+use super::exception::Excepted;
 use super::fields::{Field, Fields, Key};
 use super::label::{DeclaredLabels, LabelKeys, label_keys};
 use super::messages;
@@ -48,6 +49,8 @@ pub struct DeclaredStep {
     pub question: Option<Embedded>,
     /// The reader of the reviewer's note.
     pub note: NoteReader,
+    /// The rule and its exceptions, apart, where it has some: what it asserts has them in it.
+    pub(crate) excepted: Option<Box<Excepted>>,
 }
 
 impl DeclaredStep {
@@ -472,6 +475,7 @@ impl DeclaredStep {
             user_message: None,
             question: None,
             note: NoteReader::Model,
+            excepted: None,
         })
     }
 }

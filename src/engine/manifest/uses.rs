@@ -111,6 +111,12 @@ impl<'d> Check<'d> {
                 self.faulty.push(at);
             }
         }
+        let errors = reader.errors();
+        let library = |name: &str| self.names.get(name).and_then(|at| self.documents.get(*at));
+        document.check_exceptions_of_uses(library, reader);
+        if reader.errors() > errors {
+            self.faulty.push(at);
+        }
         chain.pop();
         self.seen.insert(at, true);
     }
@@ -238,6 +244,7 @@ fn made(
         }
     }
     policy.agents = user.agents.clone();
+    policy.except_used(document, used);
     for steps in policy.lists_mut() {
         for step in steps {
             step.name = step.name.as_deref().map(|name| Arc::new(name.used(&by)));

@@ -272,6 +272,8 @@ impl Encoder {
             user_message,
             question,
             note,
+            // what is asserted has them
+            excepted: _,
         } = step;
         self.part("step");
         // nothing of a step that decides, so that it has the digest that it had before there were others

@@ -265,6 +265,11 @@ pub(super) fn value_misfit(place: &Place, name: &str, found: &Misfit, declared: 
     finding.related(declared.clone(), "declared here")
 }
 
+pub(super) fn review_in_exception(place: Place) -> Diagnostic {
+    Diagnostic::error("review_in_exception", "an exception cannot ask for a review", place)
+        .help("write the review into the rule: `assert: input.amount < 100 || review('lead@example.com')`")
+}
+
 pub(super) fn impure_variable(place: Place) -> Diagnostic {
     Diagnostic::error("impure_variable", "a variable cannot ask for a review", place)
         .help("ask in the `assert` of a step")

@@ -5,6 +5,7 @@
 
 use super::binding::Binding;
 use super::effect::{ComputedValue, Effect};
+use super::excepted::Excepted;
 use super::expansion::asking;
 use super::expression::{Expression, Texts};
 use super::labels::LabelStep;
@@ -53,6 +54,8 @@ pub struct Step {
     question: Option<StepText>,
     /// Who reads what a reviewer adds to their answer.
     pub note: NoteReader,
+    /// The rule and its exceptions, apart, where it has some: what it asserts has them in it.
+    pub(crate) excepted: Option<Excepted>,
     path: String,
     place: Place,
 }
@@ -143,15 +146,25 @@ impl Step {
             }
             compiled
         });
+        let mut excepted = None;
         let action = match &written.action {
             DeclaredAction::Assert(text) => {
-                let compiled = Expression::compile(&scopes.action, text, &path, texts);
+                let rule = written.excepted.as_ref().map_or(text, |excepted| &excepted.rule);
+                let compiled = Expression::compile(&scopes.action, rule, &path, texts);
                 if let Some(truth) = decided(compiled.as_ref())
                     && !compiled.as_ref().is_some_and(|compiled| is_meant(compiled, written.on_fail, texts))
                 {
-                    texts.findings.push(messages::constant(text.place.clone(), truth).path(&path));
+                    texts.findings.push(messages::constant(rule.place.clone(), truth).path(&path));
                 }
-                compiled.map(StepAction::Assert)
+                match &written.excepted {
+                    None => compiled.map(StepAction::Assert),
+                    Some(declared) => compiled.and_then(|rule| {
+                        let (together, apart) =
+                            Excepted::compile(declared, rule, &scopes.action, text, &path, texts)?;
+                        excepted = Some(apart);
+                        Some(StepAction::Assert(together))
+                    }),
+                }
             }
             DeclaredAction::Deny(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Assert)
@@ -213,6 +226,7 @@ impl Step {
             user_message: transpose(user_message)?,
             question: transpose(question)?,
             note: written.note,
+            excepted,
             path,
             place: written.place.clone(),
         };

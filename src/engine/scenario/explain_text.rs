@@ -6,6 +6,7 @@
 use super::explain::ExplainedOperation;
 use super::terminal::{Palette, visible};
 use crate::explained::{ExplainedPart, PartOutcome};
+use crate::manifest::exception::PolicyException;
 use crate::task::{ExplainedExpression, ExplainedStep, StepEnding};
 use std::fmt::Write as _;
 
@@ -83,6 +84,11 @@ pub fn render_step(position: usize, step: &ExplainedStep, detail: Detail, palett
     };
     for expression in step.expressions.iter().filter(|_| is_shown) {
         text.push_str(&render_expression(expression, palette));
+    }
+    if let Some(exception) = &step.exception {
+        let PolicyException { path, until, reason } = &**exception;
+        let said = visible(&format!("{path}, until {until}: {reason}"));
+        let _ = writeln!(text, "              {dim}by the exception{reset}  {said}");
     }
     for suggestion in &step.why_not {
         let _ = writeln!(text, "              {dim}would pass{reset}  {}", visible(&suggestion.text));

@@ -10,6 +10,7 @@ use super::state::{
 };
 use crate::cel::{Json, Recording, Timestamp};
 use crate::context::{ExpressionWatch, WatchedExpression, WatchedName};
+use crate::manifest::exception::PolicyException;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringWatch, Policy, Step, Trigger};
@@ -99,6 +100,14 @@ impl Task {
     pub(super) fn note_end(&self, outcome: StepEnding) {
         if let Some(journal) = &self.journal {
             journal.end(outcome, None);
+        }
+    }
+
+    /// Notes the exception by which the step passes, if it is one.
+    #[inline]
+    pub(super) fn note_exception(&self, exception: Option<&Arc<PolicyException>>) {
+        if let (Some(journal), Some(exception)) = (&self.journal, exception) {
+            journal.except(exception);
         }
     }
 
@@ -204,6 +213,7 @@ fn not_reached(step: &Step, hook: Hook, function: Option<String>) -> ExplainedSt
         outcome: StepEnding::NotReached,
         skipped: None,
         expressions: Vec::new(),
+        exception: None,
         why_not: Vec::new(),
         place: Spot(Some(step.place().clone())),
     }

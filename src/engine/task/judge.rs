@@ -5,10 +5,12 @@
 //! values of all of them are found once, those of variables of policies among them.
 
 use super::flow::{StepEnd, function_id, halted};
-use super::state::{Course, Rewriting, Stage, StepEnding, StepOutcome, Subject, Task, UnderWay};
+use super::state::{Course, Rewriting, Stage, StepEnding, Subject, Task, UnderWay};
 use crate::context::{Activations, Labelling, Moment};
+use crate::manifest::exception::PolicyException;
 use crate::manifest::mode::Mode;
 use crate::policy::{Expression, Policy, Step, StepAction, StepList};
+use std::sync::Arc;
 
 /// What is due at a step.
 pub(super) enum Due {
@@ -25,7 +27,8 @@ pub(super) enum Due {
 /// How a step was judged.
 enum Judged {
     Skipped,
-    Passed,
+    /// By an exception of the step, if the rule alone would have stopped it.
+    Passed(Option<Arc<PolicyException>>),
     Due(Due),
 }
 
@@ -70,9 +73,10 @@ impl Task {
             };
             match judged {
                 Judged::Skipped => self.note_skip(step, is_selected, course, subject),
-                Judged::Passed => {
+                Judged::Passed(exception) => {
+                    self.note_exception(exception.as_ref());
                     self.note_end(StepEnding::Pass);
-                    course.leave_trace(step, StepOutcome::Pass, None);
+                    course.leave_pass(step, exception);
                 }
                 Judged::Due(due) => return Some((step, due)),
             }
@@ -112,7 +116,7 @@ impl Task {
         }
         let StepAction::Assert(assert) = &step.action else { return Judged::Due(Due::Action) };
         match self.run(assert, course, values, Expression::holds_metered) {
-            Ok(true) => Judged::Passed,
+            Ok(true) => Judged::Passed(exception_of(step, values, now)),
             Ok(false) => Judged::Due(Due::End(StepEnd::Failed(None))),
             Err(halt) => Judged::Due(Due::End(halted(halt, course, assert))),
         }
@@ -123,4 +127,14 @@ impl Task {
         let has_run = |position: &usize| self.context.executed(function_id(*position)) > 0;
         subject.call().is_none() || !step.functions.iter().any(has_run)
     }
+}
+
+/// The exception that let something pass at a step which has passed, if its rule alone would have stopped it.
+fn exception_of<'a>(
+    step: &'a Step,
+    values: &mut Activations<'a>,
+    now: &Moment,
+) -> Option<Arc<PolicyException>> {
+    let excepted = step.excepted.as_ref()?;
+    excepted.by(values, now.timestamp()?).cloned()
 }

@@ -11,7 +11,7 @@ use super::state::{Call, Stage, Subject, Suggestion, Task, UnderWay, Verdict};
 use crate::cel::{Expr, ExprKind, Json, Literal};
 use crate::context::{InvocationStatus, Moment, Root, Selector};
 use crate::manifest::step::OnFail;
-use crate::policy::{AgentFunction, Policy, Step, StepAction, for_each_path};
+use crate::policy::{AgentFunction, Excepted, Policy, Step, StepAction, for_each_path};
 use serde_json::{Number, Value, json};
 
 /// How many other arguments and pasts are tried.
@@ -43,7 +43,9 @@ impl Task {
         let Subject::Call(call) = &operation.subject else { return Vec::new() };
         let Some(function) = policy.function(call.function) else { return Vec::new() };
         let _quiet = self.journal.as_ref().map(|journal| journal.pause());
-        let expression = assert.program().expr();
+        // what an exception is for is nothing to be suggested
+        let rule = step.excepted.as_ref().map_or(assert, Excepted::rule);
+        let expression = rule.program().expr();
         let mut found = Vec::new();
         if operation.course.stage.is_ahead_of_call() {
             let arguments: Value = serde_json::from_str(&call.arguments.to_string()).unwrap_or_default();

@@ -340,6 +340,7 @@ fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&
         reason: taken.reason,
         decided: &[],
         observed: &[],
+        exceptions: &[],
         enforced: None,
         terms: None,
         cost: 0,

@@ -3,11 +3,13 @@
 //! In: the facts of one operation. Out: the members of a JSON object, in the order of the fields; what is not there is
 //! left out. Nothing here is content of the task but `content` itself, which is empty unless the operator asked for it.
 
-use super::{enforced, observed, terms};
+use super::{enforced, exceptions, observed, terms};
 use celador::cel::Timestamp;
 use celador::manifest::policy_step::PolicyStep;
 use celador::policy::Fingerprint;
-use celador::task::{CallId, DecidedCall, DecidedKind, Decision, LimitReached, Switch, TerminationReason};
+use celador::task::{
+    CallId, DecidedCall, DecidedKind, Decision, LimitReached, Switch, TerminationReason, TraceEntry,
+};
 use celador::{Enforced, ObservedStep, Terms};
 use serde::{Serialize, Serializer};
 use std::fmt;
@@ -44,6 +46,7 @@ use std::time::Duration;
 ///     reason: None,
 ///     decided: &[],
 ///     observed: &[],
+///     exceptions: &[],
 ///     enforced: None,
 ///     terms: None,
 ///     cost: 0,
@@ -106,6 +109,9 @@ pub struct LogEntry<'e> {
     /// What observed steps of policy documents would have done that would have made another decision of it, without its content.
     #[serde(skip_serializing_if = "observed::is_empty", serialize_with = "observed::in_short")]
     pub observed: &'e [ObservedStep],
+    /// The steps that let something pass by an exception, of those that were evaluated.
+    #[serde(skip_serializing_if = "exceptions::is_empty", serialize_with = "exceptions::in_short")]
+    pub exceptions: &'e [TraceEntry],
     /// What would have come of it under a server that stops things, where this one only observes.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "enforced::in_short")]
     pub enforced: Option<&'e Enforced>,
@@ -147,6 +153,7 @@ impl<'e> LogEntry<'e> {
             switch: decision.switch.as_deref(),
             decided: &decision.decided,
             observed: observed::of_decision(decision),
+            exceptions: exceptions::of_decision(decision),
             enforced: decision.enforced.as_deref(),
             terms: decision.terms.as_deref(),
             cost: decision.cost,
@@ -175,6 +182,8 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         policy_step: Option<&'e PolicyStep>,
         #[serde(skip_serializing_if = "observed::is_empty", serialize_with = "observed::in_short")]
         observed: &'e [ObservedStep],
+        #[serde(skip_serializing_if = "exceptions::is_empty", serialize_with = "exceptions::in_short")]
+        exceptions: &'e [TraceEntry],
         #[serde(skip_serializing_if = "Option::is_none", serialize_with = "enforced::in_short")]
         enforced: Option<&'e Enforced>,
         #[serde(skip_serializing_if = "Option::is_none", serialize_with = "terms::in_short")]
@@ -189,6 +198,7 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),
         policy_step: decision.decided_by.as_ref().and_then(|origin| origin.policy.as_deref()),
         observed: observed::of_decision(decision),
+        exceptions: exceptions::of_decision(decision),
         enforced: decision.enforced.as_deref(),
         terms: decision.terms.as_deref(),
         cost: decision.cost,

@@ -23,6 +23,7 @@ mod current;
 mod enforced;
 mod entry;
 mod error;
+mod exceptions;
 mod flush;
 mod folder;
 mod messages;

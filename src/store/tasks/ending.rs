@@ -181,6 +181,7 @@ fn entry<'e>(head: &'e TaskHead, decision: &'e Decision, ending: &Ending<'e>) ->
         reason: Some(ending.reason),
         decided: &[],
         observed: &[],
+        exceptions: &[],
         enforced: None,
         terms: None,
         cost: 0,

@@ -122,6 +122,34 @@ pub(in crate::manifest) fn duplicate_step_id(value: &Place, first: Place) -> Dia
         .related(first, "the other one")
 }
 
+pub(in crate::manifest) fn unknown_rule(rule: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = format!("the policy has no rule `{}`", rule.text);
+    let finding = Diagnostic::error("unknown_rule", message, rule.place.clone());
+    match nearest_key(rule, known) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None if known.is_empty() => finding.help("a rule has the name that stands under `id` of its step"),
+        None => finding.help(format!("the rules are {}", quoted(known))),
+    }
+}
+
+pub(in crate::manifest) fn exception_of_no_assert(rule: &Embedded) -> Diagnostic {
+    let message = format!("`{}` has no exceptions: an `assert` about calls and messages has", rule.text);
+    Diagnostic::error("exception_of_no_assert", message, rule.place.clone())
+        .help("give the step a `condition` that leaves out what it is not for")
+}
+
+pub(in crate::manifest) fn bad_end_of_exception(until: &Embedded) -> Diagnostic {
+    let message = format!("`until` is a day or a time, not `{}`", until.text);
+    Diagnostic::error("bad_end_of_exception", message, until.place.clone())
+        .help("write a day (`2026-12-31`) or a time (`2026-12-31T18:00:00Z`)")
+}
+
+pub(in crate::manifest) fn expired_exception(until: &Embedded) -> Diagnostic {
+    let message = format!("the exception held until `{}`, and lets nothing pass any more", until.text);
+    Diagnostic::warning("expired_exception", message, until.place.clone())
+        .help("take it out, or agree on a later day and write it down")
+}
+
 pub(in crate::manifest) fn unknown_severity(found: &Embedded, known: &[&str]) -> Diagnostic {
     let message = not_one_of("severity", found, known);
     meant(Diagnostic::error("unknown_severity", message, found.place.clone()), found, known)

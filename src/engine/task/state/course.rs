@@ -12,8 +12,10 @@ use super::terms::Terms;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use crate::cel::{Json, Remembered};
 use crate::context::{InvocationId, LabelSet, Moment};
+use crate::manifest::exception::PolicyException;
 use crate::policy::Step;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// How far an operation came.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -215,6 +217,13 @@ impl Course {
         }
     }
 
+    /// The same of a step that passed, by an exception of it if there is one.
+    pub(in crate::task) fn leave_pass(&mut self, step: &Step, exception: Option<Arc<PolicyException>>) {
+        if let Some(entry) = self.trace_of(step, StepOutcome::Pass, None) {
+            self.trace.push(TraceEntry { exception, ..entry });
+        }
+    }
+
     /// The same of a step that gave labels or took them away.
     pub(in crate::task) fn leave_labels(&mut self, step: &Step, labels: LabelSet) {
         if let Some(entry) = self.trace_of(step, StepOutcome::Pass, None) {
@@ -235,6 +244,7 @@ impl Course {
         let step = StepName { hook: self.stage.hook()?, index: step.index };
         let (message, shown) = message.map_or((None, None), |said| (Some(said.text), said.shown));
         let labels = LabelSet::new();
-        Some(TraceEntry { step, action, outcome, message, shown, set, labels, policy: name })
+        let exception = None;
+        Some(TraceEntry { step, action, outcome, message, shown, set, labels, policy: name, exception })
     }
 }

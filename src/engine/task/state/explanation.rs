@@ -6,9 +6,11 @@
 use super::trace::{StepKind, StepName};
 use crate::cel::Json;
 use crate::explained::ExplainedPart;
+use crate::manifest::exception::PolicyException;
 use crate::policy::Origin;
 use crate::source::Place;
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// What an operation went through.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -63,6 +65,9 @@ pub struct ExplainedStep {
     /// Its expressions, in the order of evaluation.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expressions: Vec<ExplainedExpression>,
+    /// The exception of the step that let something pass which its rule alone would have stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exception: Option<Arc<PolicyException>>,
     /// What would have let it pass, if it has failed: each was tried.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why_not: Vec<Suggestion>,

@@ -10,6 +10,7 @@ use super::explanation::{
 use crate::cel::{Expr, Recording, SeenClause};
 use crate::context::{ExpressionWatch, FunctionId, WatchedExpression, WatchedName};
 use crate::explained::ExplainedPart;
+use crate::manifest::exception::PolicyException;
 use crate::policy::{Origin, Policy, is_judged, reads_secret};
 use crate::source::Embedded;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -103,6 +104,15 @@ impl Journal {
             (step.outcome, step.skipped) = (outcome, skipped);
         }
         kept.is_open = false;
+    }
+
+    /// The exception by which the step under way passes.
+    pub(in crate::task) fn except(&self, exception: &Arc<PolicyException>) {
+        let mut kept = self.kept();
+        let is_open = kept.is_open;
+        if let Some(step) = kept.told.steps.last_mut().filter(|_| is_open) {
+            step.exception = Some(exception.clone());
+        }
     }
 
     /// What would have let the step under way pass.

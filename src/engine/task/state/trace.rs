@@ -3,6 +3,7 @@
 //! Texts are those of the manifest's author, rendered; errors are told by code and place, never by a value.
 
 use crate::context::LabelSet;
+use crate::manifest::exception::PolicyException;
 use crate::manifest::policy_step::PolicyStep;
 use crate::manifest::step::Hook;
 use crate::policy::{Effect, LabelStep, Origin, Step, StepAction};
@@ -85,6 +86,9 @@ pub struct TraceEntry {
     /// The name of the step, where it is one of a policy document: its list and position are those under its key there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<Arc<PolicyStep>>,
+    /// The exception of the step that let something pass which its rule alone would have stopped.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exception: Option<Arc<PolicyException>>,
 }
 
 impl TraceEntry {
