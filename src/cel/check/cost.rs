@@ -28,7 +28,7 @@ const ENTRY_UNITS: u64 = (Map::ENTRY_BYTES as u64).div_ceil(BYTES_PER_UNIT);
 
 /// Functions of texts and numbers whose work grows faster than those, or that pay for each part which they find; functions
 /// of lists and maps are none of these, because nothing is known of what is in those.
-const UNBOUNDED: [&str; 11] = [
+const UNBOUNDED: [&str; 12] = [
     "getQuery",
     "json.parse",
     "lists.range",
@@ -38,6 +38,7 @@ const UNBOUNDED: [&str; 11] = [
     "replace",
     "shell.commands",
     "shell.parse",
+    "shell.paths",
     "split",
     "text",
 ];

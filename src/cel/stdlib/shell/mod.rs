@@ -4,17 +4,20 @@
 //! without running the line. A guard that looks for `rm` in the text misses `r\m` and `"rm"` and finds `echo 'rm'`; one
 //! that asks for the words sees what the shell will see.
 //!
-//! There are two functions so that the short rule is the safe one. `shell.commands` gives nothing but words, so it refuses a line
+//! There are two functions for words so that the short rule is the safe one. `shell.commands` gives nothing but words, so it refuses a line
 //! that does more than its words say: that reads or writes a file by a redirection, or sets a variable (`PATH=/tmp ls`). A rule
 //! that overlooked these would let `echo x > ~/.bashrc` by. Redirections that only join streams (`2>&1`), and those to
 //! `/dev/null`, change no file and pass. `shell.parse` shows all of it, for rules that mean to allow some. It gives files
 //! and not signs: which file is written is the question of a rule, and `>`, `>>`, `>|`, `&>` and `<>` all answer it.
 //!
-//! What a command does with its words is beyond this library: `env rm x` is a command `env`. So rules list the commands that
-//! they allow; those that they deny have no end.
+//! What a command does with its words is beyond these two: `env rm x` is a command `env`. So rules list the commands that
+//! they allow; those that they deny have no end. `shell.paths` knows the arguments of common programs, and gives the files that a line reads and
+//! writes. What it does not know has no path, so a rule about paths fails on it.
 
 mod doubt;
 mod line;
+mod paths;
+mod programs;
 mod tokens;
 
 use super::no_overload;
@@ -87,6 +90,58 @@ pub(super) static SHELL: &[Function] = &[
                 Ok(Value::list(maps.collect::<Result<_, _>>()?))
             }
             _ => no_overload(args),
+        }),
+    },
+    Function {
+        name: "shell.paths",
+        doc: "the files that a command line reads and writes by its words and redirections, `/dev/null` apart: of each the `program`, its `path`, and whether it `reads` and `writes` it (removing counts). \
+              Relative paths are taken from the folder that is given, or stay relative; behind `cd` they are given for each folder that is possible. What is not known is an \
+              entry without `path` that reads and writes, with the reason in `unknown`: `program` (not in the table of programs; its words follow as paths), `code` (an argument is a program or code, as with \
+              `xargs`, `python -c`, `find -exec`), `option`, `variable` (one is set), `folder`. Lines that `shell.parse` refuses (`$x`, `*`, `~`) are an error. Symbolic links are not followed, \
+              and `..` stays, which `path.within` refuses",
+        cost: "1, the length of the line, 65 for each command, 4 for each word, and 10 for each path in each folder",
+        overloads: &[
+            ("shell_paths_string", "shell.paths(string) -> list(map(string, dyn))"),
+            ("shell_paths_string_string", "shell.paths(string, string) -> list(map(string, dyn))"),
+        ],
+        examples: &[
+            (
+                "shell.paths('sort -u notes.txt > /tmp/out', '/work').map(p, [p.path, p.reads, p.writes])",
+                "[['/tmp/out', false, true], ['/work/notes.txt', true, false]]",
+            ),
+            ("shell.paths('cat src/a.rs src/b.rs', '/work').all(p, path.within(p.path, '/work'))", "true"),
+            ("shell.paths('cd / && cat etc/passwd', '/work').all(p, path.within(p.path, '/work'))", "false"),
+            (
+                "shell.paths('cat ../x', '/work').all(p, path.within(p.path, '/work'))",
+                "error: invalid_argument",
+            ),
+            (
+                "shell.paths('ls | xargs rm', '/work').all(p, path.within(p.path, '/work'))",
+                "error: no_such_key",
+            ),
+            (
+                "shell.paths('find . -exec rm {} +').map(p, p.?unknown.orValue(p.?path.orValue('')))",
+                "['code', '.']",
+            ),
+            (
+                "shell.paths('make -C lib').map(p, [p.program, p.?unknown.orValue(''), p.?path.orValue('')])",
+                "[['make', 'program', ''], ['make', '', 'lib']]",
+            ),
+            ("shell.paths('python3 -c \"open(1)\"').map(p, p.unknown)", "['code']"),
+            (
+                "shell.paths('PATH=/tmp ls').map(p, p.?unknown.orValue(p.?path.orValue('')))",
+                "['variable', '.']",
+            ),
+            ("shell.paths('rm *.o')", "error: invalid_argument"),
+        ],
+        code: Code::Pure(|meter, args| {
+            let (line, folder) = match args {
+                [Value::String(line)] => (line, None),
+                [Value::String(line), Value::String(folder)] => (line, Some(&**folder)),
+                _ => return no_overload(args),
+            };
+            let commands = line::commands(meter, line)?;
+            paths::paths(meter, commands, folder)
         }),
     },
 ];
