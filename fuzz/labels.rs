@@ -79,6 +79,7 @@ impl Story {
             user_claims: None,
             address: None,
             model: "m".into(),
+            depth: 0,
         };
         let task = TaskContext::new(schema, facts);
         let without_observed = task.clone();

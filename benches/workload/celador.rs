@@ -38,6 +38,7 @@ impl State {
             user_email: Some("ann@example.com".into()),
             address: None,
             model: "test/model".into(),
+            depth: 0,
         };
         let mut context = TaskContext::new(schema.clone(), start);
         context.add_tokens(6000, 3000);

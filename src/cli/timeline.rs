@@ -172,10 +172,15 @@ fn describe_trace(decision: &Decision) -> Option<String> {
 /// A counter that a decision has read; its amounts are in no view where they may be secrets.
 fn describe_use(counter: &CounterUse) -> String {
     let CounterUse { policy, name, counted, adds, observed } = counter;
-    let counted = counted.map_or(MASK.to_owned(), |counted| counted.to_string());
+    let counted = match (counted, adds) {
+        (Some(counted), _) => format!(" was {counted}"),
+        // a turn of the model is counted whatever there was
+        (None, Some(_)) => String::new(),
+        (None, None) => format!(" was {MASK}"),
+    };
     let adds = adds.map(|adds| format!(", the call adds {adds}")).unwrap_or_default();
     let observed = if *observed { " (observed)" } else { "" };
-    format!("{policy}#{name}{observed} was {counted}{adds}")
+    format!("{policy}#{name}{observed}{counted}{adds}")
 }
 
 /// What the host has to do for a call.

@@ -144,7 +144,7 @@ fn schema() -> Option<Arc<ContextSchema>> {
 
 /// The environment of a scope of that agent.
 fn environment(scope: Scope, schema: &Arc<ContextSchema>) -> ScopeEnv {
-    let counters = counters_type([(Arc::from("COUNTER"), Type::Double)]);
+    let counters = counters_type([(Arc::from("COUNTER"), Type::Double, false)]);
     ScopeEnv::new(&ScopeDecl {
         schema: Some(schema),
         event: event_type(Type::Dyn, []),

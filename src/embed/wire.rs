@@ -6,7 +6,7 @@
 use crate::decided::{Decided, Several, Stepped};
 use crate::step::Step;
 use crate::{Error, ErrorKind, Flaw};
-use celador::task::{CallId, DecidedCall, DecidedKind, Decision, QuestionId, Request};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, QuestionId, Request, Usage};
 use celador_server::ClientError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -49,11 +49,7 @@ pub(crate) fn told(step: &Step) -> Result<(&'static str, Value, bool), Error> {
             ("limits", json!({ "next": word }), false)
         }
         Step::Turn(turn) => {
-            let usage = json!({
-                "prompt_tokens": turn.usage.prompt_tokens,
-                "completion_tokens": turn.usage.completion_tokens,
-                "cost": turn.usage.cost.to_string(),
-            });
+            let usage = usage(&turn.usage);
             ("turn", json!({ "usage": usage, "calls": value(&turn.calls)? }), true)
         }
         Step::Before(call) => ("before", value(call)?, true),
@@ -78,7 +74,11 @@ pub(crate) fn told(step: &Step) -> Result<(&'static str, Value, bool), Error> {
             ("resume", Value::Object(body), true)
         }
         Step::ModelBefore(call) => {
-            ("model-before", json!({ "id": call.id, "request": value(&call.request)? }), false)
+            let mut body = json!({ "id": call.id, "request": value(&call.request)? });
+            if let (Some(estimate), Some(body)) = (&call.estimate, body.as_object_mut()) {
+                body.insert("estimate".to_owned(), usage(estimate));
+            }
+            ("model-before", body, false)
         }
         Step::ModelAfter { call, answer } => {
             ("model-after", json!({ "call": call, "answer": value(answer)? }), false)
@@ -86,6 +86,11 @@ pub(crate) fn told(step: &Step) -> Result<(&'static str, Value, bool), Error> {
         Step::Interrupt => ("interrupt", json!({}), false),
         Step::End { reason } => ("end", json!({ "reason": reason }), false),
     })
+}
+
+fn usage(usage: &Usage) -> Value {
+    let Usage { prompt_tokens, completion_tokens, cost } = usage;
+    json!({ "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "cost": cost.to_string() })
 }
 
 fn value(body: &impl Serialize) -> Result<Value, Error> {

@@ -65,6 +65,12 @@ impl Amount {
     /// Nothing.
     pub const ZERO: Self = Self(0);
 
+    /// The least that is more than nothing: a billionth.
+    pub const LEAST: Self = Self(1);
+
+    /// The largest single amount: 10^18.
+    pub const MOST: Self = Self(MOST.saturating_mul(UNIT));
+
     /// A whole number.
     ///
     /// # Errors
@@ -151,8 +157,161 @@ impl Amount {
     }
 }
 
-/// Digits, and perhaps a point with digits behind it.
+/// A decimal of either sign, to the billionth: what a call adds to a counter or takes away from it, and what a counter holds.
+///
+/// ```
+/// use celador::{Amount, AmountError, Decimal};
+///
+/// let refund = Decimal::from_double(-12.5)?;
+/// assert_eq!((refund.to_string(), refund.to_double(), refund.is_negative()), ("-12.5".to_owned(), -12.5, true));
+/// assert_eq!(refund.plus(Amount::from_int(20)?.into()), Decimal::from_double(7.5)?);
+/// assert_eq!((refund.amount(), refund.negated().amount()), (None, Some(Amount::from_double(12.5)?)));
+/// assert_eq!("-12.5".parse::<Decimal>()?, refund);
+/// assert_eq!(Decimal::from_double(f64::NEG_INFINITY), Err(AmountError::NotFinite));
+/// # Ok::<(), AmountError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Decimal(i128);
+
+impl Decimal {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// A whole number.
+    ///
+    /// # Errors
+    /// [`AmountError::TooLarge`].
+    pub fn from_int(number: i64) -> Result<Self, AmountError> {
+        Self::signed(number.is_negative(), Amount::from_uint(number.unsigned_abs()))
+    }
+
+    /// A double, as the shortest decimal that stands for it. Digits beyond the ninth behind the point round up, so that a sum is never
+    /// too low: those of a negative one are dropped.
+    ///
+    /// # Errors
+    /// [`AmountError::NotFinite`], [`AmountError::TooLarge`].
+    pub fn from_double(number: f64) -> Result<Self, AmountError> {
+        if number < 0.0 && number.is_finite() {
+            let (kept, _) = digits(&number.abs().to_string())?;
+            return Self::signed(
+                true,
+                if kept > Amount::MOST { Err(AmountError::TooLarge) } else { Ok(kept) },
+            );
+        }
+        Amount::from_double(number).map(Self::from)
+    }
+
+    fn signed(is_negative: bool, amount: Result<Amount, AmountError>) -> Result<Self, AmountError> {
+        amount.map(|amount| if is_negative { Self::from(amount).negated() } else { amount.into() })
+    }
+
+    /// Whether it is below zero.
+    #[must_use]
+    pub fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// Whether it is nothing.
+    #[must_use]
+    pub fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The sum; it stays at the largest or smallest decimal, which no number of calls comes to.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+
+    /// The same number with the other sign.
+    #[must_use]
+    pub fn negated(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+
+    /// The amount, if it is not negative.
+    #[must_use]
+    pub fn amount(self) -> Option<Amount> {
+        u128::try_from(self.0).ok().map(Amount)
+    }
+
+    /// The amount; nothing of it below zero.
+    #[must_use]
+    pub fn or_zero(self) -> Amount {
+        self.amount().unwrap_or_default()
+    }
+
+    /// The nearest double.
+    #[must_use]
+    pub fn to_double(self) -> f64 {
+        let size = Amount(self.0.unsigned_abs()).to_double();
+        if self.is_negative() { -size } else { size }
+    }
+
+    /// The next whole number that is not less; the largest or smallest whole number of the language if it is beyond that.
+    #[must_use]
+    pub fn to_int(self) -> i64 {
+        match self.amount() {
+            Some(amount) => amount.to_int(),
+            // towards zero is up
+            None => i64::try_from(self.0 / UNIT.cast_signed()).unwrap_or(i64::MIN),
+        }
+    }
+}
+
+impl From<Amount> for Decimal {
+    fn from(amount: Amount) -> Self {
+        Self(i128::try_from(amount.0).unwrap_or(i128::MAX))
+    }
+}
+
+impl PartialEq<Amount> for Decimal {
+    fn eq(&self, other: &Amount) -> bool {
+        *self == Self::from(*other)
+    }
+}
+
+impl FromStr for Decimal {
+    type Err = AmountError;
+
+    /// As [`fmt::Display`] writes it.
+    fn from_str(text: &str) -> Result<Self, AmountError> {
+        match text.strip_prefix('-') {
+            Some(size) => Self::signed(true, read(size)),
+            None => Self::signed(false, read(text)),
+        }
+    }
+}
+
+impl fmt::Display for Decimal {
+    /// A decimal with as many digits behind the point as it has: `-12.5`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sign = if self.is_negative() { "-" } else { "" };
+        write!(f, "{sign}{}", Amount(self.0.unsigned_abs()))
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Decimal {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
+    }
+}
+
+/// Digits, and perhaps a point with digits behind it. Digits beyond the ninth round up.
 fn read(text: &str) -> Result<Amount, AmountError> {
+    let (kept, is_more) = digits(text)?;
+    let sum = kept.0.checked_add(u128::from(is_more));
+    sum.map(Amount).ok_or(AmountError::TooLarge)
+}
+
+/// The same without the digits beyond the ninth, and whether one of these is not 0.
+fn digits(text: &str) -> Result<(Amount, bool), AmountError> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number(whole) || !is_number(fraction) {
@@ -161,9 +320,10 @@ fn read(text: &str) -> Result<Amount, AmountError> {
     let number = |digits: &str| digits.parse::<u128>().map_err(|_| AmountError::TooLarge);
     let (kept, beyond) = fraction.split_at_checked(DIGITS).unwrap_or((fraction, ""));
     let billionths = number(&format!("{kept:0<DIGITS$}"))?;
-    let billionths = billionths.saturating_add(u128::from(beyond.bytes().any(|digit| digit != b'0')));
     let whole = number(whole)?.checked_mul(UNIT);
-    whole.and_then(|whole| whole.checked_add(billionths)).map(Amount).ok_or(AmountError::TooLarge)
+    let kept =
+        whole.and_then(|whole| whole.checked_add(billionths)).map(Amount).ok_or(AmountError::TooLarge)?;
+    Ok((kept, beyond.bytes().any(|digit| digit != b'0')))
 }
 
 impl FromStr for Amount {

@@ -136,7 +136,7 @@ mod unscoped;
 
 pub use celador_cel::{self as cel, diagnostic, source};
 
-pub use amount::{Amount, AmountError};
+pub use amount::{Amount, AmountError, Decimal};
 pub use cel::{Json, Timestamp};
 pub use context::tool_text;
 pub use diagnostic::Diagnostic;

@@ -43,6 +43,7 @@ fn start() -> TaskFacts {
         user_email: None,
         address: None,
         model: "test/model".into(),
+        depth: 0,
     }
 }
 

@@ -64,6 +64,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
             user_email: None,
             address: None,
             model: "test/model".into(),
+            depth: 0,
         },
     );
     task.push_input(TaskIo::text("one").with_extra(Json::from(json!({ "ticket_id": "T-1" })).root()));

@@ -19,8 +19,8 @@ const SCOPES: &[(Scope, &str, &str)] = &[
     (Scope::AfterCondition, "context input output now runtime event?", "put"),
     (Scope::GuardrailBefore, "context input now runtime", "put"),
     (Scope::GuardrailAfter, "context output now runtime", "put"),
-    (Scope::ModelBefore, "context input now runtime", "put"),
-    (Scope::ModelAfter, "context input output now runtime", "put"),
+    (Scope::ModelBefore, "context input now runtime usage", "put"),
+    (Scope::ModelAfter, "context input output now runtime usage", "put"),
     (Scope::Tools, "tool", "put"),
     (Scope::Binding, "context now runtime mount", "put"),
     (Scope::CelTool, "context input now runtime", "mount.read mount.write put review"),
@@ -53,6 +53,7 @@ fn task(schema: &Arc<ContextSchema>) -> TaskContext {
             user_email: None,
             address: None,
             model: "test/model".into(),
+            depth: 0,
         },
     )
 }
@@ -157,6 +158,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         item: Some(Value::Int(5)),
         response: Some(Value::Int(6)),
         poll: Some(Value::Int(7)),
+        usage: Some(Value::Int(9)),
         counters: None,
         call: None,
         watch: None,

@@ -231,7 +231,7 @@ fn resets_beside_reservations_lose_none_of_them() {
             counter: spend.clone(),
             window: "ever".parse().unwrap(),
             call,
-            amount: Amount::from_int(1).unwrap(),
+            amount: Amount::from_int(1).unwrap().into(),
         };
         let over = AtomicBool::new(false);
         let resets = std::thread::scope(|scope| {
@@ -305,7 +305,7 @@ fn a_reset_whose_commit_fails_is_none() {
             counter: spend.clone(),
             window: "ever".parse().unwrap(),
             call: "c".into(),
-            amount: Amount::from_int(3).unwrap(),
+            amount: Amount::from_int(3).unwrap().into(),
         }],
         ..CounterChanges::default()
     };

@@ -5,7 +5,7 @@ use crate::task_fixture::at;
 use celador::cel::Timestamp;
 use celador::counter::{
     Amount, AmountError, CalendarUnit, CounterBook, CounterChanges, CounterConflict, CounterId, CounterRead,
-    CounterWindow, Hold, HoldEnd, Reservation, Tally,
+    CounterWindow, Decimal, Hold, HoldEnd, Reservation, Tally,
 };
 use chrono::{DateTime, Datelike, Timelike, Utc};
 use proptest::prelude::*;
@@ -149,6 +149,49 @@ proptest! {
     }
 
     #[test]
+    fn what_is_taken_away_counts_as_in_a_plain_list(
+        (window, length) in window(),
+        deeds in prop::collection::vec((0_i64..200, any::<i16>()), 1..100),
+    ) {
+        let mut tally = Tally::default();
+        let mut spent: Vec<(i64, Decimal)> = Vec::new();
+        let mut now = BEGIN;
+        for (step, amount) in deeds {
+            now += step * length / 1_000;
+            let amount = Decimal::from_int(amount.into()).unwrap();
+            let before = tally.counted(window, moment(now));
+            tally.hold(amount);
+            // what a call will take away changes nothing while it is open
+            prop_assert_eq!(tally.counted(window, moment(now)), before.plus(amount.or_zero()));
+            prop_assert!(tally.spend(window, amount, moment(now)));
+            spent.push((now, amount));
+            let counts = spent.iter().filter(|(at, _)| match window {
+                CounterWindow::Sliding(_) => *at > now - length,
+                _ => period(window, *at) == period(window, now),
+            });
+            let counts: Vec<Decimal> = counts.map(|(_, amount)| *amount).collect();
+            let down_to_zero = counts.iter().fold(Decimal::ZERO, |sum, amount| sum.plus(*amount).max(Decimal::ZERO));
+            prop_assert_eq!(Decimal::from(tally.counted(window, moment(now))), down_to_zero);
+            let below = counts.iter().fold(Decimal::ZERO, |sum, amount| sum.plus(*amount));
+            prop_assert_eq!(tally.balance(window, moment(now)), below);
+            let read = Tally::read(&tally.spent_json(), tally.held());
+            prop_assert_eq!(read.as_ref(), Some(&tally));
+        }
+    }
+
+    #[test]
+    fn a_decimal_is_what_was_written(number in any::<i64>(), part in 0_u64..1_000_000_000) {
+        let number = number / 10_000_000_000;
+        let sign = if number < 0 { "-" } else { "" };
+        let text = format!("{sign}{}.{part:09}", number.unsigned_abs());
+        let decimal: Decimal = text.parse().unwrap();
+        prop_assert_eq!(decimal.to_string().parse::<Decimal>(), Ok(decimal));
+        prop_assert_eq!(decimal.to_double(), text.parse::<f64>().unwrap());
+        prop_assert_eq!(decimal.negated().negated(), decimal);
+        prop_assert!(decimal.to_int() as f64 >= decimal.to_double() && (decimal.to_int() - 1) as f64 <= decimal.to_double());
+    }
+
+    #[test]
     fn decimals_add_up_exactly(numbers in prop::collection::vec((0_u64..1_000_000_000, 0_u64..1_000_000_000), 0..50)) {
         // whole billionths on one side, doubles or texts on the other
         let billionths: u128 = numbers.iter().map(|(whole, part)| u128::from(*whole) * 1_000_000_000 + u128::from(*part)).sum();
@@ -188,6 +231,27 @@ fn in_tally(
     let most = since(spent, now - length - (length + 59) / 60);
     prop_assert!(exact <= counted && counted <= most, "{} is not within {} and {}", counted, exact, most);
     Ok(counted)
+}
+
+#[test]
+fn digits_beyond_the_ninth_make_no_decimal_lower_than_it_is() {
+    for (number, text) in
+        [(-0.0, "0"), (-1e-10, "0"), (-0.1, "-0.1"), (-1e18, "-1000000000000000000"), (1e-10, "0.000000001")]
+    {
+        assert_eq!(Decimal::from_double(number).unwrap().to_string(), text);
+    }
+    for (number, error) in [
+        (f64::NAN, AmountError::NotFinite),
+        (f64::NEG_INFINITY, AmountError::NotFinite),
+        (f64::MIN, AmountError::TooLarge),
+        (f64::MAX, AmountError::TooLarge),
+    ] {
+        assert_eq!(Decimal::from_double(number), Err(error), "{number}");
+    }
+    assert_eq!(Decimal::from_int(i64::MIN), Err(AmountError::TooLarge));
+    for text in ["", "-", "--1", "+1", "1e3", "-.5", "-١"] {
+        assert!(text.parse::<Decimal>().is_err(), "{text:?}");
+    }
 }
 
 #[test]
@@ -246,7 +310,7 @@ fn spend() -> CounterId {
 
 fn reserve(counter: &CounterId, call: &str, text: &str) -> Reservation {
     let window = "24h".parse().unwrap();
-    Reservation { counter: counter.clone(), window, call: call.into(), amount: amount(text) }
+    Reservation { counter: counter.clone(), window, call: call.into(), amount: text.parse().unwrap() }
 }
 
 fn reserving(version: u64, call: &str, text: &str) -> CounterChanges {
@@ -333,7 +397,7 @@ fn a_conflict_changes_nothing() {
     assert_eq!(book.apply("t-1", &changes, noon), Err(CounterConflict::Twice(spend())));
     assert_eq!(book, before);
     // what a call holds and its counter does not know of
-    let hold = Hold { call: "a".into(), counter: other.clone(), amount: amount("1") };
+    let hold = Hold { call: "a".into(), counter: other.clone(), amount: amount("1").into() };
     let mut states = celador::counter::CounterStates::default();
     let damaged = states.apply(&[hold], &over("a", HoldEnd::Spent), noon);
     assert_eq!(damaged, Err(CounterConflict::Damaged(other)));

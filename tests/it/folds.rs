@@ -234,6 +234,7 @@ fn task() -> TaskContext {
         user_email: None,
         address: None,
         model: "test/model".into(),
+        depth: 0,
     };
     TaskContext::new(SCHEMA.clone(), start)
 }

@@ -56,6 +56,7 @@ static FETCHED: LazyLock<TaskContext> = LazyLock::new(|| {
         user_email: None,
         address: None,
         model: "test/model".into(),
+        depth: 0,
     };
     let mut task = TaskContext::new(schema.unwrap(), facts);
     let fetched = task.record(InvocationRecord {

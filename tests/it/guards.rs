@@ -202,6 +202,7 @@ fn context(arguments: &[serde_json::Value], email: bool) -> TaskContext {
             user_email: email.then(|| "key@example.com".into()),
             address: None,
             model: "test/model".into(),
+            depth: 0,
         },
     );
     for (number, input) in arguments.iter().enumerate() {

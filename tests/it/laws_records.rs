@@ -102,6 +102,7 @@ fn context(changes: &[[u16; 3]]) -> TaskContext {
         user_email: changes.first().filter(|[what, ..]| what % 2 == 0).map(|_| "kim@example.com".into()),
         address: None,
         model: "test/model".into(),
+        depth: 0,
     };
     let mut task = TaskContext::new(SCHEMA.clone(), start);
     changes.iter().for_each(|numbers| change(&mut task, numbers));

@@ -119,6 +119,7 @@ mod masking_schemas;
 mod model_calls;
 #[cfg(feature = "server")]
 mod model_calls_over_http;
+mod model_counters;
 mod mutants;
 mod observing;
 #[cfg(feature = "server")]

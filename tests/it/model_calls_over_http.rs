@@ -103,3 +103,74 @@ fn a_body_of_another_shape_changes_nothing() {
     assert_eq!(bad["decided"]["message"], "`request.messages`: expected array, found string");
     assert_eq!(serving.get("/v1/tasks/t-1/context").json()["context"]["_history"]["turns"], json!([]));
 }
+
+const BUDGET: &str = r#"
+kind: commonagents.info/v1beta2/agent
+namespace: shop
+name: clerk
+description: Answers.
+prompt: You are careful.
+---
+kind: celador/v1/policy
+namespace: shop
+name: budget
+counters:
+  tokens: {model: usage.total_tokens, key: context.user.id, window: day, limit: 100}
+  tree: {model: usage.total_tokens, scope: tree, window: day, limit: 80}
+model: {before: [{id: deep, assert: context.depth < 2, on_fail: block}]}
+"#;
+
+fn budget(settings: &mut celador_server::Settings, folder: &Path) {
+    fs::write(folder.join("shop.yaml"), BUDGET).unwrap();
+    settings.policies = vec![folder.join("shop.yaml")];
+}
+
+#[test]
+fn estimates_are_reserved_for_the_tree_whatever_a_caller_says_of_it() {
+    let serving = Serving::with(&Location::Memory, budget);
+    let begin = |id: &str, parent: Value| {
+        let task =
+            json!({"id": id, "namespace": "shop", "agent": "clerk", "user": {"id": "u-7"}, "parent": parent});
+        assert_eq!(serving.post("/v1/tasks", &task).status, 201, "{id}");
+    };
+    begin("t-1", Value::Null);
+    begin("t-2", json!({"task": "t-1"}));
+    // what stands above a task is what the store knows
+    begin("t-3", json!({"task": "t-2", "root": "t-9", "depth": 0}));
+    let ask = |task: &str, id: &str, tokens: u64| {
+        let mut body = request(id, "small-1");
+        body["estimate"] = json!({"prompt_tokens": tokens, "completion_tokens": 0});
+        serving.post(&format!("/v1/tasks/{task}/model-before"), &body).json()["decided"].clone()
+    };
+    assert_eq!(ask("t-1", "m1", 60)["verdict"], "allow");
+    let refused = ask("t-2", "m1", 30);
+    assert_eq!(refused["decided_by"]["policy"]["id"], "counters.tree.limit");
+    assert_eq!(refused["message"], "The limit of the counter tree would be exceeded.");
+    assert_eq!(ask("t-3", "m1", 1)["decided_by"]["policy"]["id"], "deep");
+    let counters = || {
+        let listed = serving.get("/v1/counters").json();
+        let row = |row: &Value| {
+            (row["name"].clone(), row["key"].clone(), row["counted"].clone(), row["held"].clone())
+        };
+        listed["counters"].as_array().unwrap().iter().map(row).collect::<Vec<_>>()
+    };
+    let of = |counted: &str, held: &str| {
+        [("tokens", r#""u-7""#), ("tree", r#"["t-1"]"#)]
+            .map(|(name, key)| (json!(name), json!(key), json!(counted), json!(held)))
+            .to_vec()
+    };
+    assert_eq!(counters(), of("60", "60"));
+    // the answer has used less, so there is room again
+    serving.post("/v1/tasks/t-1/model-after", &answer("m1", "Hello."));
+    assert_eq!(counters(), of("12", "0"));
+    assert_eq!(ask("t-2", "m2", 30)["verdict"], "allow");
+    for body in [
+        json!({"prompt_tokens": -1, "completion_tokens": 0}),
+        json!({"prompt_tokens": 1}),
+        json!({"cost": "NaN"}),
+    ] {
+        let mut bad = request("m9", "small-1");
+        bad["estimate"] = body;
+        assert_eq!(serving.post("/v1/tasks/t-1/model-before", &bad).status, 400);
+    }
+}

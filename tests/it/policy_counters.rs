@@ -2,7 +2,7 @@
 //! counters comes to. What can be said in a case stands in `tests/data/cases/own/counter-*.yaml`.
 
 use crate::shop_fixture::{shop_agent, shop_tool};
-use celador::counter::{Amount, CounterBook, CounterId, CounterState};
+use celador::counter::{Amount, CounterBook, CounterId, CounterState, Decimal};
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
@@ -199,7 +199,7 @@ fn what_a_call_holds_is_saved_with_the_task() {
     let small = desk.before(&mut task, &refund(20));
     let large = desk.before(&mut task, &refund(60));
     assert_eq!((small.verdict, large.verdict, desk.spend()), (Verdict::Allow, Verdict::Suspend, 80));
-    assert_eq!(large.counters[0].counted, Some(Amount::from_int(20).unwrap()));
+    assert_eq!(large.counters[0].counted, Some(Decimal::from_int(20).unwrap()));
 
     // in a store, as text, and as the change of a step
     let before = task.mark();
@@ -239,7 +239,7 @@ fn an_edit_gives_back_and_reserves_anew() {
     let edited = edited.drive(&mut desk).unwrap().into_decision();
     assert_eq!((edited.verdict, desk.spend()), (Verdict::Allow, 90), "{edited:?}");
     assert_eq!(edited.counters.len(), 1);
-    assert_eq!(edited.counters[0].adds, Some(Amount::from_int(90).unwrap()));
+    assert_eq!(edited.counters[0].adds, Some(Decimal::from_int(90).unwrap()));
 
     let second = desk.before(&mut task, &refund(10));
     assert_eq!((second.verdict, desk.spend()), (Verdict::Allow, 100));
@@ -250,7 +250,7 @@ fn an_edit_gives_back_and_reserves_anew() {
     let beyond = task.answer(asked.question.unwrap(), edit(91), now()).unwrap();
     let beyond = beyond.drive(&mut desk).unwrap().into_decision();
     assert_eq!((beyond.verdict, desk.spend()), (Verdict::Block, 10));
-    assert_eq!(beyond.counters[0].counted, Some(Amount::from_int(10).unwrap()));
+    assert_eq!(beyond.counters[0].counted, Some(Decimal::from_int(10).unwrap()));
 }
 
 #[test]

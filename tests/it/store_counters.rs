@@ -12,7 +12,7 @@ use crate::store_tasks::limits;
 use crate::task_fixture::call;
 use celador::cel::Timestamp;
 use celador::counter::{
-    Amount, CounterBook, CounterChanges, CounterId, CounterRead, CounterWindow, HoldEnd, Reservation,
+    Amount, CounterBook, CounterChanges, CounterId, CounterRead, CounterWindow, Decimal, HoldEnd, Reservation,
 };
 use celador::task::{CallId, CallResult, Decision, Progress, Ran, Task};
 use celador_store::{
@@ -112,8 +112,13 @@ impl<'s> Spender<'s> {
     }
 }
 
-fn reserve(counter: &CounterId, window: CounterWindow, call: &str, amount: Amount) -> Reservation {
-    Reservation { counter: counter.clone(), window, call: call.into(), amount }
+fn reserve(
+    counter: &CounterId,
+    window: CounterWindow,
+    call: &str,
+    amount: impl Into<Decimal>,
+) -> Reservation {
+    Reservation { counter: counter.clone(), window, call: call.into(), amount: amount.into() }
 }
 
 fn reserving(counter: &CounterId, version: u64, call: &str, text: &str) -> CounterChanges {
@@ -139,7 +144,7 @@ struct Deed {
 #[derive(Clone, Debug)]
 enum What {
     /// Reserves of these counters for a call, perhaps on what was read before somebody else reserved.
-    Reserve { call: usize, of: Vec<(usize, u32)>, stale: bool },
+    Reserve { call: usize, of: Vec<(usize, i32)>, stale: bool },
     /// A call ends.
     Over(usize, bool),
     /// The task ends, in the store or by a step, and another one begins.
@@ -149,7 +154,7 @@ enum What {
 }
 
 fn deed() -> impl Strategy<Value = Deed> {
-    let of = prop::collection::btree_map(0_usize..3, any::<u32>(), 1..3);
+    let of = prop::collection::btree_map(0_usize..3, any::<i32>(), 1..3);
     let reserve = (0_usize..4, of, prop::bool::weighted(0.15)).prop_map(|(call, of, stale)| What::Reserve {
         call,
         of: of.into_iter().collect(),
@@ -182,10 +187,14 @@ fn rows_of_every_database_do_what_the_book_in_memory_does() {
                 let mut spender = spenders[task].take().unwrap();
                 let changes = match &what {
                     What::Reserve { call, of, stale } => {
-                        let of = of.iter().map(|(at, part)| (*at, format!("0.{part:010}").parse().unwrap()));
-                        let of: Vec<(usize, Amount)> = of.collect();
+                        let amount = |part: i32| {
+                            let sign = if part < 0 { "-" } else { "" };
+                            format!("{sign}0.{:010}", part.unsigned_abs()).parse().unwrap()
+                        };
+                        let of: Vec<(usize, Decimal)> =
+                            of.iter().map(|(at, part)| (*at, amount(*part))).collect();
                         let version = |at: usize| book.read(&counters[at]).version;
-                        let read = |(at, _): &(usize, Amount)| CounterRead {
+                        let read = |(at, _): &(usize, Decimal)| CounterRead {
                             counter: counters[*at].clone(),
                             version: version(*at) + u64::from(*stale),
                         };

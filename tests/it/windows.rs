@@ -105,6 +105,7 @@ fn task() -> TaskContext {
         user_claims: None,
         address: None,
         model: "m".into(),
+        depth: 0,
     };
     TaskContext::new(SCHEMA.clone(), facts)
 }

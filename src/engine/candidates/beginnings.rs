@@ -7,6 +7,7 @@ use super::Named;
 use crate::cel::Json;
 use crate::counter::CounterWindow;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::label::LabelTexts;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::DeclaredAction;
@@ -269,7 +270,7 @@ fn reads(side: &ResolvedAgent, path: &str) -> bool {
     let reads = |text: &str| text.contains(path);
     texts.any(|text| reads(&text.text))
         || variables.map(|variable| &variable.expression).any(|text| reads(&text.text))
-        || counters.filter_map(|counter| counter.key.as_ref()).any(|text| reads(&text.text))
+        || counters.flat_map(DeclaredCounter::expressions).any(|(_, text)| reads(&text.text))
 }
 
 #[cfg(test)]

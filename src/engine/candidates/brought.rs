@@ -8,6 +8,7 @@ use crate::limits::EngineLimits;
 use crate::manifest::brought::{BroughtTool, takes_tools};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::listing::is_like;
 use crate::source::Embedded;
 use serde_json::{Map, Value, json};
@@ -83,7 +84,8 @@ fn arguments_read(sides: &[&ResolvedAgent], limits: &EngineLimits) -> Value {
             let policy = &applied.policy;
             policy.steps().flat_map(|step| step.expressions()).for_each(&mut read);
             policy.variables.iter().map(|variable| &variable.expression).for_each(&mut read);
-            policy.counters.iter().flat_map(|counter| &counter.add).for_each(&mut read);
+            let of_counters = policy.counters.iter().flat_map(DeclaredCounter::expressions);
+            of_counters.map(|(_, text)| text).for_each(&mut read);
         }
     }
     let either = json!({ "anyOf": [{ "type": "integer" }, { "type": "string" }] });

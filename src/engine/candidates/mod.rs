@@ -20,6 +20,7 @@ pub(crate) use world::GeneratedWorld;
 use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::step::DeclaredAction;
 use crate::manifest::trigger::DeclaredTrigger;
 use crate::source::Embedded;
@@ -52,7 +53,8 @@ impl Named {
         self.add_texts(texts.chain(bindings.map(|binding| &binding.value)), limits);
         for applied in &resolved.policies {
             let counters = applied.policy.counters.iter();
-            self.add_texts(counters.flat_map(|counter| counter.key.iter().chain(&counter.add)), limits);
+            let of_counters = counters.flat_map(DeclaredCounter::expressions).map(|(_, text)| text);
+            self.add_texts(of_counters, limits);
             let values = applied.policy.parameters.iter().filter_map(|parameter| parameter.value.as_ref());
             values.for_each(|value| self.add_value(&value.node.to_json()));
         }

@@ -4,7 +4,7 @@
 
 use super::Beginning;
 use crate::cel::{Json, Timestamp};
-use crate::counter::{Amount, CounterBook, CounterChanges, CounterId, Reservation};
+use crate::counter::{CounterBook, CounterChanges, CounterId, Decimal, Reservation};
 use crate::task::{Answer, CallResult, HandedOver, Operation, Progress, Request, Task, TaskError};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
@@ -76,7 +76,7 @@ impl<'b> GeneratedWorld<'b> {
         }
         let own = self.beginning.counters.iter().find(|it| it.policy == id.policy() && it.name == id.name());
         let Some(counter) = own.filter(|it| it.amount > 0) else { return };
-        let Ok(amount) = Amount::from_int(counter.amount) else { return };
+        let Ok(amount) = Decimal::from_int(counter.amount) else { return };
         let call = format!("before {id}");
         let spent = Reservation { counter: id.clone(), window: counter.window, call, amount };
         let changes = CounterChanges { spend: vec![spent], ..CounterChanges::default() };

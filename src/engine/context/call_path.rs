@@ -42,7 +42,7 @@ impl ContextSchema {
                     _ => false,
                 },
             },
-            ("agent" | "user" | "request" | "llm" | "input" | "output", _) => of(Some(Vec::new())),
+            ("agent" | "user" | "request" | "llm" | "depth" | "input" | "output", _) => of(Some(Vec::new())),
             _ => of(None),
         }
     }

@@ -4,7 +4,7 @@
 //! the first step that asks for one, so that all steps of the call see the same.
 
 use crate::cel::{Domain, Field, Key, Numbers, RecordType, Storage, Text, Type, Value};
-use crate::counter::Amount;
+use crate::counter::Decimal;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct CounterValue {
     /// Its name there.
     pub name: Arc<str>,
     /// What counts.
-    pub amount: Amount,
+    pub amount: Decimal,
     /// Whether it is read as a whole number: then a part of one counts as one.
     pub is_whole: bool,
 }
@@ -27,13 +27,13 @@ impl CounterValue {
     }
 }
 
-/// The type of `counters` in the expressions of a policy.
+/// The type of `counters` in the expressions of a policy. In: the name and the type of each, and whether it can go below zero.
 #[must_use]
-pub fn counters_type(counters: impl IntoIterator<Item = (Arc<str>, Type)>) -> Type {
+pub fn counters_type(counters: impl IntoIterator<Item = (Arc<str>, Type, bool)>) -> Type {
     let doc = "what counts so far, without the call at hand";
-    let field = |(name, ty): (Arc<str>, Type)| {
+    let field = |(name, ty, is_below_zero): (Arc<str>, Type, bool)| {
         // one that is an int or a double is of the kind of what the call at hand adds, so the two go together
-        let numbers = (ty == Type::Int).then_some(Numbers::Counts);
+        let numbers = (ty == Type::Int && !is_below_zero).then_some(Numbers::Counts);
         let domain = Domain { numbers, ..Domain::default() }.known();
         (name, Field { doc: doc.to_owned(), domain, ..Field::required(ty) })
     };

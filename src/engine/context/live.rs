@@ -73,6 +73,7 @@ impl TaskContext {
             8 => self.list_at(Part::Calls, 0),
             9 => self.list_at(Part::Rejected, 0),
             10 => self.record_at(Part::Request, 0),
+            11 => View::Int(self.start.depth.into()),
             _ => return None,
         })
     }

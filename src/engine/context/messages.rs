@@ -68,8 +68,8 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (_, Root::Parameters) => {
             "only the filter of an event knows `parameters`; resolved arguments are `input`"
         }
-        (Scope::ModelBefore | Scope::ModelAfter, Root::Counters) => {
-            "counters add up calls of tools, and a call of the model adds to none of them"
+        (Scope::ModelAfter, Root::Counters) => {
+            "what the call of the model has used counts already; steps ahead of it read counters"
         }
         (_, Root::Tool) => {
             "only `tools` of a policy document, which checks tools that a task brings, knows `tool`"
@@ -78,8 +78,11 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (_, Root::Call) => "only the steps of a policy around calls know `call`",
         (_, Root::Item) => "only the fields of a polled event know `item`",
         (_, Root::Response | Root::Poll) => "only `poll.detect` knows the response of a poll",
-        (Scope::Before | Scope::BeforeCondition, Root::Counters) => {
+        (Scope::Before | Scope::BeforeCondition | Scope::ModelBefore, Root::Counters) => {
             "only the steps of a policy document with `counters` know them"
+        }
+        (_, Root::Usage) => {
+            "only steps around a call of the model, and `model` of a counter, know what it uses"
         }
         (_, Root::Counters) => "only steps ahead of a call, in a policy document with `counters`, know them",
         (Scope::Binding, Root::Mount) => "the agent has no mount",

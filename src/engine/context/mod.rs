@@ -7,6 +7,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `model_usage` | what a call of the model uses, estimated or reported |
 //! | `moment` | a point in time as expressions see it: text, to the second |
 //! | `schema_decl` | what an agent's context is made from: functions, tools, names |
 //! | `schema` | the types of `context`, and which records it has |
@@ -63,6 +64,7 @@ mod labels;
 mod live;
 mod log;
 mod messages;
+mod model_usage;
 mod moment;
 mod open_calls;
 mod page;
@@ -104,6 +106,7 @@ pub use invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, K
 pub use label_functions::{LABELLING, LABELS, SOURCES};
 pub use labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
 pub(crate) use log::Log;
+pub(crate) use model_usage::ModelUsage;
 pub use moment::Moment;
 pub use open_calls::OpenInvocation;
 pub use page::{ContextPage, PageError, PageRequest};

@@ -324,6 +324,7 @@ impl Shapes {
                 calls,
                 rejected,
                 ("request".into(), Field { derived: true, ..of_request }),
+                ("depth".into(), depth_field()),
             ]),
             aliases: Vec::new(),
             storage: Storage::Live,
@@ -351,6 +352,13 @@ impl Shapes {
             output,
         }
     }
+}
+
+/// How deep the task is in its tree: a key that the specification does not have, so it is none of the JSON.
+fn depth_field() -> Field {
+    let doc = "how many tasks have delegated, one to the other, to come to this one".to_owned();
+    let domain = Domain { numbers: Some(Numbers::Counts), ..Domain::default() }.known();
+    Field { derived: true, doc, domain, ..Field::required(Type::Int) }
 }
 
 /// The user with their claims behind what the specification has, so that both are read alike.

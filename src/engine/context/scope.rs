@@ -83,6 +83,8 @@ pub enum Root {
     Poll,
     /// `counters` of a policy document
     Counters,
+    /// `usage` of a call of the model
+    Usage,
     /// `call`, in steps of policies
     Call,
     /// `tool` that a task brings, in checks of tools
@@ -104,6 +106,7 @@ impl Root {
         Self::Response,
         Self::Poll,
         Self::Counters,
+        Self::Usage,
         Self::Call,
         Self::Tool,
     ];
@@ -124,6 +127,7 @@ impl Root {
             Self::Response => "response",
             Self::Poll => "poll",
             Self::Counters => "counters",
+            Self::Usage => "usage",
             Self::Call => "call",
             Self::Tool => "tool",
         }
@@ -154,6 +158,7 @@ impl Root {
             Self::Response => "what a poll was answered",
             Self::Poll => "the poll",
             Self::Counters => "what the counters of the policy hold, ahead of the call",
+            Self::Usage => "what the call of the model uses: ahead of it the host's estimate",
             Self::Call => "the call at hand",
             Self::Tool => "a tool that a task brings, by what it says of itself",
         }
@@ -202,15 +207,17 @@ impl Scope {
     pub const fn roots(self) -> &'static [Root] {
         use Root::{
             Call, Context, Counters, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response,
-            Runtime, Tool,
+            Runtime, Tool, Usage,
         };
         match self {
             Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event, Call, Counters],
             Self::After | Self::AfterCondition => &[Context, Input, Output, Now, Runtime, Event, Call],
-            Self::GuardrailBefore | Self::ModelBefore | Self::CelTool => &[Context, Input, Now, Runtime],
+            Self::GuardrailBefore | Self::CelTool => &[Context, Input, Now, Runtime],
+            Self::ModelBefore => &[Context, Input, Now, Runtime, Usage, Counters],
+            Self::ModelAfter => &[Context, Input, Output, Now, Runtime, Usage],
             Self::GuardrailAfter => &[Context, Output, Now, Runtime],
             Self::Binding => &[Context, Now, Runtime, Mount],
-            Self::ModelAfter | Self::Exposes => &[Context, Input, Output, Now, Runtime],
+            Self::Exposes => &[Context, Input, Output, Now, Runtime],
             Self::Prompt => &[Context, Now, Runtime],
             Self::Tools => &[Tool],
             Self::Filter => &[Event, Parameters],

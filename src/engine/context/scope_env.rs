@@ -11,6 +11,7 @@ use super::counters::{CounterValue, counters_value};
 use super::function::{REVIEW_OF_POLICIES, capability};
 use super::label_functions::LABELLING;
 use super::messages;
+use super::model_usage::ModelUsage;
 use super::moment::Moment;
 use super::record_type::record;
 use super::schema::ContextSchema;
@@ -101,6 +102,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Tool => tool_type(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Counters => self.counters.as_ref()?.1.clone(),
+            Root::Usage => ModelUsage::cel_type(),
             Root::Poll => {
                 record("poll", [("last_fetched_at".into(), Type::Dyn, true, "when it was asked before")])
             }
@@ -182,6 +184,8 @@ pub struct Bound<'a> {
     pub poll: Option<Value<'a>>,
     /// The counters that the call has read, those of all policies.
     pub counters: Option<&'a [CounterValue]>,
+    /// `usage`.
+    pub usage: Option<Value<'a>>,
     /// `call`.
     pub call: Option<&'a CallAtHand>,
     /// Who is told what expressions come to on these values; usually nobody.
@@ -263,6 +267,7 @@ impl ScopeEnv {
             Root::Response => bound.response.clone(),
             Root::Poll => bound.poll.clone(),
             Root::Counters => Some(counters_value(self.counters.as_deref()?, bound.counters?)),
+            Root::Usage => bound.usage.clone(),
             Root::Call => bound.call.map(CallAtHand::value),
             Root::Tool => bound.tool.clone(),
         }

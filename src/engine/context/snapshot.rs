@@ -36,6 +36,8 @@ pub struct ContextState {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     address: Option<Arc<str>>,
     pub(super) model: Arc<str>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    depth: u32,
     pub(super) prompt_tokens: u64,
     pub(super) completion_tokens: u64,
     #[serde(default, skip_serializing_if = "Amount::is_zero")]
@@ -194,6 +196,7 @@ impl TaskContext {
             user_claims: start.user_claims,
             address: start.address,
             model: start.model,
+            depth: start.depth,
             prompt_tokens: self.prompt_tokens.unsigned_abs(),
             completion_tokens: self.completion_tokens.unsigned_abs(),
             spend: self.spend(),
@@ -246,6 +249,7 @@ impl TaskContext {
                 user_claims: state.user_claims,
                 address: state.address,
                 model: state.model,
+                depth: state.depth,
             },
         );
         task.add_tokens(state.prompt_tokens, state.completion_tokens);

@@ -43,6 +43,8 @@ pub struct TaskFacts {
     pub address: Option<Arc<str>>,
     /// The resolved model (`CTX-06`).
     pub model: Arc<str>,
+    /// How many tasks have delegated, one to the other, to come to this one.
+    pub depth: u32,
 }
 
 /// The kind of a turn of the conversation (`CTX-09`).

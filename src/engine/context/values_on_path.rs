@@ -70,7 +70,7 @@ impl ContextSchema {
                 }
                 _ => of_all(CallValues::ALL),
             },
-            "agent" | "user" | "request" | "llm" | "input" | "output" | "reviews" | "_history" => {
+            "agent" | "user" | "request" | "llm" | "depth" | "input" | "output" | "reviews" | "_history" => {
                 of_all(CallValues::NONE)
             }
             _ => of_all(CallValues::ALL),

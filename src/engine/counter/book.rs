@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 /// let mails = CounterId::new("acme/mail", "sent", r#""u-7""#);
 /// let window = "day".parse()?;
 /// let one = |call: &str| {
-///     let (counter, call, amount) = (mails.clone(), call.to_owned(), Amount::from_int(1)?);
+///     let (counter, call, amount) = (mails.clone(), call.to_owned(), Amount::from_int(1)?.into());
 ///     Ok::<_, Box<dyn std::error::Error>>(Reservation { counter, window, call, amount })
 /// };
 /// let mut book = CounterBook::default();
@@ -64,7 +64,7 @@ impl CounterBook {
     ///
     /// let (spend, window) = (CounterId::new("acme/payments", "spend", ""), CounterWindow::Ever);
     /// let reservation = |call: &str, amount| Ok::<_, Box<dyn std::error::Error>>(Reservation {
-    ///     counter: spend.clone(), window, call: call.into(), amount: Amount::from_int(amount)?,
+    ///     counter: spend.clone(), window, call: call.into(), amount: Amount::from_int(amount)?.into(),
     /// });
     /// let (spent, open) = (vec![reservation("call_1", 40)?], vec![reservation("call_2", 5)?]);
     /// let mut book = CounterBook::default();

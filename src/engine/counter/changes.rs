@@ -7,7 +7,7 @@
 
 use super::tally::Tally;
 use super::window::CounterWindow;
-use crate::amount::Amount;
+use crate::amount::{Amount, Decimal};
 use crate::cel::{Json, Timestamp};
 use crate::digest::Digest;
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,8 @@ pub struct Reservation {
     pub window: CounterWindow,
     /// The call, by its id in its task.
     pub call: String,
-    /// How much.
-    pub amount: Amount,
+    /// How much. A negative amount is taken away from the counter; until its call is over it changes nothing that others read.
+    pub amount: Decimal,
 }
 
 /// What becomes of an amount that a call holds.
@@ -96,7 +96,7 @@ pub struct Hold {
     /// Of this counter.
     pub counter: CounterId,
     /// How much.
-    pub amount: Amount,
+    pub amount: Decimal,
 }
 
 /// A counter as it is.
@@ -251,10 +251,16 @@ impl CounterChanges {
 }
 
 impl CounterState {
-    /// What counts at a time. Linear in the amounts that are kept apart, at most 128.
+    /// What counts at a time, of a counter that never goes below zero. Linear in the amounts that are kept apart, at most 128.
     #[must_use]
     pub fn counted(&self, window: CounterWindow, now: Timestamp) -> Amount {
         self.tally.counted(window, now)
+    }
+
+    /// The same of a counter that may go below zero.
+    #[must_use]
+    pub fn balance(&self, window: CounterWindow, now: Timestamp) -> Decimal {
+        self.tally.balance(window, now)
     }
 }
 

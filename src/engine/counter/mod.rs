@@ -22,7 +22,7 @@
 //! assert_eq!(seen.counted(window, noon), Amount::ZERO);
 //! let read = vec![CounterRead { counter: spend.clone(), version: seen.version }];
 //! let amount = Amount::from_double(40.1)?;
-//! let reserve = vec![Reservation { counter: spend.clone(), window, call: "call_1".into(), amount }];
+//! let reserve = vec![Reservation { counter: spend.clone(), window, call: "call_1".into(), amount: amount.into() }];
 //! let changes = CounterChanges { read, reserve, ..CounterChanges::default() };
 //! book.apply("t-1", &changes, noon)?;
 //! assert_eq!(book.read(&spend).counted(window, noon).to_string(), "40.1");
@@ -43,7 +43,7 @@ mod changes;
 mod tally;
 mod window;
 
-pub use crate::amount::{Amount, AmountError};
+pub use crate::amount::{Amount, AmountError, Decimal};
 pub use book::CounterBook;
 pub(crate) use changes::observed_book;
 pub use changes::{

@@ -8,20 +8,28 @@
 //! Up to 128 amounts are kept apart, each with its millisecond. Beyond that a sliding window tells sixtieths of its length
 //! apart (minutes of an hour, seconds of a minute), and amounts of one sixtieth leave with the last of them: at most a
 //! sixtieth of the window too late, never too early. A period of the calendar is one number, and exact.
+//!
+//! What a call takes away is an amount below zero. While its call is open it does nothing; then it counts like any other, in the
+//! order of the times. Of a counter that never goes below zero the sum stops there on the way: a refund of what has left the
+//! window makes no room for what comes behind it. So an amount is kept as what it does to a sum: it adds, and does not let
+//! the sum fall below a bottom. Two of them that are put together are one of the same kind, so joining loses nothing.
 
 use super::window::{CounterWindow, millis, millis_up};
-use crate::amount::Amount;
+use crate::amount::{Amount, Decimal};
 use crate::cel::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error as _, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
 
 /// The most amounts that are kept apart: two windows have fewer sixtieths.
 const MOST: usize = 128;
 
-/// What a counter knows. As JSON it is a list of pairs: milliseconds since 1970, and what was spent then.
+/// What a counter knows. As JSON it is a list of lists: milliseconds since 1970, what was spent then, and, where something was taken
+/// away, the least that is left then.
 ///
 /// ```
 /// use celador::Timestamp;
-/// use celador::counter::{Amount, CounterWindow, Tally};
+/// use celador::counter::{Amount, CounterWindow, Decimal, Tally};
 ///
 /// let window: CounterWindow = "1h".parse()?;
 /// let noon: Timestamp = "2026-06-01T12:00:00Z".parse()?;
@@ -33,6 +41,13 @@ const MOST: usize = 128;
 /// assert_eq!(tally.counted(window, noon), Amount::from_int(5)?);
 /// assert_eq!(tally.counted(window, one), Amount::ZERO);
 ///
+/// // 7 are paid back of 5, and then 3 are spent
+/// assert!(tally.spend(window, Decimal::from_int(-7)?, noon));
+/// tally.hold(Amount::from_int(3)?);
+/// assert!(tally.spend(window, Amount::from_int(3)?, noon));
+/// assert_eq!(tally.counted(window, noon).to_int(), 3);
+/// assert_eq!(tally.balance(window, noon).to_int(), 1);
+///
 /// // nobody gives back what nobody holds
 /// assert!(!tally.release(Amount::from_int(1)?));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -43,18 +58,77 @@ pub struct Tally {
     held: Amount,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Spent(i64, Amount);
+/// What was spent at a time, in milliseconds since 1970: it adds to a sum, and does not let it fall below a bottom.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spent {
+    at: i64,
+    sum: Decimal,
+    bottom: Amount,
+}
+
+impl Spent {
+    fn new(at: i64, sum: Decimal) -> Self {
+        Self { at, sum, bottom: Amount::ZERO }
+    }
+
+    /// What it makes of a sum that never goes below zero.
+    fn onto(self, sum: Amount) -> Amount {
+        Decimal::from(sum).plus(self.sum).or_zero().max(self.bottom)
+    }
+
+    /// This one and a later one as one, at the time of the later.
+    fn with(self, later: Self) -> Self {
+        let (at, sum) = (later.at, self.sum.plus(later.sum));
+        let both = Self { at, sum, bottom: later.onto(self.bottom) };
+        if both.has_bottom() { both } else { Self::new(at, sum) }
+    }
+
+    /// Whether the bottom makes a difference to some sum.
+    fn has_bottom(self) -> bool {
+        Decimal::from(self.bottom) > self.sum && !self.bottom.is_zero()
+    }
+}
+
+impl Serialize for Spent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.has_bottom() {
+            true => (self.at, self.sum, self.bottom).serialize(serializer),
+            false => (self.at, self.sum).serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Spent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Spent;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time, an amount and perhaps a bottom")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut members: A) -> Result<Spent, A::Error> {
+                let missing = || A::Error::invalid_length(2, &self);
+                let at = members.next_element()?.ok_or_else(missing)?;
+                let sum = members.next_element()?.ok_or_else(missing)?;
+                let bottom = members.next_element()?.unwrap_or_default();
+                Ok(Spent { at, sum, bottom })
+            }
+        }
+        deserializer.deserialize_seq(Members)
+    }
+}
 
 impl Tally {
     /// The tally of what was spent, as [`Tally::spent_json`] writes it, and what is held; nothing if the text is none.
     #[must_use]
     pub fn read(spent: &str, held: Amount) -> Option<Self> {
         let spent: Vec<Spent> = serde_json::from_str(spent).ok()?;
-        spent.is_sorted_by_key(|Spent(at, _)| *at).then_some(Self { spent, held })
+        spent.is_sorted_by_key(|spent| spent.at).then_some(Self { spent, held })
     }
 
-    /// What was spent, as JSON. At most 128 pairs.
+    /// What was spent, as JSON. At most 128 lists.
     #[must_use]
     pub fn spent_json(&self) -> String {
         // a list of numbers and texts is always JSON
@@ -67,29 +141,51 @@ impl Tally {
         self.held
     }
 
-    /// What counts at a time: all that is held, and what was spent in the window. Linear in the amounts that are kept.
+    /// The tally of a counter of which this much counts at any time.
     #[must_use]
-    pub fn counted(&self, window: CounterWindow, now: Timestamp) -> Amount {
-        let from = window.counts_from(millis(now));
-        let counts = self.spent.iter().rev().take_while(|Spent(at, _)| *at >= from);
-        counts.fold(self.held, |sum, Spent(_, amount)| sum.plus(*amount))
+    pub fn of(balance: Decimal) -> Self {
+        match balance.amount() {
+            Some(held) => Self { spent: Vec::new(), held },
+            None => Self { spent: vec![Spent::new(i64::MAX, balance)], held: Amount::ZERO },
+        }
     }
 
-    /// A call holds an amount from now on.
-    pub fn hold(&mut self, amount: Amount) {
-        self.held = self.held.plus(amount);
+    /// What counts at a time: all that is held, and what was spent in the window, which is nothing less than nothing. Linear in the
+    /// amounts that are kept.
+    #[must_use]
+    pub fn counted(&self, window: CounterWindow, now: Timestamp) -> Amount {
+        self.counting(window, now).fold(Amount::ZERO, |sum, spent| spent.onto(sum)).plus(self.held)
+    }
+
+    /// The same where what was spent may come to less than nothing.
+    #[must_use]
+    pub fn balance(&self, window: CounterWindow, now: Timestamp) -> Decimal {
+        self.counting(window, now).fold(self.held.into(), |sum, spent| sum.plus(spent.sum))
+    }
+
+    /// What was spent in the window, in order.
+    fn counting(&self, window: CounterWindow, now: Timestamp) -> impl Iterator<Item = Spent> {
+        let from = window.counts_from(millis(now));
+        let first = self.spent.partition_point(|spent| spent.at < from);
+        self.spent.iter().skip(first).copied()
+    }
+
+    /// A call holds an amount from now on. What it will take away counts when it is over.
+    pub fn hold(&mut self, amount: impl Into<Decimal>) {
+        self.held = self.held.plus(amount.into().or_zero());
     }
 
     /// What a call held is spent; whether that much was held. Without that nothing changes.
     #[must_use]
-    pub fn spend(&mut self, window: CounterWindow, amount: Amount, at: Timestamp) -> bool {
+    pub fn spend(&mut self, window: CounterWindow, amount: impl Into<Decimal>, at: Timestamp) -> bool {
+        let amount = amount.into();
         let is_held = self.release(amount);
-        if is_held && amount > Amount::ZERO {
+        if is_held && !amount.is_zero() {
             let kept_from = window.kept_from(millis(at));
-            self.spent.retain(|Spent(at, _)| *at >= kept_from);
+            self.spent.retain(|spent| spent.at >= kept_from);
             let at = millis_up(at);
-            let position = self.spent.partition_point(|Spent(other, _)| *other <= at);
-            self.spent.insert(position, Spent(at, amount));
+            let position = self.spent.partition_point(|other| other.at <= at);
+            self.spent.insert(position, Spent::new(at, amount));
             self.shorten(window);
         }
         is_held
@@ -97,8 +193,8 @@ impl Tally {
 
     /// What a call held is free again; whether that much was held. Without that nothing changes.
     #[must_use]
-    pub fn release(&mut self, amount: Amount) -> bool {
-        let rest = self.held.minus(amount);
+    pub fn release(&mut self, amount: impl Into<Decimal>) -> bool {
+        let rest = self.held.minus(amount.into().or_zero());
         self.held = rest.unwrap_or(self.held);
         rest.is_some()
     }
@@ -128,7 +224,7 @@ impl Tally {
             return None;
         }
         match self.spent.last() {
-            Some(Spent(at, _)) => window.kept_until(*at),
+            Some(spent) => window.kept_until(spent.at),
             None => Some(millis_up(changed)),
         }
     }
@@ -149,9 +245,9 @@ impl Tally {
 
     fn join(&mut self, part: impl Fn(i64) -> i64) {
         self.spent.dedup_by(|later, earlier| {
-            let is_same = part(later.0) == part(earlier.0);
+            let is_same = part(later.at) == part(earlier.at);
             if is_same {
-                *earlier = Spent(later.0, earlier.1.plus(later.1));
+                *earlier = earlier.with(*later);
             }
             is_same
         });

@@ -137,6 +137,8 @@ pub(super) fn check_policies(
             match hidden {
                 Hidden::NotLoaded => {}
                 Hidden::Brought => awaited.push(at),
+                // it is told of the counter
+                Hidden::Nothing if key.is_limit() => {}
                 Hidden::Nothing => {
                     let known = function_keys(&scope);
                     reader.report(&Path::document(&key.path), messages::unmatched_key(&key.key, &known));

@@ -5,6 +5,7 @@
 
 use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
+use super::counter::DeclaredCounter;
 use super::mentions::settle_defaults;
 use super::node::{Data, Node};
 use super::policy::DeclaredPolicy;
@@ -239,7 +240,8 @@ fn rewrite(step: &mut DeclaredStep, at: &Place, text: &Arc<str>) {
         DeclaredAction::Invoke(_)
         | DeclaredAction::Effect(_)
         | DeclaredAction::Label(_)
-        | DeclaredAction::Deny(_) => None,
+        | DeclaredAction::Deny(_)
+        | DeclaredAction::Limit(_) => None,
     };
     step.condition.iter_mut().chain(action).for_each(|expression| replace_text(expression, at, text));
 }
@@ -247,8 +249,7 @@ fn rewrite(step: &mut DeclaredStep, at: &Place, text: &Arc<str>) {
 /// The same of the variables and counters of a policy.
 fn rewrite_names(policy: &mut DeclaredPolicy, at: &Place, text: &Arc<str>) {
     let variables = policy.variables.iter_mut().map(|variable| &mut variable.expression);
-    let counters =
-        policy.counters.iter_mut().flat_map(|counter| counter.key.iter_mut().chain(&mut counter.add));
+    let counters = policy.counters.iter_mut().flat_map(DeclaredCounter::expressions_mut);
     variables.chain(counters).for_each(|expression| replace_text(expression, at, text));
 }
 

@@ -18,6 +18,7 @@ pub mod catalog;
 mod claims;
 pub(crate) mod comments;
 pub mod counter;
+mod counter_limit;
 mod default_decision;
 mod descriptor;
 pub mod document;

@@ -24,7 +24,7 @@ use super::selector::{AgentSelector, CallSelector};
 use super::shape::{
     ByName, Expression, List, Name, OneOf, Part, Required, Text, TextOrTexts, mapping, shape,
 };
-use super::step::{DeclaredStep, Hook, PolicySteps};
+use super::step::{DeclaredAction, DeclaredStep, Hook, PolicySteps};
 use super::unread::check_unread;
 use super::yaml::YamlDocument;
 use crate::cel::Semver;
@@ -127,6 +127,11 @@ pub struct PolicyCapability {
 }
 
 impl PolicyCapability {
+    /// Whether it is the limit of a counter, for the calls that add to it.
+    pub(super) fn is_limit(&self) -> bool {
+        self.steps().next().is_some_and(|step| matches!(step.action, DeclaredAction::Limit(_)))
+    }
+
     /// All steps, in the order in which the lists run.
     pub fn steps(&self) -> impl Iterator<Item = &DeclaredStep> {
         self.before_first.iter().chain(&self.before).chain(&self.after)
@@ -194,7 +199,7 @@ mapping! {
         claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
         limits: PolicyLimitKeys,
-        /// Amounts that calls add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
+        /// Amounts that calls of functions and of the model add up across tasks, users and days; expressions of the policy read them as `counters.NAME`.
         counters: ByName<CounterKeys>,
         /// Settings for reviews: whether other calls proceed while one is open, and whether the model reads the reviewers' notes.
         reviews: ReviewKeys,
@@ -289,7 +294,8 @@ impl DeclaredPolicy {
         if let Some(field) = fields.limits().get().filter(|_| mode == Mode::Observe) {
             reader.report(&field.path, messages::observed_limits(field.key));
         }
-        let capabilities = read_capabilities(&fields.capabilities(), &own, reader);
+        let mut capabilities = read_capabilities(&fields.capabilities(), &own, reader);
+        capabilities.extend(counters.iter().flat_map(|counter| counter.limits_of_calls(&own)));
         let guardrails = fields.guardrails().fields(reader);
         let (guardrails_before, guardrails_after) = guardrails.map_or_else(Default::default, |fields| {
             let lists = (fields.before().steps(&own, reader), fields.after().steps(&own, reader));
@@ -297,11 +303,12 @@ impl DeclaredPolicy {
             lists
         });
         let model = fields.model().fields(reader);
-        let (model_before, model_after) = model.map_or_else(Default::default, |fields| {
+        let (mut model_before, model_after) = model.map_or_else(Default::default, |fields| {
             let lists = (fields.before().steps(&own, reader), fields.after().steps(&own, reader));
             fields.refuse_others(reader);
             lists
         });
+        model_before.extend(counters.iter().filter_map(|counter| counter.limit_of_model(&own)));
         let tools = fields.tools().steps(&own, reader);
         let place = fields.place.clone();
         fields.refuse_others(reader);
@@ -361,7 +368,11 @@ impl DeclaredPolicy {
         let mut known: HashMap<&str, &Place> = HashMap::new();
         for step in self.steps() {
             let Some(id) = step.name.as_ref().and_then(|name| name.id.as_deref()) else { continue };
-            if let Some(first) = known.insert(id, &step.place) {
+            // a limit is one step, wherever it is for
+            if let Some(first) = known
+                .insert(id, &step.place)
+                .filter(|first| first.span != step.place.span || !first.source.same(&step.place.source))
+            {
                 let path = Path::document(&step.path).key("id");
                 reader.report(&path, messages::duplicate_step_id(&step.place, first.clone()));
             }

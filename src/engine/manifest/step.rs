@@ -64,7 +64,7 @@ impl DeclaredStep {
             DeclaredAction::Effect(effect) => effect.key(),
             DeclaredAction::Label(labels) => labels.key(),
             // the word of the policy is the rule
-            DeclaredAction::Deny(_) => return self.path.clone(),
+            DeclaredAction::Deny(_) | DeclaredAction::Limit(_) => return self.path.clone(),
         };
         format!("{}.{key}", self.path)
     }
@@ -78,9 +78,10 @@ impl DeclaredStep {
     pub(crate) fn expressions(&self) -> Box<dyn Iterator<Item = &Embedded> + '_> {
         let (action, bindings): (_, &[DeclaredBinding]) = match &self.action {
             DeclaredAction::Effect(effect) => return Box::new(self.condition.iter().chain(effect.texts())),
-            DeclaredAction::Assert(text) | DeclaredAction::Transform(text) | DeclaredAction::Deny(text) => {
-                (Some(text), &[])
-            }
+            DeclaredAction::Assert(text)
+            | DeclaredAction::Transform(text)
+            | DeclaredAction::Deny(text)
+            | DeclaredAction::Limit(text) => (Some(text), &[]),
             DeclaredAction::Label(labels) => (labels.computed(), &[]),
             DeclaredAction::Invoke(invoke) => (None, &invoke.bindings),
         };
@@ -99,6 +100,8 @@ pub enum DeclaredAction {
     Transform(Embedded),
     /// `default: deny`: an expression that is never true.
     Deny(Embedded),
+    /// `limit` of a counter: an expression over the counter and what a call adds.
+    Limit(Embedded),
     /// What it does to the call itself, in a policy document.
     Effect(DeclaredEffect),
     /// `label: [untrusted]` or `declassify: [untrusted]`: what a step of a policy says of the value that came in.

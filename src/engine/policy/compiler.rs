@@ -63,7 +63,7 @@ pub(super) struct Compiler<'c> {
     /// By the positions of the policy documents that have counters: their names, and the types of `counters`.
     pub(super) counters: HashMap<usize, (Arc<str>, Type)>,
     /// By the same positions: what each counter adds.
-    pub(super) added: HashMap<usize, Vec<Added>>,
+    pub(super) added: HashMap<usize, Vec<Option<Added>>>,
     /// The names of each of its policies.
     pub(super) definitions: Vec<Arc<Definitions>>,
     pub(super) texts: Texts<'c>,

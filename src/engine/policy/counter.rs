@@ -1,8 +1,8 @@
 //! Counters of policy documents, compiled: which of them a call reads, under which keys, and what it adds.
 //!
-//! In: the arguments of a call and the context of its task. Out: for each counter that the function needs its id and the amount
-//! that the call would add, or why there is none: then the call is refused, for a guard has failed. Linear in the counters of
-//! the function, times what their expressions cost.
+//! In: the arguments of a call or what is sent to the model, and the context of the task. Out: for each counter that the call needs its
+//! id and the amount that the call would add, or why there is none: then the call is refused, for a guard has failed. Linear in
+//! the counters of the function or of the model, times what their expressions cost.
 
 use super::expression::Expression;
 use super::messages;
@@ -10,10 +10,33 @@ use super::origin::Origin;
 use super::read_path::for_each_path;
 use super::step::Step;
 use super::template::{PathStep, Placeholder};
-use crate::cel::{ErrorCode, Expr, Json, Stop, Type, Value};
+use crate::cel::{ErrorCode, Expr, Json, Stop, Timestamp, Type, Value};
 use crate::context::{Activations, Root, Selector};
-use crate::counter::{Amount, CounterId, CounterWindow};
+use crate::counter::{Amount, AmountError, CounterId, CounterState, CounterWindow, Decimal};
+use crate::manifest::counter::{CounterScope, Decrease};
 use std::sync::Arc;
+
+/// What reads counters and adds to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CounterReader {
+    /// A call of the function at this position.
+    Function(usize),
+    /// A call of the model.
+    Model,
+}
+
+/// What the calls of the model are to a counter.
+#[derive(Debug, Default)]
+pub(super) struct CountedModel {
+    /// Whether a step ahead of them reads the counter, or they add to it.
+    pub(super) is_needed: bool,
+    /// Whether something is decided about them by it.
+    pub(super) is_deciding: bool,
+    /// The key, with what is sent to the model as its input.
+    pub(super) key: Option<Expression>,
+    /// How much a call of the model adds; nothing if it adds nothing.
+    pub(super) add: Option<Expression>,
+}
 
 /// A counter of a policy, compiled for one agent.
 #[derive(Debug)]
@@ -41,11 +64,27 @@ pub struct Counter {
     pub(super) has_key: bool,
     pub(super) key: Option<Expression>,
     pub(super) add: Option<Expression>,
+    /// The same of the calls of the model.
+    pub(super) model: CountedModel,
+    /// Whether it holds whole numbers; nothing where the amounts at run time say so.
+    pub(super) is_whole: Option<bool>,
+    /// Whether calls can lower it.
+    pub decrease: Decrease,
+    /// Whose calls add to it.
+    pub scope: CounterScope,
     pub(super) origin: Origin,
 }
 
-/// What a counter adds, compiled ahead of the steps; nothing if it does not compile.
-pub(super) type Added = Option<Option<Expression>>;
+/// What a counter adds, compiled ahead of the steps.
+#[derive(Debug)]
+pub(super) struct Added {
+    /// What a call of a function adds; nothing if that is 1, or if none does.
+    pub(super) by_calls: Option<Expression>,
+    /// What a call of the model adds, if it does.
+    pub(super) by_model: Option<Expression>,
+    /// The type of the counter.
+    pub(super) ty: Type,
+}
 
 /// A counter as one call needs it.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +92,7 @@ pub struct NeededCounter {
     /// The counter.
     pub id: CounterId,
     /// How much the call adds; nothing if it only reads it.
-    pub add: Option<Amount>,
+    pub add: Option<Decimal>,
     /// Whether expressions read it as a whole number.
     pub is_whole: bool,
 }
@@ -76,13 +115,23 @@ pub struct Counters {
     pub(super) all: Vec<Counter>,
     /// By function: the positions of those that its steps read and that its calls add to.
     pub(super) by_function: Vec<Vec<usize>>,
+    /// The positions of those that steps ahead of calls of the model read, or that these add to.
+    pub(super) by_model: Vec<usize>,
 }
 
 impl Counters {
-    /// The counters that a call of the function at this position reads or adds to.
-    pub fn of(&self, function: usize) -> impl Iterator<Item = &Counter> {
-        let positions = self.by_function.get(function).map_or(&[][..], Vec::as_slice);
-        positions.iter().filter_map(|at| self.all.get(*at))
+    /// The counters that such a call reads or adds to.
+    pub fn of(&self, reader: CounterReader) -> impl Iterator<Item = &Counter> {
+        let positions = match reader {
+            CounterReader::Function(function) => self.by_function.get(function),
+            CounterReader::Model => Some(&self.by_model),
+        };
+        positions.map_or(&[][..], Vec::as_slice).iter().filter_map(|at| self.all.get(*at))
+    }
+
+    /// The counters that calls of the model add to.
+    pub fn fed_by_model(&self) -> impl Iterator<Item = &Counter> {
+        self.of(CounterReader::Model).filter(|counter| counter.model.add.is_some())
     }
 
     /// A counter by its policy and its name.
@@ -143,64 +192,85 @@ impl Counters {
 }
 
 impl Counter {
-    /// Of its key, then of what it adds.
+    /// All of its expressions.
     pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        self.expressions_of_calls().chain(self.expressions_of_model())
+    }
+
+    /// Of its key and what it adds for calls of functions.
+    pub(super) fn expressions_of_calls(&self) -> impl Iterator<Item = &Expression> {
         self.key.iter().chain(&self.add)
     }
 
-    /// The counter as a call of the function at this position needs it, and what it cost to find out, in cost units.
+    /// Of its key and what it adds for calls of the model.
+    pub(super) fn expressions_of_model(&self) -> impl Iterator<Item = &Expression> {
+        self.model.key.iter().chain(&self.model.add)
+    }
+
+    /// The counter as such a call needs it, and what it cost to find out, in cost units. `root` is the first task of the call's tree.
     ///
     /// # Errors
     /// [`CounterFault`]: the call is refused.
     pub fn needed<'a>(
         &'a self,
-        function: usize,
+        reader: CounterReader,
+        root: &str,
         values: &mut Activations<'a>,
     ) -> (Result<NeededCounter, CounterFault>, u64) {
         let mut cost = 0;
-        let needed = self.needed_at(function, values, &mut cost);
+        let needed = self.needed_at(reader, root, values, &mut cost);
         (needed, cost)
     }
 
     fn needed_at<'a>(
         &'a self,
-        function: usize,
+        reader: CounterReader,
+        root: &str,
         values: &mut Activations<'a>,
         cost: &mut u64,
     ) -> Result<NeededCounter, CounterFault> {
-        let id = match &self.key {
-            None => self.id_of(None),
+        let (key, add, adds_one) = match reader {
+            CounterReader::Function(function) if self.functions.contains(&function) => {
+                (&self.key, self.add.as_ref(), self.add.is_none())
+            }
+            CounterReader::Function(_) => (&self.key, None, false),
+            CounterReader::Model => (&self.model.key, self.model.add.as_ref(), false),
+        };
+        let id = match key {
+            None => self.id_of(root, None),
             Some(key) => match evaluate(key, values, cost)? {
-                Value::String(text) => self.id_of(Some(&text)),
+                Value::String(text) => self.id_of(root, Some(&text)),
                 other => {
                     let message = messages::key_of_kind(&self.name, other.kind());
                     return Err(CounterFault { code: "bad_counter_key", message, origin: key.origin() });
                 }
             },
         };
-        if !self.functions.contains(&function) {
-            let is_whole = self.add.as_ref().is_none_or(|add| *add.program().result_type() == Type::Int);
-            return Ok(NeededCounter { id, add: None, is_whole });
-        }
-        let Some(add) = &self.add else {
-            let one = Amount::from_uint(1).unwrap_or_default();
-            return Ok(NeededCounter { id, add: Some(one), is_whole: true });
+        let whole = |otherwise: bool| self.is_whole.unwrap_or(otherwise);
+        let Some(add) = add else {
+            let one = adds_one.then(|| Amount::from_uint(1).unwrap_or_default().into());
+            return Ok(NeededCounter { id, add: one, is_whole: whole(true) });
         };
         let (amount, is_whole) = match evaluate(add, values, cost)? {
-            Value::Int(number) => (Amount::from_int(number), true),
-            Value::UInt(number) => (Amount::from_uint(number), true),
-            Value::Double(number) => (Amount::from_double(number), false),
+            Value::Int(number) => (Decimal::from_int(number), true),
+            Value::UInt(number) => (Amount::from_uint(number).map(Decimal::from), true),
+            Value::Double(number) => (Decimal::from_double(number), false),
             other => {
                 let message = messages::amount_of_kind(&self.name, other.kind());
                 return Err(CounterFault { code: "bad_counter_amount", message, origin: add.origin() });
             }
         };
-        let amount = amount.map_err(|why| CounterFault {
+        let may_lower = self.decrease != Decrease::None && reader != CounterReader::Model;
+        let allowed = |amount: Decimal| match amount.is_negative() && !may_lower {
+            true => Err(AmountError::Negative),
+            false => Ok(amount),
+        };
+        let amount = amount.and_then(allowed).map_err(|why| CounterFault {
             code: "bad_counter_amount",
             message: messages::no_amount(&self.name, why),
             origin: add.origin(),
         })?;
-        Ok(NeededCounter { id, add: Some(amount), is_whole })
+        Ok(NeededCounter { id, add: Some(amount), is_whole: whole(is_whole) })
     }
 
     /// Whether a step is of the same policy.
@@ -211,21 +281,36 @@ impl Counter {
         }
     }
 
-    /// The counter itself, for a text of its key.
+    /// The counter itself, for the first task of a tree and a text of its key. That of a tree goes by both: a list, as no other key is.
     #[must_use]
-    pub fn id_of(&self, key: Option<&str>) -> CounterId {
-        match key.map(Json::string) {
+    pub fn id_of(&self, root: &str, key: Option<&str>) -> CounterId {
+        let key: Option<Json> = match self.scope {
+            CounterScope::Caller => key.map(Json::string),
+            CounterScope::Tree => match key {
+                None => Some(serde_json::json!([root]).into()),
+                Some(key) => Some(serde_json::json!([root, key]).into()),
+            },
+        };
+        match key {
             None => CounterId::new(&self.book, &self.name, ""),
             Some(key) if self.has_secret_key => CounterId::hidden(&self.book, &self.name, &key),
             Some(key) => CounterId::keyed(&self.book, &self.name, &key),
         }
     }
 
-    /// Whether something is decided by it about calls of the function at this position. Where it is not, nothing that is wrong with
-    /// it stops a call.
+    /// Whether something is decided by it about such calls. Where it is not, nothing that is wrong with it stops a call.
     #[must_use]
-    pub fn decides(&self, function: usize) -> bool {
-        self.deciding.contains(&function)
+    pub fn decides(&self, reader: CounterReader) -> bool {
+        match reader {
+            CounterReader::Function(function) => self.deciding.contains(&function),
+            CounterReader::Model => self.model.is_deciding,
+        }
+    }
+
+    /// What counts of it.
+    #[must_use]
+    pub fn read(&self, state: &CounterState, now: Timestamp) -> Decimal {
+        counted(state, self.window, self.decrease == Decrease::BelowZero, now)
     }
 
     /// Whether there is one for each value of a key.
@@ -239,6 +324,16 @@ impl Counter {
     pub fn origin(&self) -> &Origin {
         &self.origin
     }
+}
+
+/// What counts of a counter in its window.
+pub(crate) fn counted(
+    state: &CounterState,
+    window: CounterWindow,
+    is_below_zero: bool,
+    now: Timestamp,
+) -> Decimal {
+    if is_below_zero { state.balance(window, now) } else { state.counted(window, now).into() }
 }
 
 fn evaluate<'a>(

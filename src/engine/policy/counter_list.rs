@@ -6,10 +6,11 @@
 //! counts nothing, and that is a finding. Linear in the documents' steps times their counters.
 
 use super::compiler::{Compiler, ScopeKey};
-use super::counter::{Added, Counter, Counters};
+use super::counter::{Added, CountedModel, Counter, Counters};
 use super::effect::Effect;
 use super::expression::Expression;
 use super::messages;
+use super::model_call::request_type;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use super::policy_steps::PolicySteps;
@@ -21,7 +22,7 @@ use crate::context::{FunctionId, Root, Scope, Selector, counters_type};
 use crate::counter::observed_book;
 use crate::diagnostic::Diagnostic;
 use crate::manifest::catalog::AppliedPolicy;
-use crate::manifest::counter::DeclaredCounter;
+use crate::manifest::counter::{DeclaredCounter, Decrease};
 use crate::manifest::mode::Mode;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::policy_step::PolicyStep;
@@ -37,27 +38,38 @@ impl Compiler<'_> {
             return;
         }
         let mut fields = Vec::new();
-        let mut added: Vec<Added> = Vec::new();
+        let mut added = Vec::new();
         for (counter, applied_counter) in applied.policy.counters.iter().zip(&applied.counters) {
             let functions: Vec<usize> =
                 applied_counter.functions.iter().map(|at| self.position(*at)).collect();
-            let (compiled, ty) = match &counter.add {
-                None => (Some(None), Type::Int),
-                // without a call that adds there is nothing to evaluate, and the type depends on other agents
-                Some(_) if functions.is_empty() => (Some(None), Type::Dyn),
-                Some(text) => {
-                    let path = format!("{}.add", counter.path);
-                    let compiled =
-                        self.of_counter(applied, counter, text, &path, functions, is_number, "a number");
-                    let ty = compiled.as_ref().map_or(Type::Dyn, |add| match add.program().result_type() {
-                        Type::UInt => Type::Int,
-                        other => other.clone(),
-                    });
-                    (compiled.map(Some), ty)
-                }
+            let amount = |compiler: &mut Self, text: Option<&Embedded>, key: &str, scope: ScopeKey| {
+                let Some(text) = text else { return Some(None) };
+                let path = format!("{}.{key}", counter.path);
+                compiler.of_counter(applied, counter, text, &path, scope, is_number, "a number").map(Some)
             };
-            fields.push((counter.name.text.clone(), ty));
-            added.push(compiled);
+            // without a call that adds there is nothing to evaluate, and the type depends on other agents
+            let unknown = counter.add.is_some() && functions.is_empty();
+            let by_calls =
+                amount(self, counter.add.as_ref().filter(|_| !unknown), "add", of_calls(functions));
+            let by_model = amount(self, counter.model.as_ref(), "model", of_model_calls());
+            let of_calls = match &by_calls {
+                Some(Some(add)) => Some(number_type(add)),
+                Some(None) if unknown => Some(Type::Dyn),
+                Some(None) => Some(Type::Int).filter(|_| !counter.on.is_empty()),
+                None => Some(Type::Dyn),
+            };
+            let of_model = match &by_model {
+                Some(add) => add.as_ref().map(number_type),
+                None => Some(Type::Dyn),
+            };
+            let ty = match (of_calls, of_model) {
+                (Some(Type::Dyn), _) | (_, Some(Type::Dyn)) | (None, None) => Type::Dyn,
+                (Some(calls), Some(model)) if calls != model => Type::Double,
+                (Some(ty), _) | (None, Some(ty)) => ty,
+            };
+            fields.push((counter.name.text.clone(), ty.clone(), counter.decrease == Decrease::BelowZero));
+            let both = by_calls.zip(by_model);
+            added.push(both.map(|(by_calls, by_model)| Added { by_calls, by_model, ty }));
         }
         let name = named(&applied.policy).to_string().into();
         self.counters.insert(at, (name, counters_type(fields)));
@@ -88,22 +100,35 @@ impl Compiler<'_> {
                     Mode::Observe => Vec::new(),
                     Mode::Enforce => own.union(&readers.deciding).copied().collect(),
                 };
-                let key = counter.key.as_ref().filter(|_| !needed.is_empty()).map(|text| {
+                let of_model = readers_of_model(steps, &named(&applied.policy), &counter.name.text);
+                let mut model = CountedModel {
+                    is_needed: of_model.is_some() || counter.model.is_some(),
+                    is_deciding: applied.policy.mode == Mode::Enforce
+                        && (counter.model.is_some() || of_model == Some(Mode::Enforce)),
+                    ..CountedModel::default()
+                };
+                let key = |compiler: &mut Self, is_needed: bool, scope: ScopeKey| {
+                    let Some(text) = counter.key.as_ref().filter(|_| is_needed) else { return Some(None) };
                     let path = format!("{}.key", counter.path);
-                    self.of_counter(applied, counter, text, &path, needed.clone(), is_text, "a text")
-                });
-                let (Some(add), Some(key)) = (add, transposed(key)) else {
+                    compiler.of_counter(applied, counter, text, &path, scope, is_text, "a text").map(Some)
+                };
+                let model_key = key(self, model.is_needed, of_model_calls());
+                let key = key(self, !needed.is_empty(), of_calls(needed.clone()));
+                let (Some(add), Some(key), Some(model_key)) = (add, key, model_key) else {
                     is_whole = false;
                     continue;
                 };
                 counters.by_function.resize(self.functions.len(), Vec::new());
                 let position = counters.all.len();
+                model.key = model_key;
+                if model.is_needed {
+                    counters.by_model.push(position);
+                }
                 for function in &needed {
                     counters.by_function.get_mut(*function).into_iter().for_each(|all| all.push(position));
                 }
-                let counter =
-                    self.counter((applied, counter), (own.into_iter().collect(), needed, deciding), key, add);
-                counters.all.push(counter);
+                let functions = (own.into_iter().collect(), needed, deciding);
+                counters.all.push(self.counter((applied, counter), functions, key, add, model));
             }
         }
         self.texts.definitions = None;
@@ -117,16 +142,32 @@ impl Compiler<'_> {
         (applied, counter): (&AppliedPolicy, &DeclaredCounter),
         (functions, needed, deciding): (Vec<usize>, Vec<usize>, Vec<usize>),
         key: Option<Expression>,
-        add: Option<Expression>,
+        add: Added,
+        model: CountedModel,
     ) -> Counter {
+        let Added { by_calls: add, by_model, ty } = add;
+        let model = CountedModel { add: by_model, ..model };
         let is_made_of_secrets = |expression: &Expression, functions: &[usize]| {
             functions.iter().any(|function| {
                 let function = u32::try_from(*function).ok().map(FunctionId);
                 reads_secret(expression.program().expr(), &self.schema, function)
             })
         };
-        let adds_secret = add.as_ref().is_some_and(|add| is_made_of_secrets(add, &functions));
-        let has_secret_key = key.as_ref().is_some_and(|key| is_made_of_secrets(key, &needed));
+        // what is sent to a model repeats what the task was told and got, so anything of it may be secret
+        let reads_request = |expression: &Expression| {
+            let mut reads = false;
+            for_each_path(expression.program().expr(), &mut |root, _| {
+                reads |= Root::long_name(root) == Root::Input.name();
+            });
+            reads && !self.schema.secrets().is_empty()
+        };
+        let is_secret_of_model = |expression: &Expression| {
+            reads_secret(expression.program().expr(), &self.schema, None) || reads_request(expression)
+        };
+        let adds_secret = add.as_ref().is_some_and(|add| is_made_of_secrets(add, &functions))
+            || model.add.as_ref().is_some_and(is_secret_of_model);
+        let has_secret_key = key.as_ref().is_some_and(|key| is_made_of_secrets(key, &needed))
+            || model.key.as_ref().is_some_and(is_secret_of_model);
         let policy: Arc<str> = named(&applied.policy).to_string().into();
         let is_observed = applied.policy.mode == Mode::Observe;
         let book = if is_observed { observed_book(&policy).into() } else { policy.clone() };
@@ -143,6 +184,14 @@ impl Compiler<'_> {
             has_key: counter.key.is_some(),
             key,
             add,
+            model,
+            is_whole: match ty {
+                Type::Int => Some(true),
+                Type::Double => Some(false),
+                _ => None,
+            },
+            decrease: counter.decrease,
+            scope: counter.scope,
             origin: Origin::new(&counter.path, &counter.place).of(Some(&named(&applied.policy))),
         }
     }
@@ -151,6 +200,7 @@ impl Compiler<'_> {
     /// steps alone, or one whose credential is made of a counter that may be made of secrets.
     fn check_readers(&mut self, steps: &PolicySteps, counters: &Counters) {
         let all = steps.calls.iter().flat_map(|calls| calls.before_first.iter().chain(&calls.before));
+        let all = all.chain(&steps.model_before);
         let mut found: Vec<(Place, Diagnostic)> = Vec::new();
         for step in all.filter(|step| step.reads_counters) {
             let is_of_observed = |counter: &Counter| counter.is_observed && counter.is_of_policy_of(step);
@@ -171,7 +221,7 @@ impl Compiler<'_> {
         found.into_iter().for_each(|(place, finding)| self.found_at(&place, vec![finding]));
     }
 
-    /// An expression of a counter, compiled for calls of these functions; what is found stands apart, as for steps.
+    /// An expression of a counter, compiled for the calls of a scope; what is found stands apart, as for steps.
     #[expect(clippy::too_many_arguments, reason = "what a text is, where it stands, and what it may give")]
     fn of_counter(
         &mut self,
@@ -179,12 +229,14 @@ impl Compiler<'_> {
         counter: &DeclaredCounter,
         text: &Embedded,
         path: &str,
-        functions: Vec<usize>,
+        key: ScopeKey,
         fits: fn(&Type) -> bool,
         expected: &str,
     ) -> Option<Expression> {
-        let key = ScopeKey { functions, of_policy: true, ..ScopeKey::plain(Scope::BeforeCondition) };
-        let scope = self.step_scope(key, &counter.name.text);
+        let scope = match key.scope {
+            Scope::ModelBefore => self.scope(key, request_type(), Type::Dyn, Type::Dyn),
+            _ => self.step_scope(key, &counter.name.text),
+        };
         let known = self.texts.findings.len();
         self.texts.step = Some(named(&applied.policy));
         let compiled = Expression::compile(&scope, text, path, &mut self.texts);
@@ -201,7 +253,8 @@ impl Compiler<'_> {
         findings.extend(misfit);
         let constant = compiled.as_ref().and_then(|compiled| compiled.program().constant());
         if let Some(constant) = constant.filter(|_| is_sound) {
-            findings.extend(told_of_constant(text, &constant).map(|finding| finding.path(path)));
+            let can_lower = counter.decrease != Decrease::None;
+            findings.extend(told_of_constant(text, &constant, can_lower).map(|finding| finding.path(path)));
         }
         self.found_at(&text.place, findings);
         compiled.filter(|_| is_sound)
@@ -213,8 +266,10 @@ impl Compiler<'_> {
 }
 
 /// What is said of a key or an amount that is a constant.
-fn told_of_constant(text: &Embedded, constant: &Value<'_>) -> Option<Diagnostic> {
+fn told_of_constant(text: &Embedded, constant: &Value<'_>, can_lower: bool) -> Option<Diagnostic> {
     match constant {
+        Value::Int(..0) if can_lower => None,
+        Value::Double(amount) if can_lower && *amount < 0.0 => None,
         Value::String(_) => Some(messages::constant_key(text)),
         Value::Int(..=0) | Value::UInt(0) => Some(messages::bad_counter_amount(text)),
         Value::Double(amount) if *amount <= 0.0 => Some(messages::bad_counter_amount(text)),
@@ -230,6 +285,24 @@ fn named(policy: &DeclaredPolicy) -> Arc<PolicyStep> {
         None => (Vec::new(), policy.labels.clone()),
     };
     Arc::new(PolicyStep { name: policy.applied_name(), uses, id: None, severity: None, labels })
+}
+
+/// The scope of what a counter asks of the calls of these functions.
+fn of_calls(functions: Vec<usize>) -> ScopeKey {
+    ScopeKey { functions, of_policy: true, ..ScopeKey::plain(Scope::BeforeCondition) }
+}
+
+/// The scope of what a counter asks of the calls of the model.
+fn of_model_calls() -> ScopeKey {
+    ScopeKey { of_policy: true, ..ScopeKey::plain(Scope::ModelBefore) }
+}
+
+/// The type of the amounts that an expression gives.
+fn number_type(amount: &Expression) -> Type {
+    match amount.program().result_type() {
+        Type::UInt => Type::Int,
+        other => other.clone(),
+    }
 }
 
 fn is_number(ty: &Type) -> bool {
@@ -269,11 +342,28 @@ fn readers(steps: &PolicySteps, policy: &PolicyStep, counter: &str) -> Readers {
     readers
 }
 
+/// Whether a step ahead of calls of the model reads a counter: the mode of one that does, which is that of a deciding step if there is one.
+fn readers_of_model(steps: &PolicySteps, policy: &PolicyStep, counter: &str) -> Option<Mode> {
+    let mut mode = None;
+    let own = steps.model_before.iter().filter(|step| {
+        step.name.as_ref().is_some_and(|name| name.name == policy.name && name.uses == policy.uses)
+    });
+    for step in own.filter(|step| step.reads_counters) {
+        step.for_each_counter(&mut |name| {
+            if name.is_none_or(|name| name == counter) && mode != Some(Mode::Enforce) {
+                mode = Some(step.mode);
+            }
+        });
+    }
+    mode
+}
+
 /// Whether a step of the document reads a counter, whatever agents it is for.
 fn is_read(policy: &DeclaredPolicy, counter: &str, compiler: &Compiler<'_>) -> bool {
     let mut is_read = false;
     let variables = policy.variables.iter().map(|variable| &variable.expression);
-    let steps = || policy.capabilities.iter().flat_map(|key| key.before_first.iter().chain(&key.before));
+    let of_calls = || policy.capabilities.iter().flat_map(|key| key.before_first.iter().chain(&key.before));
+    let steps = || of_calls().chain(&policy.model_before);
     for text in steps().flat_map(DeclaredStep::expressions).chain(variables) {
         let Ok(expression) = parse(&text.text, &compiler.limits.eval) else { continue };
         for_each_path(&expression, &mut |root, path| {
@@ -286,16 +376,4 @@ fn is_read(policy: &DeclaredPolicy, counter: &str, compiler: &Compiler<'_>) -> b
     }
     let mut messages = steps().flat_map(DeclaredStep::says);
     is_read || messages.any(|text| text.text.contains(&format!("counters.{counter}")))
-}
-
-/// A key that is absent, or that there is; nothing if it does not compile.
-#[expect(
-    clippy::option_option,
-    reason = "the outer one says whether it is sound, the inner whether it was written"
-)]
-fn transposed(key: Option<Option<Expression>>) -> Option<Option<Expression>> {
-    match key {
-        None => Some(None),
-        Some(key) => key.map(Some),
-    }
 }

@@ -286,6 +286,10 @@ impl Encoder {
                 self.embedded(text);
             }
             DeclaredAction::Deny(_) => self.text("deny"),
+            DeclaredAction::Limit(text) => {
+                self.text("limit");
+                self.embedded(text);
+            }
             DeclaredAction::Transform(text) => {
                 self.text("transform");
                 self.embedded(text);

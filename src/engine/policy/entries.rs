@@ -75,6 +75,7 @@ fn transforms<'s>(
         DeclaredAction::Transform(text) => Some(Transform { text, definitions }),
         DeclaredAction::Assert(_)
         | DeclaredAction::Deny(_)
+        | DeclaredAction::Limit(_)
         | DeclaredAction::Invoke(_)
         | DeclaredAction::Label(_)
         | DeclaredAction::Effect(_) => None,

@@ -91,6 +91,10 @@ pub(super) fn bad_token_count() -> String {
     "`answer.usage`: a number of tokens is a whole number, 0 or more".to_owned()
 }
 
+pub(super) fn bad_cost() -> String {
+    "`answer.usage.cost`: a cost is a number from 0 to 10^18".to_owned()
+}
+
 /// The message of a trigger whose event does not fit.
 pub(super) fn unfit_payload(why: &str) -> String {
     format!("the payload is not what the trigger declares: {why}")

@@ -11,7 +11,8 @@ use super::expression::Expression;
 use super::messages;
 use super::model_schema::{answer_schema, request_schema};
 use super::shape::{Others, Shape};
-use crate::cel::{Json, JsonRef, Kind, Part, Type};
+use crate::amount::{Amount, AmountError};
+use crate::cel::{Json, JsonRef, Kind, Part, Type, Value as ValueRef};
 use crate::manifest::node::Node;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Place, Source, Span};
@@ -123,6 +124,7 @@ impl ModelAnswer {
         let answer = ANSWER.read(given, "`answer").map(Self)?;
         match answer.tokens() {
             Some(tokens) if tokens.contains(&None) => Err(messages::bad_token_count()),
+            _ if answer.reported_cost().is_some_and(|cost| cost.is_err()) => Err(messages::bad_cost()),
             _ => Ok(answer),
         }
     }
@@ -149,6 +151,21 @@ impl ModelAnswer {
     pub(crate) fn usage(&self) -> Option<(u64, u64)> {
         let [prompt, completion] = self.tokens()?;
         prompt.zip(completion)
+    }
+
+    /// What the answer cost, if the host has told.
+    pub(crate) fn cost(&self) -> Option<Amount> {
+        self.reported_cost()?.ok()
+    }
+
+    fn reported_cost(&self) -> Option<Result<Amount, AmountError>> {
+        let cost = self.0.root().get("usage")?.get("cost")?;
+        Some(match (cost.as_int(), cost.value()) {
+            (Some(cost), _) => Amount::from_int(cost),
+            (None, ValueRef::Double(cost)) => Amount::from_double(cost),
+            (None, ValueRef::UInt(cost)) => Amount::from_uint(cost),
+            _ => Err(AmountError::NotDecimal),
+        })
     }
 
     /// The document: an object.

@@ -82,9 +82,14 @@ pub fn answer_schema() -> Value {
                 "additionalProperties": false,
                 "properties": {
                     "prompt_tokens": tokens("Tokens read."),
-                    "completion_tokens": tokens("Tokens written.")
+                    "completion_tokens": tokens("Tokens written."),
+                    "cost": {
+                        "type": "number",
+                        "minimum": 0,
+                        "description": "What the answer cost, in a unit of the host's."
+                    }
                 },
-                "description": "The tokens that it used. They count for the task once."
+                "description": "What it used. It counts for the task once."
             },
             "other": defaulted_other()
         }

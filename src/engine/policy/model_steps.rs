@@ -16,7 +16,11 @@ use std::sync::Arc;
 
 impl Compiler<'_> {
     /// The steps of a policy ahead of each call of the model, or on each of its answers; nothing if one does not compile.
-    pub(super) fn model_steps(&mut self, applied: &AppliedPolicy, hook: Hook) -> Option<Vec<Arc<Step>>> {
+    pub(super) fn model_steps(
+        &mut self,
+        (at, applied): (usize, &AppliedPolicy),
+        hook: Hook,
+    ) -> Option<Vec<Arc<Step>>> {
         let is_before = hook == Hook::ModelBefore;
         let (written, scope) = match is_before {
             true => (&applied.policy.model_before, Scope::ModelBefore),
@@ -25,7 +29,8 @@ impl Compiler<'_> {
         if written.is_empty() {
             return Some(Vec::new());
         }
-        let key = ScopeKey { of_policy: true, ..ScopeKey::plain(scope) };
+        let counters = Some(at).filter(|_| is_before && !applied.policy.counters.is_empty());
+        let key = ScopeKey { counters, of_policy: true, ..ScopeKey::plain(scope) };
         let scope = self.scope(key, request_type(), answer_type(), Type::Dyn);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         let mut steps = Vec::new();

@@ -10,7 +10,7 @@ use super::reviews::siblings;
 use super::task_limits::AllLimits;
 use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
-use crate::manifest::counter::DeclaredCounter;
+use crate::manifest::counter::{CounterScope, DeclaredCounter, Decrease};
 use crate::manifest::mode::Mode;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::policy_use::PolicyParameter;
@@ -145,13 +145,36 @@ impl Encoder {
         self.list(applied.policy.used_by.as_ref().map_or(&[][..], |by| &by.uses), |it, used| it.text(used));
         self.definitions(&applied.policy);
         for (counter, selected) in applied.policy.counters.iter().zip(&applied.counters) {
-            let DeclaredCounter { name, place: _, path: _, on: _, key, window, add } = counter;
+            // a limit is a step
+            let DeclaredCounter {
+                name,
+                place: _,
+                path: _,
+                on: _,
+                key,
+                window,
+                add,
+                model,
+                limit: _,
+                decrease,
+                scope,
+            } = counter;
             self.embedded(name);
             self.list(&selected.functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
             for text in [key, add] {
                 self.optional(text.as_ref(), Self::embedded);
             }
             self.text(&window.to_string());
+            if *scope == CounterScope::Tree {
+                self.part("tree");
+            }
+            if *decrease != Decrease::None {
+                self.part(decrease.as_str());
+            }
+            if let Some(model) = model {
+                self.part("model");
+                self.embedded(model);
+            }
         }
     }
 

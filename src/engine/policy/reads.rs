@@ -9,7 +9,7 @@
 //! Linear in the steps; found when it is first wanted.
 
 use super::read_path::{CONTEXT_ASKED, for_each_path};
-use super::{Binding, Execute, Expression, Policy, Step, StepAction};
+use super::{Binding, CounterReader, Execute, Expression, Policy, Step, StepAction};
 use crate::context::{CallsOnPath, FunctionId, LABELS, Selector};
 use crate::manifest::mode::Mode;
 use crate::manifest::step::Hook;
@@ -230,6 +230,10 @@ impl Policy {
     pub fn dependencies_of_model(&self) -> &Dependencies {
         self.dependencies.model.get_or_init(|| {
             let mut found = Dependencies::default();
+            let counters = self.counters.of(CounterReader::Model);
+            for counter in counters.filter(|counter| counter.decides(CounterReader::Model)) {
+                counter.expressions_of_model().for_each(|expression| found.reads.add(self, expression));
+            }
             self.steps_of_model(Hook::ModelBefore).iter().for_each(|step| self.add_step(step, &mut found));
             found
         })
@@ -284,8 +288,9 @@ impl Policy {
         if !self.observes() {
             found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
         }
-        for counter in self.counters.of(position).filter(|counter| counter.decides(position)) {
-            counter.expressions().for_each(|expression| found.reads.add(self, expression));
+        let reader = CounterReader::Function(position);
+        for counter in self.counters.of(reader).filter(|counter| counter.decides(reader)) {
+            counter.expressions_of_calls().for_each(|expression| found.reads.add(self, expression));
         }
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
             let steps = self.steps_of_call(hook, position);

@@ -166,7 +166,7 @@ impl Step {
                     }),
                 }
             }
-            DeclaredAction::Deny(text) => {
+            DeclaredAction::Deny(text) | DeclaredAction::Limit(text) => {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Assert)
             }
             DeclaredAction::Transform(text) => {

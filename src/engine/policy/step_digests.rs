@@ -7,6 +7,7 @@ use super::encoder::Encoder;
 use super::policy_encoding::target_key;
 use crate::manifest::applied::AppliedPolicy;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::counter::CounterScope;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
 use crate::source::{Embedded, Place, Span};
@@ -74,8 +75,11 @@ impl Encoder {
             self.part("counter");
             self.embedded(&counter.name);
             self.text(&counter.window.to_string());
-            for text in [&counter.key, &counter.add] {
-                self.optional(text.as_ref(), Self::embedded);
+            self.text(counter.decrease.as_str());
+            self.text(if counter.scope == CounterScope::Tree { "tree" } else { "caller" });
+            for (key, text) in counter.expressions() {
+                self.text(key);
+                self.embedded(text);
             }
         }
     }

@@ -123,6 +123,7 @@ impl Compiler<'_> {
             DeclaredAction::Invoke(invoke) => self.resolved.invoke_target(invoke),
             DeclaredAction::Assert(_)
             | DeclaredAction::Deny(_)
+            | DeclaredAction::Limit(_)
             | DeclaredAction::Transform(_)
             | DeclaredAction::Label(_)
             | DeclaredAction::Effect(_) => None,
@@ -173,7 +174,7 @@ impl Compiler<'_> {
             let compiled = self.policy_guardrails(applied, Hook::GuardrailBefore);
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
-            let compiled = self.model_steps(applied, Hook::ModelBefore);
+            let compiled = self.model_steps((at, applied), Hook::ModelBefore);
             is_whole &= compiled.is_some();
             steps.model_before.extend(compiled.into_iter().flatten());
             let compiled = self.tool_checks(applied);
@@ -186,7 +187,7 @@ impl Compiler<'_> {
             let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
-            let compiled = self.model_steps(applied, Hook::ModelAfter);
+            let compiled = self.model_steps((at, applied), Hook::ModelAfter);
             is_whole &= compiled.is_some();
             steps.model_after.extend(compiled.into_iter().flatten());
         }
@@ -323,6 +324,7 @@ impl Compiler<'_> {
             DeclaredAction::Invoke(invoke) => applied.invoke_target(invoke),
             DeclaredAction::Assert(_)
             | DeclaredAction::Deny(_)
+            | DeclaredAction::Limit(_)
             | DeclaredAction::Transform(_)
             | DeclaredAction::Label(_)
             | DeclaredAction::Effect(_) => None,

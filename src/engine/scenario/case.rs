@@ -37,7 +37,7 @@ use crate::context::Scope;
 use crate::manifest::mode::Mode;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{Call, CallResult, Next, TemplateKind};
+use crate::task::{Call, CallResult, Next, TemplateKind, Usage};
 use std::collections::BTreeMap;
 
 /// One case.
@@ -117,11 +117,18 @@ pub enum TestedOperation {
     /// Is a response delivered?
     Output(Json),
     /// Does a request go to the model?
-    ModelBefore(Json),
+    ModelBefore {
+        /// What is sent.
+        request: Json,
+        /// What the call is expected to use.
+        estimate: Option<Usage>,
+    },
     /// Does the answer to a request pass?
     ModelAfter {
         /// What was sent.
         request: Json,
+        /// What the call was expected to use.
+        estimate: Option<Usage>,
         /// What came back.
         answer: Json,
     },
@@ -200,7 +207,7 @@ impl TestedOperation {
             Self::Invoke(_) => "invoke",
             Self::Input(_) => "input",
             Self::Output(_) => "output",
-            Self::ModelBefore(_) => "model_before",
+            Self::ModelBefore { .. } => "model_before",
             Self::ModelAfter { .. } => "model_after",
             Self::Prompt => "prompt",
             Self::Limits(_) => "limits",

@@ -6,8 +6,9 @@
 
 use super::messages;
 use crate::cel::{Json, Timestamp, Value};
-use crate::counter::{Amount, AmountError, CounterBook, CounterChanges, CounterId, Reservation};
+use crate::counter::{AmountError, CounterBook, CounterChanges, CounterId, Decimal, Reservation};
 use crate::diagnostic::Diagnostic;
+use crate::manifest::counter::Decrease;
 use crate::manifest::fields::Key;
 use crate::manifest::node::{Data, Node};
 use crate::manifest::reader::{Path, Reader};
@@ -25,13 +26,13 @@ pub struct CountedAmount {
     /// The key; nothing for the counter without a key, or that of the user.
     pub key: Option<Embedded>,
     /// The amount.
-    pub amount: Amount,
+    pub amount: Decimal,
 }
 
 shape! {
     /// A number, or numbers by key.
     pub(super) Counted = |_| {
-        let number = json!({ "type": "number", "minimum": 0 });
+        let number = json!({ "type": "number" });
         json!({ "anyOf": [number, { "type": "object", "additionalProperties": number }] })
     };
 }
@@ -63,11 +64,11 @@ pub(super) fn read_counted(node: &Node, path: &Path, reader: &mut Reader) -> Vec
     all
 }
 
-fn amount(node: &Node, path: &Path, reader: &mut Reader) -> Option<Amount> {
+fn amount(node: &Node, path: &Path, reader: &mut Reader) -> Option<Decimal> {
     let amount = match Json::from(&node.to_json()).value() {
         _ if node.as_string().is_some() || matches!(node.data, Data::Bool(_)) => Err(AmountError::NotDecimal),
-        Value::Int(number) => Amount::from_int(number),
-        Value::Double(number) => Amount::from_double(number),
+        Value::Int(number) => Decimal::from_int(number),
+        Value::Double(number) => Decimal::from_double(number),
         _ => Err(AmountError::NotDecimal),
     };
     match amount {
@@ -112,20 +113,21 @@ impl CountedAmount {
     }
 
     /// The counter itself.
-    fn id(&self, counter: &Counter, user: &str) -> CounterId {
+    fn id(&self, counter: &Counter, task: &Task) -> CounterId {
+        let (user, root) = (task.context().user().0, task.tree_root());
         let key = match &self.key {
             Some(key) => &*key.text,
             None if counter.has_key() => user,
-            None => return counter.id_of(None),
+            None => return counter.id_of(root, None),
         };
-        counter.id_of(Some(key))
+        counter.id_of(root, Some(key))
     }
 
     /// The amount that a book holds of the same counter; nothing if the task knows no such counter, or several.
-    pub(super) fn found(&self, task: &Task, book: &CounterBook, now: Timestamp) -> Option<Amount> {
+    pub(super) fn found(&self, task: &Task, book: &CounterBook, now: Timestamp) -> Option<Decimal> {
         let counter = self.counter(task)?;
-        let id = self.id(counter, task.context().user().0);
-        Some(book.read(&id).counted(counter.window, now))
+        let id = self.id(counter, task);
+        Some(counter.read(&book.read(&id), now))
     }
 }
 
@@ -142,8 +144,11 @@ pub(super) fn book_of(
     let mut changes = CounterChanges::default();
     for counted in start {
         let counter = counted.counter(task).ok_or_else(|| counted.unknown(task))?;
-        let (id, call) = (counted.id(counter, task.context().user().0), String::new());
+        let (id, call) = (counted.id(counter, task), String::new());
         let amount = counted.amount;
+        if amount.is_negative() && counter.decrease != Decrease::BelowZero {
+            return Err(Box::new(messages::counter_below_zero(&counted.name)));
+        }
         changes.spend.push(Reservation { counter: id, window: counter.window, call, amount });
     }
     // nobody has read anything of a new book, so nothing stands in the way

@@ -10,9 +10,10 @@ use crate::engine::Engine;
 use crate::manifest::agent::Agent;
 use crate::manifest::brought::BroughtTool;
 use crate::manifest::fields::Key;
+use crate::manifest::node::Data;
 use crate::manifest::reader::Reader;
-use crate::manifest::shape::{List, Object, Text, mapping};
-use crate::task::{Retain, StartTask, Task, TaskError, User};
+use crate::manifest::shape::{Count, List, Object, Text, mapping};
+use crate::task::{Parent, Retain, StartTask, Task, TaskError, User};
 use core::net::IpAddr;
 
 /// The data that a task starts with.
@@ -28,6 +29,8 @@ pub struct Environment {
     pub started_at: Timestamp,
     /// The network address from which the task is begun.
     pub address: Option<IpAddr>,
+    /// How many tasks have delegated, one to the other, to come to it.
+    pub depth: u32,
     /// The platform.
     pub runtime: Runtime,
     /// The resolved model; the agent's own, or else `test/model`, if it is not said.
@@ -35,6 +38,9 @@ pub struct Environment {
     /// The tools that the task brings.
     pub tools: Vec<BroughtTool>,
 }
+
+/// The task that has delegated to one of a case.
+const FIRST_TASK: &str = "t-0";
 
 /// The model of an agent that names none.
 const DEFAULT_MODEL: &str = "test/model";
@@ -47,6 +53,7 @@ impl Default for Environment {
             task_id: "t-1".to_owned(),
             started_at: constant("2026-06-01T11:00:00Z"),
             address: None,
+            depth: 0,
             runtime: Runtime {
                 version: "1.0.0".into(),
                 dashboard_url: "https://dash.example.com".into(),
@@ -101,6 +108,8 @@ mapping! {
         id: Text => "t-1",
         /// When the task was created.
         started_at: Time => "2026-06-01T11:00:00Z",
+        /// How many tasks have delegated, one to the other, to come to it.
+        depth: Count => 0,
     }
 
     RuntimeKeys = "`runtime`" {
@@ -149,6 +158,14 @@ impl Environment {
             if let Some(started_at) = task.started_at().time(reader) {
                 environment.started_at = started_at;
             }
+            if let Some(field) = task.depth().get() {
+                match field.node.data {
+                    Data::Int(depth) if u32::try_from(depth).is_ok() => {
+                        environment.depth = u32::try_from(depth).unwrap_or_default();
+                    }
+                    _ => reader.report(&field.path, messages::not_a_count(field.node)),
+                }
+            }
             task.refuse_others(reader);
         }
         if let Some(runtime) = fields.runtime().fields(reader) {
@@ -183,7 +200,8 @@ impl Environment {
             user: self.user.clone(),
             started_at: self.started_at,
             address: self.address,
-            parent: None,
+            // the first task of its tree stands above all others
+            parent: self.depth.checked_sub(1).map(|depth| Parent { depth, ..Parent::new(FIRST_TASK) }),
             metadata: std::collections::BTreeMap::new(),
             model: self.model.clone().or(default),
             runtime: self.runtime.clone(),

@@ -12,7 +12,7 @@ use super::expect_terms::{self, TermsKeys};
 use super::expect_words::{DecisionWord, LimitWord, StageWord, TaskWord, VerdictWord};
 use super::{expect_labels, messages, values};
 use crate::cel::Json;
-use crate::counter::Amount;
+use crate::counter::Decimal;
 use crate::diagnostic::{Diagnostic, Severity};
 use crate::manifest::node::{Data, Entry, Node};
 use crate::manifest::reader::{Path, Reader};
@@ -53,7 +53,7 @@ pub struct Found {
     /// The files after the operation.
     pub files: BTreeMap<String, String>,
     /// The counters that are looked at, each with what it holds.
-    pub counted: Vec<(String, Option<Amount>)>,
+    pub counted: Vec<(String, Option<Decimal>)>,
     /// Errors and warnings of the manifests.
     pub diagnostics: Vec<Diagnostic>,
     /// The rule that decided.
@@ -436,7 +436,7 @@ fn judge(
             let called = expected.called();
             let amount =
                 found.counted.iter().find(|(known, _)| *known == called).and_then(|(_, amount)| *amount);
-            let number = |amount: Amount| to_value(amount.to_double());
+            let number = |amount: Decimal| to_value(amount.to_double());
             let agrees = amount == Some(expected.amount);
             differ(&called, agrees, Some(number(expected.amount)), amount.map(number))
         }

@@ -379,6 +379,13 @@ pub(super) fn no_answer(step: &Place, reviewer: &str, call: Option<&str>) -> Dia
         .help("write the answer as a step behind this one: `review: {reviewer: …, verdict: approved}`")
 }
 
+/// A counter that begins below zero and cannot be there.
+pub(super) fn counter_below_zero(name: &Embedded) -> Diagnostic {
+    let message = format!("the counter `{}` cannot hold less than nothing", name.text);
+    Diagnostic::error("counter_below_zero", message, name.place.clone())
+        .help("a counter that calls lower below zero has `decrease: below_zero`")
+}
+
 /// A counter that the agent does not have, or one of several of its name; `known` has those of the agent, with their policies.
 pub(super) fn no_counter(name: &Embedded, known: &[String]) -> Diagnostic {
     let own =
@@ -409,7 +416,7 @@ pub(super) fn no_cost(place: &Place, why: AmountError) -> Diagnostic {
 
 pub(super) fn no_amount(place: &Place, why: AmountError) -> Diagnostic {
     Diagnostic::error("no_amount", why.to_string(), place.clone())
-        .help("a counter holds a number that is not negative")
+        .help("a counter holds a number of at most 10^18")
 }
 
 /// Words in backticks, divided by commas, as many as a person reads.

@@ -10,6 +10,7 @@ use crate::cel::parse;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
+use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
@@ -170,8 +171,8 @@ fn of_step(
         });
     };
     add("step_dropped", "the step is not there".to_owned(), Edit::Drop, None);
-    // a denial by default is there or is not
-    if matches!(step.action, DeclaredAction::Deny(_)) {
+    // a denial by default or a limit of a counter is there or is not
+    if matches!(step.action, DeclaredAction::Deny(_) | DeclaredAction::Limit(_)) {
         return;
     }
     // of steps for different actions no operation passes both
@@ -202,7 +203,8 @@ fn of_step(
         DeclaredAction::Invoke(_)
         | DeclaredAction::Effect(_)
         | DeclaredAction::Label(_)
-        | DeclaredAction::Deny(_) => None,
+        | DeclaredAction::Deny(_)
+        | DeclaredAction::Limit(_) => None,
     };
     let condition = step.condition.iter().map(|text| (text, true, "condition"));
     for (text, is_judged, key) in condition.chain(action) {
@@ -260,8 +262,9 @@ fn of_definitions(
         MutatedText { text: &variable.expression, is_judged: true, path, steps }.mutants(limits, found);
     }
     for counter in &policy.counters {
-        for (text, key) in [(&counter.key, "key"), (&counter.add, "add")] {
-            if let Some(text) = text.as_ref().filter(|text| is_new(&text.place)) {
+        // a limit is a step
+        for (key, text) in counter.expressions().filter(|(key, _)| *key != "limit") {
+            if is_new(&text.place) {
                 // what a call adds matters to later calls of other functions
                 let path = format!("{}.{key}", counter.path);
                 MutatedText { text, is_judged: false, path, steps: Vec::new() }.mutants(limits, found);
@@ -289,8 +292,8 @@ fn of_definitions(
 /// The steps to which a case has to come to notice that a name stands for something else; none if any case may. Nothing of a name that is not read.
 fn readers(policy: &DeclaredPolicy, root: &str, name: &str) -> Option<Vec<Place>> {
     let steps = steps_reading(policy, root, name);
-    let mut of_counters = policy.counters.iter().flat_map(|counter| counter.key.iter().chain(&counter.add));
-    match of_counters.any(|text| mentions(&text.text, root, name)) {
+    let mut of_counters = policy.counters.iter().flat_map(DeclaredCounter::expressions);
+    match of_counters.any(|(_, text)| mentions(&text.text, root, name)) {
         true => Some(Vec::new()),
         false => Some(steps).filter(|steps| !steps.is_empty()),
     }

@@ -8,7 +8,7 @@ use super::expect_labels::FoundLabels;
 use super::{expect_observed, expect_terms};
 use crate::cel::{Issue, Json, Timestamp};
 use crate::context::Scope;
-use crate::counter::{Amount, CounterBook};
+use crate::counter::{CounterBook, Decimal};
 use crate::task::{Decision, EventStage, Task, Trial, Tried};
 
 /// A decision, aspect by aspect.
@@ -48,7 +48,7 @@ pub(super) fn counted(
     task: &Task,
     book: &CounterBook,
     now: Timestamp,
-) -> Vec<(String, Option<Amount>)> {
+) -> Vec<(String, Option<Decimal>)> {
     let wanted = checks.iter().filter_map(|check| match &check.want {
         Want::Counter(counted) => Some(counted),
         _ => None,

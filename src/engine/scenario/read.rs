@@ -12,7 +12,7 @@ use super::counted::{Counted, CountedAmount};
 use super::environment::{Environment, EnvironmentKeys};
 use super::expect::Expectations;
 use super::past::{PastKeys, read_state};
-use super::values::{Entry, Mocks, ResultKeys, Verdict};
+use super::values::{Entry, Mocks, ResultKeys, UsageKeys, Verdict};
 use super::{expect, messages, values};
 use crate::cel::Json;
 use crate::context::Scope;
@@ -25,7 +25,7 @@ use crate::manifest::shape::{
     closed, mapping, names, shape, with, words,
 };
 use crate::source::{Embedded, Place, Source};
-use crate::task::{Call, CallResult, Next, TemplateKind};
+use crate::task::{Call, CallResult, Next, TemplateKind, Usage};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -351,11 +351,15 @@ mapping! {
     RequestKeys = "an operation of `call`" {
         /// What is sent to the model.
         request: Required<Object>,
+        /// What the call is expected to use.
+        estimate: UsageKeys,
     }
 
     AnswerKeys = "an operation of `call`" {
         /// What was sent to the model.
         request: Required<Object>,
+        /// What the call was expected to use.
+        estimate: UsageKeys,
         /// What the model has answered.
         answer: Required<Object>,
     }
@@ -473,12 +477,14 @@ operations! {
         Some(TestedOperation::Output(values::entry(field.node, &field.path, reader)?))
     },
     "model_before": RequestKeys => |fields, _, reader| {
-        Some(TestedOperation::ModelBefore(fields.request().required("", reader)?.object(reader)?))
+        let request = fields.request().required("", reader)?.object(reader)?;
+        Some(TestedOperation::ModelBefore { request, estimate: read_estimate(&fields.estimate(), reader) })
     },
     "model_after": AnswerKeys => |fields, _, reader| {
         let request = fields.request().required("", reader).and_then(|key| key.object(reader));
         let answer = fields.answer().required("", reader).and_then(|key| key.object(reader));
-        Some(TestedOperation::ModelAfter { request: request?, answer: answer? })
+        let estimate = read_estimate(&fields.estimate(), reader);
+        Some(TestedOperation::ModelAfter { request: request?, estimate, answer: answer? })
     },
     "prompt": NoKeys => |_, _, _| Some(TestedOperation::Prompt),
     "limits": LimitsKeys => |fields, _, reader| {
@@ -543,6 +549,13 @@ fn read_operation(fields: &Fields<'_, OwnKeys>, reader: &mut Reader) -> Option<(
             None
         }
     }
+}
+
+fn read_estimate(key: &Key<'_, '_, UsageKeys>, reader: &mut Reader) -> Option<Usage> {
+    let fields = key.fields(reader)?;
+    let usage = values::usage(&fields, reader);
+    fields.refuse_others(reader);
+    Some(usage)
 }
 
 fn refuse_resume(fields: &Fields<'_, OwnKeys>, reader: &mut Reader) {

@@ -34,7 +34,7 @@ use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
     Answer, Call, CallResult, Decision, Exchange, Explanation, Given, ModelCall, Next, Progress, Request,
-    StepName, StepOutcome, Task, TaskError, TemplateKind, Trial, Tried, User, Verdict,
+    StepName, StepOutcome, Task, TaskError, TemplateKind, Trial, Tried, Usage, User, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -440,11 +440,13 @@ impl<'c> Running<'c> {
                 let progress = self.task.output(output, now).into_progress();
                 self.message(progress)?
             }
-            TestedOperation::ModelBefore(request) => {
-                let progress = self.model_before(request)?;
+            TestedOperation::ModelBefore { request, estimate } => {
+                let progress = self.model_before(request, *estimate)?;
                 self.driven(progress)?
             }
-            TestedOperation::ModelAfter { request, answer } => self.model_after(request, answer)?,
+            TestedOperation::ModelAfter { request, estimate, answer } => {
+                self.model_after(request, *estimate, answer)?
+            }
             TestedOperation::Prompt => value(self.task.render_prompt(now).map(|text| Json::string(&text))),
             TestedOperation::Limits(next) => self.limits(*next),
             TestedOperation::Cel { scope, expr, bound } => self.evaluate(*scope, expr, bound)?,
@@ -478,15 +480,21 @@ impl<'c> Running<'c> {
         Ok(self.task.after(&id, result, now).map_err(|error| impossible(&error))?.into_progress())
     }
 
-    fn model_before(&mut self, request: &Json) -> Result<Progress, Broken> {
+    fn model_before(&mut self, request: &Json, estimate: Option<Usage>) -> Result<Progress, Broken> {
         let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
-        let operation = self.task.model_before(&ModelCall::new(request.clone()), self.world.now);
+        let call = ModelCall { estimate, ..ModelCall::new(request.clone()) };
+        let operation = self.task.model_before(&call, self.world.now);
         Ok(operation.map_err(impossible)?.into_progress())
     }
 
     /// The request is let through first, by the steps ahead of it; one that they refuse has no answer, and the case shows its decision.
-    fn model_after(&mut self, request: &Json, answer: &Json) -> Result<Found, Broken> {
-        let progress = self.model_before(request)?;
+    fn model_after(
+        &mut self,
+        request: &Json,
+        estimate: Option<Usage>,
+        answer: &Json,
+    ) -> Result<Found, Broken> {
+        let progress = self.model_before(request, estimate)?;
         let asked = self.drive(progress)?;
         let Some(id) = asked.call.clone().filter(|_| asked.is_allowed()) else { return Ok(decided(asked)) };
         let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);

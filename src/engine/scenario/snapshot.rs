@@ -87,6 +87,7 @@ fn facts(root: JsonRef<'_>) -> TaskFacts {
         user_email: text(&["user", "email"]).filter(|email| !email.is_empty()).map(Into::into),
         address: None,
         model: text(&["llm", "model"]).unwrap_or_default().into(),
+        depth: 0,
     }
 }
 

@@ -11,8 +11,8 @@ use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, Holdings, KnownCalls,
-    ModelCall, ModelCalls, Next, Progress, QuestionId, Queue, Ran, StartTask, Stretches, Switches, Task,
-    TaskError, TerminationReason, Turn, Usage,
+    ModelCall, ModelCalls, Next, Parent, Progress, QuestionId, Queue, Ran, StartTask, Stretches, Switches,
+    Task, TaskError, TerminationReason, Turn, Usage,
 };
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
@@ -34,6 +34,7 @@ impl Task {
             user_claims: start.user.claims,
             address: start.address.map(|address| address.to_canonical().to_string().into()),
             model: start.model.map(Into::into).or(wish).unwrap_or_default(),
+            depth: start.parent.as_ref().map_or(0, Parent::depth_below),
         };
         let context = TaskContext::new(policy.schema().clone(), facts);
         let mount = policy.mount(start.mount_id.as_deref().unwrap_or(&start.id));

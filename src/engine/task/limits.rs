@@ -1,6 +1,7 @@
 //! The limits of a task at work (LIM): tested ahead of each step, and after each model turn.
 
 use super::messages;
+use super::model_counting::uncounted;
 use super::state::{
     Decision, End, Enforced, LimitReached, Next, Pending, ReviewState, Task, Termination, TerminationReason,
     Usage, Verdict,
@@ -25,9 +26,12 @@ impl Task {
             return refusal;
         }
         self.take_step(now);
-        self.record_reported_turn(usage);
+        let fault = self.record_reported_turn(usage, now);
         if let Some(beyond) = self.beyond(Next::Other, now).or_else(|| self.beyond_a_stretch(Next::Other)) {
             return beyond;
+        }
+        if let Some(fault) = fault {
+            return uncounted(fault);
         }
         // the turn was made and is on record; nothing that the model asked for in it may run
         let enforced = self.would_be_beyond(Next::Other, now).map(Box::new);

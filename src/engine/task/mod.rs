@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | [`Task::input`] | somebody says something | allow with the admitted entry, wait, lock_task, invalid_input, terminate |
 //! | [`Task::limits`] | ahead of a model turn | allow, terminate |
-//! | [`Task::model_turn`] | the model has answered | allow, terminate |
+//! | [`Task::model_turn`] | the model has answered | allow, block where a counter cannot count it, terminate |
 //! | [`Task::model_before`] | a request goes to the model | allow with what is sent, block, lock_task, invalid_input, terminate |
 //! | [`Task::model_after`] | the model's answer has come | allow with what goes on of it, block, lock_task, invalid_input, terminate |
 //! | [`Task::before`] | the model calls a function | allow with the resolved arguments, wait, block, lock_task, error, terminate |
@@ -31,7 +31,7 @@
 //!
 //! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `evaluation` is what
 //! expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `calls`, `message`, `model` and `event` are what operations
-//! are about, `waiting` has the operations that wait for others or for people, `limits`, `switches` and `ending` say why one may not
+//! are about, `model_counting` is what turns of the model spend, `waiting` has the operations that wait for others or for people, `limits`, `switches` and `ending` say why one may not
 //! begin. `door` is on top.
 
 mod calls;
@@ -52,6 +52,7 @@ mod limits;
 mod message;
 mod messages;
 mod model;
+mod model_counting;
 mod model_outcome;
 mod observe;
 mod operation;

@@ -10,10 +10,11 @@
 use super::messages;
 use super::size;
 use super::state::{
-    CallId, DecidedKind, Decision, Hidden, KnownCall, Mark, ModelCall, ModelUnderWay, Next, OpenModelCall,
-    Progress, Ran, ReportedTurn, Stage, Subject, Task, TaskError, UnderWay, Usage, Verdict,
+    CallId, CountedTurn, DecidedKind, Decision, Finding, Hidden, KnownCall, Mark, ModelCall, ModelUnderWay,
+    Next, OpenModelCall, Progress, Ran, SpentTurn, Stage, Subject, Task, TaskError, UnderWay, Usage, Verdict,
 };
 use crate::cel::{Json, Timestamp};
+use crate::counter::HoldEnd;
 use crate::policy::{ModelAnswer, ModelRequest};
 
 impl Task {
@@ -68,7 +69,7 @@ impl Task {
             }
             None => self.made_up_id(DecidedKind::Model),
         };
-        let subject = Subject::Model(ModelUnderWay { request, answer: None });
+        let subject = Subject::Model(ModelUnderWay::new(request, call.usage()));
         let mut operation = UnderWay::new(subject, Stage::ModelBefore).under(Some(id.clone()));
         operation.course.would_stop(would_be_beyond);
         let progress = self.advance_under(&policy, operation, now.into());
@@ -96,24 +97,41 @@ impl Task {
             Ok(answer) => answer,
             Err(why) => return Ok(not_valid(why).into()),
         };
-        let Some(OpenModelCall { request, .. }) = self.model.take(id) else {
+        let Some(open) = self.model.take(id) else {
             return Err(TaskError::UnknownCall(id.clone()));
         };
         self.known.report(id, mark);
-        let progress = self.judge_answer(id, ModelUnderWay { request, answer: Some(answer) }, now);
+        let progress = self.judge_answer(id, ModelUnderWay::answered(open, answer), now);
         self.close_with(Some(id), &progress);
         Ok(progress)
     }
 
     fn judge_answer(&mut self, id: &CallId, model: ModelUnderWay, now: Timestamp) -> Progress {
+        // a model that has answered was paid, also where a step has locked the task meanwhile
+        let turn = self.settle_turn(id, &model, now);
         if let Some(refusal) = self.refusal_at_end(now) {
             return refusal.into();
         }
         self.take_step(now);
-        let usage = model.answer.as_ref().and_then(ModelAnswer::usage);
+        let answer = model.answer.as_ref();
+        let (usage, cost) = (answer.and_then(ModelAnswer::usage), answer.and_then(ModelAnswer::cost));
         let (prompt_tokens, completion_tokens) = usage.unwrap_or_default();
-        self.record_turn(Usage { prompt_tokens, completion_tokens, ..Usage::default() });
-        self.model.count(usage.is_some());
+        self.record_turn(Usage { prompt_tokens, completion_tokens, cost: cost.unwrap_or_default() });
+        let is_spent = turn.fault.is_none() && !turn.amounts.is_empty();
+        let spent = is_spent.then(|| SpentTurn {
+            request: model.request.clone(),
+            usage: model.usage,
+            amounts: turn.amounts,
+        });
+        self.model.count(CountedTurn { has_usage: usage.is_some(), has_cost: cost.is_some(), spent });
+        if let Some(fault) = turn.fault {
+            return Decision {
+                message: Some(messages::answer_refused().into()),
+                findings: turn.findings.into_iter().chain([fault]).collect(),
+                ..Decision::new(Verdict::Block)
+            }
+            .into();
+        }
         let bytes = size::of(model.judged());
         let beyond = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(bytes));
         if let Some(beyond) = beyond.or_else(|| self.beyond_a_stretch(Next::Other)) {
@@ -121,6 +139,8 @@ impl Task {
         }
         let mut operation = UnderWay::new(Subject::Model(model), Stage::ModelAfter).under(Some(id.clone()));
         operation.course.would_stop(self.would_be_beyond(Next::Other, now));
+        operation.course.counters = turn.uses;
+        operation.course.findings = turn.findings;
         self.advance(operation, now.into())
     }
 
@@ -138,7 +158,8 @@ impl Task {
     /// Lets what is sent, or what came back, go on.
     pub(super) fn let_model_go_on(&mut self, mut operation: UnderWay) -> Decision {
         let name = operation.name().cloned();
-        let Subject::Model(ModelUnderWay { request, answer }) = &mut operation.subject else {
+        let Subject::Model(ModelUnderWay { request, answer, usage, counters: _ }) = &mut operation.subject
+        else {
             return operation.decide(Verdict::Rejected);
         };
         match answer.take() {
@@ -147,9 +168,9 @@ impl Task {
                 self.answer_decision(operation.decide(Verdict::Allow), &answer)
             }
             None => {
-                let request = request.clone();
+                let (request, usage) = (request.clone(), *usage);
                 let id = name.unwrap_or_else(|| self.made_up_id(DecidedKind::Model));
-                let open = OpenModelCall { id, request };
+                let open = OpenModelCall { id, request, usage };
                 let decision = self.request_decision(operation.decide(Verdict::Allow), &open);
                 self.model.open.push(open);
                 decision
@@ -181,6 +202,8 @@ impl Task {
         }
         if ran == Ran::Unknown {
             self.record_turn(Usage::default());
+            // the model may have been paid as much as was expected
+            self.holdings.end(id.as_str(), HoldEnd::Spent);
         }
         let decision = Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) };
         self.close_unless_open(Some(id), &decision);
@@ -201,22 +224,32 @@ impl Task {
     }
 
     /// Records a turn of the model that its host reports, unless its answer was counted when it came. A call of the model whose turn is
-    /// reported without an answer is over. No answer tells what it cost, so the cost always counts.
-    pub(super) fn record_reported_turn(&mut self, usage: Usage) {
-        match self.model.report_turn() {
-            ReportedTurn::New => {
-                if let Some(open) = self.model.open.first().map(|open| open.id.clone()) {
-                    self.model.take(&open);
-                    self.close_unless_open(Some(&open), &Decision::turned_away(messages::not_kept()));
-                }
-                self.record_turn(usage);
+    /// reported without an answer is over. What its answer has told counts as it was told there. Why the turn cannot be counted, if a
+    /// counter has no key or no amount for it.
+    pub(super) fn record_reported_turn(&mut self, usage: Usage, now: Timestamp) -> Option<Finding> {
+        let Some(CountedTurn { has_usage, has_cost, spent }) = self.model.report_turn() else {
+            let open = self.model.open.first().map(|open| open.id.clone());
+            let open = open.and_then(|open| self.model.take(&open));
+            if let Some(open) = &open {
+                self.close_unless_open(Some(&open.id), &Decision::turned_away(messages::not_kept()));
             }
-            ReportedTurn::Counted => {
-                self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
-                self.context.add_cost(usage.cost);
-            }
-            ReportedTurn::CountedWithTokens => self.context.add_cost(usage.cost),
+            self.record_turn(usage);
+            return self.count_reported_turn(open, usage, now);
+        };
+        if !has_usage {
+            self.context.add_tokens(usage.prompt_tokens, usage.completion_tokens);
         }
+        if !has_cost {
+            self.context.add_cost(usage.cost);
+        }
+        let mut spent = spent.filter(|_| !(has_usage && has_cost))?;
+        if !has_usage {
+            spent.usage = spent.usage.with_tokens(usage.prompt_tokens, usage.completion_tokens);
+        }
+        if !has_cost {
+            spent.usage = spent.usage.with_cost(usage.cost);
+        }
+        self.correct_turn(&spent, now)
     }
 }
 

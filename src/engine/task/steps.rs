@@ -194,7 +194,12 @@ impl Task {
         if operation.course.rewriting == Rewriting::Lapsed {
             return Flow::Again;
         }
-        if hook == Hook::Before && operation.subject.call().is_some_and(|call| !call.unbound) {
+        let is_ahead = match &operation.subject {
+            Subject::Call(call) => hook == Hook::Before && !call.unbound,
+            Subject::Model(_) => hook == Hook::ModelBefore,
+            Subject::Event(_) | Subject::Input(_) | Subject::Output | Subject::Script(_) => false,
+        };
+        if is_ahead {
             // a call that adds to a counter which other calls are judged by
             return self.read_counters(policy, operation, now);
         }

@@ -4,7 +4,7 @@
 
 use super::state::{Call, Decision, Explanation, Progress, Task, TaskError};
 use crate::cel::{Json, Timestamp};
-use crate::counter::{CounterId, CounterState};
+use crate::counter::{CounterId, CounterState, Tally};
 use serde::Serialize;
 
 /// An operation that a stored change tells of, or one that is only tried.
@@ -98,7 +98,7 @@ impl Decision {
             let mut used = self.counters.iter();
             let used = used.find(|used| used.is_of(counter))?;
             let mut state = CounterState::default();
-            state.tally.hold(used.counted?);
+            state.tally = Tally::of(used.counted?);
             Some(state)
         });
         states.collect()

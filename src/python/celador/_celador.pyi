@@ -569,8 +569,9 @@ class Task:
     def output(self, message: Json, /, *, wait: float | None = None) -> Decision:
         """Hands over the response of the model, before the user sees it."""
 
-    def model_before(self, request: Mapping[str, Json], *, id: str | None = None) -> Decision:
-        """Asks whether something may be sent to the model; `value` is what is sent then."""
+    def model_before(self, request: Mapping[str, Json], *, id: str | None = None, estimate: Mapping[str, Json] | None = None) -> Decision:
+        """Asks whether something may be sent to the model; `value` is what is sent then. `estimate` is what the call is expected to use
+        (`prompt_tokens`, `completion_tokens`, `cost`): counters of the model reserve as much until the answer comes."""
 
     def model_after(self, call: str, answer: Mapping[str, Json]) -> Decision:
         """Hands over what came back from the model."""

@@ -226,14 +226,16 @@ impl Task {
         self.one(py, Step::Output(message), wishes::wait(wait)?)
     }
 
-    #[pyo3(signature = (request, *, id=None))]
+    #[pyo3(signature = (request, *, id=None, estimate=None))]
     fn model_before(
         &self,
         py: Python<'_>,
         request: &Bound<'_, PyAny>,
         id: Option<String>,
+        estimate: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Decision> {
-        let call = ModelCall::new(taking::object(Some(request))?);
+        let estimate = estimate.map(taking::read).transpose()?;
+        let call = ModelCall { estimate, ..ModelCall::new(taking::object(Some(request))?) };
         let call = match id {
             Some(id) => call.with_id(id),
             None => call,

@@ -33,6 +33,8 @@ impl Tasks {
         }
         start.user.claims = start.user.claims.take().or_else(|| saved.claims().cloned());
         parent.labels.append(&mut self.labels_given_to(owner, &saved, parent.call.as_ref()));
+        // where it stands in the tree is what the store says, whatever the caller does
+        *parent = std::mem::take(parent).below(saved.parent());
         Ok(())
     }
 

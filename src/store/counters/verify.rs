@@ -35,7 +35,7 @@ fn held(sql: &mut Sql<'_>, owner: &str, counter: &celador::counter::CounterId) -
         "SELECT {HOLD} FROM counter_hold WHERE owner = $1 AND policy = $2 AND name = $3 AND key = $4"
     );
     let rows = sql.query(&statement, &key_of(owner, counter))?;
-    rows.iter().try_fold(Amount::ZERO, |sum, row| Ok(sum.plus(HoldRow::read(row)?.hold.amount)))
+    rows.iter().try_fold(Amount::ZERO, |sum, row| Ok(sum.plus(HoldRow::read(row)?.hold.amount.or_zero())))
 }
 
 /// Tests the holds behind a key, one page, each against its counter; the key of the last of them.
@@ -54,7 +54,7 @@ pub(crate) fn verify_holds(
     for row in &sql.query(&statement, &values)? {
         let HoldRow { owner, task, hold } = HoldRow::read(row)?;
         let counter = &hold.counter;
-        if state_of(sql, &owner, counter)?.tally.held() < hold.amount {
+        if state_of(sql, &owner, counter)?.tally.held() < hold.amount.or_zero() {
             return Err(StoreError::Corrupt(messages::altered_counter(counter.name())));
         }
         let texts = [&*owner, &task, &hold.call, counter.policy(), counter.name(), counter.key()];

@@ -45,7 +45,7 @@ pub struct StoredCounter {
 /// let head = tasks.create(&owner, &task, now, None)?;
 /// let (spend, window) = (CounterId::new("acme/payments", "spend", r#""u-7""#), "24h".parse()?);
 /// let one = |call: &str, amount| Ok::<_, Box<dyn std::error::Error>>(Reservation {
-///     counter: spend.clone(), window, call: call.into(), amount: Amount::from_int(amount)?,
+///     counter: spend.clone(), window, call: call.into(), amount: Amount::from_int(amount)?.into(),
 /// });
 /// let counters = CounterChanges {
 ///     spend: vec![one("call_1", 40)?],

@@ -36,7 +36,7 @@ impl StoredTasks {
     /// let call = decision.call.as_ref().ok_or("it is allowed")?.to_string();
     /// let counters = CounterChanges {
     ///     read: vec![CounterRead { counter: spend.clone(), version: seen[0].version }],
-    ///     reserve: vec![Reservation { counter: spend.clone(), window, call, amount }],
+    ///     reserve: vec![Reservation { counter: spend.clone(), window, call, amount: amount.into() }],
     ///     ..CounterChanges::default()
     /// };
     /// let operation = OperationKind::Before;

@@ -14,7 +14,9 @@ pub(in crate::manifest) fn bad_counter_name(name: &Embedded) -> Diagnostic {
 
 pub(in crate::manifest) fn counter_without(place: &Place, key: &str) -> Diagnostic {
     let help = match key {
-        "on" => "`on` says which calls add to it: `payments_refund`, `payments_*`, `tag:money`, or several",
+        "on" => {
+            "`on` says which calls add to it: `payments_refund`, `payments_*`, `tag:money`, or several; `model` how much a call of the model adds"
+        }
         _ => "`window` says which amounts count: `24h`, `day`, `ever`",
     };
     Diagnostic::error("counter_incomplete", format!("a counter has no `{key}`"), place.clone()).help(help)
@@ -26,6 +28,18 @@ pub(in crate::manifest) fn bad_window(text: &Embedded, why: WindowError) -> Diag
         WindowError::OutOfRange => format!("the window `{}` is too short, too long or too fine", text.text),
     };
     Diagnostic::error("bad_window", message, text.place.clone()).help(why.to_string())
+}
+
+pub(in crate::manifest) fn unknown_decrease(word: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = format!("`{}` is no word for how far calls can lower a counter", word.text);
+    Diagnostic::error("unknown_decrease", message, word.place.clone())
+        .help(format!("it is {}", known.join(", ")))
+}
+
+pub(in crate::manifest) fn unknown_counter_scope(word: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = format!("`{}` is no scope of a counter", word.text);
+    Diagnostic::error("unknown_counter_scope", message, word.place.clone())
+        .help(format!("it is {}", known.join(", ")))
 }
 
 pub(in crate::manifest) fn unmatched_counter(key: &Embedded, known: &[&str]) -> Diagnostic {

@@ -1,4 +1,5 @@
-//! Counters of a call: asked for before the first step that reads one, reserved with the answer, spent with the result.
+//! Counters of a call of a function or of the model: asked for before the first step that reads one, reserved with the answer, spent
+//! with the result.
 //!
 //! In: a call on its way, and the states of the counters that it needs. Out: their values for its steps, and what the call holds
 //! until its result is on record or it is over. All counters of a call are read at once and once: so its steps agree, and a
@@ -7,12 +8,13 @@
 use crate::cel::Timestamp;
 use crate::context::{Activations, CounterValue, Moment};
 use crate::counter::{CounterChanges, CounterId, CounterState, HoldEnd, Reservation};
-use crate::policy::{CounterFault, Origin, Policy};
+use crate::manifest::counter::Decrease;
+use crate::policy::{CounterFault, Origin, Policy, counted};
 use crate::task::flow::{Flow, Stopped};
 use crate::task::messages;
 use crate::task::state::{
     Answer, AskedCounter, CallCounters, CounterUse, Decision, Finding, Pending, Progress, QuestionId,
-    Request, Subject, Task, TaskState, UnderWay, Verdict,
+    Request, Task, TaskState, UnderWay, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -24,13 +26,13 @@ impl Task {
         operation: &mut UnderWay,
         now: &Moment,
     ) -> Flow {
-        let Subject::Call(call) = &operation.subject else { return Flow::Passed };
-        let function = call.function;
-        let Some(first) = policy.counters().of(function).next() else { return Flow::Passed };
-        match &call.counters {
+        let Some(reader) = operation.subject.counter_reader() else { return Flow::Passed };
+        let Some(counters) = operation.subject.counters() else { return Flow::Passed };
+        let Some(first) = policy.counters().of(reader).next() else { return Flow::Passed };
+        match counters {
             CallCounters::Read(_) => return Flow::Passed,
             CallCounters::Unavailable => {
-                let mut deciding = policy.counters().of(function).filter(|counter| counter.decides(function));
+                let mut deciding = policy.counters().of(reader).filter(|counter| counter.decides(reader));
                 let origin = deciding.next().unwrap_or(first).origin().clone();
                 return refused(operation, "counters_unavailable", messages::no_counters(), origin);
             }
@@ -41,8 +43,8 @@ impl Task {
         let (mut asked, mut cost, mut fault) = (Vec::new(), 0_u64, None);
         // of counters by which nothing is decided
         let mut without = Vec::new();
-        for counter in policy.counters().of(function) {
-            let (needed, spent) = counter.needed(function, &mut values);
+        for counter in policy.counters().of(reader) {
+            let (needed, spent) = counter.needed(reader, self.tree_root(), &mut values);
             cost = cost.saturating_add(spent);
             match needed {
                 Ok(needed) => asked.push(AskedCounter {
@@ -53,10 +55,11 @@ impl Task {
                     add: needed.add,
                     is_whole: needed.is_whole,
                     is_secret: counter.is_secret,
+                    is_below_zero: counter.decrease == Decrease::BelowZero,
                     is_observed: counter.is_observed,
-                    is_tried: !counter.decides(function),
+                    is_tried: !counter.decides(reader),
                 }),
-                Err(failed) if !counter.decides(function) => without.push(failed),
+                Err(failed) if !counter.decides(reader) => without.push(failed),
                 Err(failed) => {
                     fault = Some(failed);
                     break;
@@ -73,25 +76,27 @@ impl Task {
             .map(|CounterFault { code, message, origin }| Finding::new(code, message, Some(origin)));
         operation.course.findings.extend(told);
         if asked.is_empty() {
-            if let Subject::Call(call) = &mut operation.subject {
-                call.counters = CallCounters::Read(Vec::new());
+            if let Some(counters) = operation.subject.counters_mut() {
+                *counters = CallCounters::Read(Vec::new());
             }
             return Flow::Passed;
         }
         let counters = asked.iter().map(|counter| counter.id.clone()).collect();
-        if let Subject::Call(call) = &mut operation.subject {
-            call.counters = CallCounters::Asked(asked);
+        if let Some(known) = operation.subject.counters_mut() {
+            *known = CallCounters::Asked(asked);
         }
         Flow::Asks(Request::Counters { counters })
     }
 
     /// Takes the counters that a call has asked for, and reserves what it adds.
     pub(in crate::task) fn count(&mut self, operation: &mut UnderWay, answer: Answer, now: Timestamp) {
-        let UnderWay { subject: Subject::Call(call), course, .. } = operation else { return };
-        let asked = match std::mem::replace(&mut call.counters, CallCounters::Unavailable) {
+        let id = operation.name().cloned();
+        let UnderWay { subject, course, .. } = operation;
+        let Some(known) = subject.counters_mut() else { return };
+        let asked = match std::mem::replace(known, CallCounters::Unavailable) {
             CallCounters::Asked(asked) => asked,
             other => {
-                call.counters = other;
+                *known = other;
                 return;
             }
         };
@@ -101,13 +106,12 @@ impl Task {
                 if asked.iter().all(|counter| counter.is_tried) {
                     // the steps that are tried out fail, and nothing else does
                     course.findings.push(Finding::new("counters_unavailable", messages::no_counters(), None));
-                    call.counters = CallCounters::Read(Vec::new());
+                    *known = CallCounters::Read(Vec::new());
                 }
                 return;
             }
         };
-        let Some(id) = &call.id else { return };
-        let id = id.clone();
+        let Some(id) = id else { return };
         // its own, too: of arguments that were changed, or under a policy of before
         self.release_what_is_over();
         self.holdings.end(id.as_str(), HoldEnd::Released);
@@ -122,6 +126,7 @@ impl Task {
                 add,
                 is_whole,
                 is_secret,
+                is_below_zero,
                 is_observed: observed,
                 is_tried,
             } = counter;
@@ -129,7 +134,8 @@ impl Task {
                 // nothing is decided by the others, so nothing is to be decided anew because of them
                 self.holdings.read(&counter, state.version);
             }
-            let amount = self.holdings.with_untold(&counter, state.counted(window, now));
+            let amount = counted(&state, window, is_below_zero, now);
+            let amount = self.holdings.with_untold(&counter, amount);
             let shown = |amount| if is_secret { None } else { Some(amount) };
             course.counters.push(CounterUse {
                 policy: policy.clone(),
@@ -144,15 +150,17 @@ impl Task {
                 self.holdings.reserve(Reservation { counter, window, call, amount });
             }
         }
-        call.counters = CallCounters::Read(values);
+        *known = CallCounters::Read(values);
     }
 
     /// Gives back what calls hold that are under way no more.
     fn release_what_is_over(&mut self) {
         let (open, waiting, queue) = (&self.open, &self.waiting, &self.queue.waiting);
+        let model = &self.model;
         self.holdings.release_unless(|call| {
             let under_way = |operation: &UnderWay| operation.name().is_some_and(|name| name.as_str() == call);
             open.iter().any(|open| open.id.as_str() == call)
+                || model.open.iter().any(|open| open.id.as_str() == call)
                 || waiting.iter().any(|pending| under_way(&pending.operation))
                 || queue.iter().any(|queued| queued.held.as_deref().is_some_and(under_way))
         });

@@ -28,7 +28,8 @@ impl Task {
         let call =
             self.waiting.iter().find(is_it).and_then(|pending| pending.operation.subject.call()?.id.clone());
         let labels = self.labels_of(&invocation.arguments);
-        let parent = Some(Parent { task: self.id.clone(), call, labels });
+        let above = self.parent.as_ref();
+        let parent = Some(Parent { call, labels, ..Parent::new(&self.id).below(above) });
         let start = StartTask::new(id, namespace, agent, user, started_at);
         let address = self.context.start().address.as_deref().and_then(|address| address.parse().ok());
         Some(StartTask { runtime: self.runtime.clone(), parent, address, retain: self.retain, ..start })

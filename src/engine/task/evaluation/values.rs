@@ -33,6 +33,8 @@ impl Task {
             Subject::Model(model) => {
                 bound.input = Some(model.request.json().value());
                 bound.output = model.answer.as_ref().map(|answer| answer.json().value());
+                bound.counters = model.counters.values();
+                bound.usage = Some(model.usage.value());
             }
             Subject::Input(_) | Subject::Output | Subject::Script(_) => {}
         }

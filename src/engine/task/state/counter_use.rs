@@ -1,10 +1,10 @@
 //! What a decision tells of the counters that it has read.
 
-use crate::counter::{Amount, CounterId, observed_book};
+use crate::counter::{CounterId, Decimal, observed_book};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
-/// A counter that a decision has read.
+/// A counter that a decision has read, or that a call of the model was counted on.
 ///
 /// ```
 /// use celador::counter::CounterBook;
@@ -74,12 +74,12 @@ pub struct CounterUse {
     /// The amount that counted when it was read, without that of the call: a decimal as text. Absent where amounts may be secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub counted: Option<Amount>,
+    pub counted: Option<Decimal>,
     /// The amount that the call adds, which it holds as long as the verdict is no refusal: a decimal as text. Absent of a counter that it
     /// only reads, and where amounts may be secrets.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
-    pub adds: Option<Amount>,
+    pub adds: Option<Decimal>,
     /// Whether the policy is only tried out: the counter has a book of its own, which only observed steps read. Absent if it is not.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,

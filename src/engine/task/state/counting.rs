@@ -6,7 +6,7 @@
 
 use crate::context::CounterValue;
 use crate::counter::{
-    Amount, CounterChanges, CounterId, CounterRead, CounterWindow, Hold, HoldEnd, Reservation,
+    CounterChanges, CounterId, CounterRead, CounterWindow, Decimal, Hold, HoldEnd, Reservation,
 };
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -33,9 +33,12 @@ pub(in crate::task) struct AskedCounter {
     pub(in crate::task) id: CounterId,
     pub(in crate::task) window: CounterWindow,
     /// What the call adds; nothing if it only reads the counter.
-    pub(in crate::task) add: Option<Amount>,
+    pub(in crate::task) add: Option<Decimal>,
     pub(in crate::task) is_whole: bool,
     pub(in crate::task) is_secret: bool,
+    /// Whether it can go below zero.
+    #[serde(default)]
+    pub(in crate::task) is_below_zero: bool,
     /// Whether its policy is only tried out.
     #[serde(default)]
     pub(in crate::task) is_observed: bool,
@@ -87,11 +90,14 @@ impl Holdings {
     }
 
     /// What counts, of which the host says `counted`: with what was reserved since, and without what was given back.
-    pub(in crate::task) fn with_untold(&self, counter: &CounterId, counted: Amount) -> Amount {
-        let reserved = self.untold.reserved().filter(|reserved| reserved.counter == *counter);
-        let counted = reserved.fold(counted, |sum, reserved| sum.plus(reserved.amount));
-        let released = self.released.iter().filter(|hold| hold.counter == *counter);
-        released.fold(counted, |sum, hold| sum.minus(hold.amount).unwrap_or_default())
+    /// What was taken away since counts when the host knows of it.
+    pub(in crate::task) fn with_untold(&self, counter: &CounterId, counted: Decimal) -> Decimal {
+        let of = |other: &CounterId, amount: Decimal| {
+            if other == counter { amount.or_zero().into() } else { Decimal::ZERO }
+        };
+        let reserved = self.untold.reserved().map(|reserved| of(&reserved.counter, reserved.amount));
+        let released = self.released.iter().map(|hold| of(&hold.counter, hold.amount).negated());
+        reserved.chain(released).fold(counted, Decimal::plus)
     }
 
     /// A call holds an amount from now on.
@@ -121,6 +127,22 @@ impl Holdings {
             HoldEnd::Spent => self.untold.spend.extend(own),
             HoldEnd::Released => self.released.extend(told),
         }
+    }
+
+    /// The counters that a call holds something of.
+    pub(in crate::task) fn of(&self, call: &str) -> impl Iterator<Item = &CounterId> {
+        self.holds.iter().filter(move |hold| hold.call == call).map(|hold| &hold.counter)
+    }
+
+    /// A call holds nothing any more, and has spent these amounts in the place of what it held.
+    pub(in crate::task) fn settle(&mut self, call: &str, spent: Vec<Reservation>) {
+        self.end(call, HoldEnd::Released);
+        self.untold.spend.extend(spent);
+    }
+
+    /// Amounts are spent that nobody has held.
+    pub(in crate::task) fn spend(&mut self, amounts: Vec<Reservation>) {
+        self.untold.spend.extend(amounts);
     }
 
     /// Gives back what no call under way holds.

@@ -70,7 +70,9 @@ pub use lifecycle::TaskState;
 pub use limit_reached::LimitReached;
 pub(in crate::task) use mark::Mark;
 pub use model::ModelCall;
-pub(in crate::task) use model::{ModelCalls, ModelMark, ModelUnderWay, OpenModelCall, ReportedTurn};
+pub(in crate::task) use model::{
+    CountedTurn, ModelCalls, ModelMark, ModelUnderWay, OpenModelCall, SpentTurn,
+};
 pub use observed::ObservedStep;
 pub(in crate::task) use open_call::OpenCall;
 pub(in crate::task) use pending::{Asked, Pending, stored_waiting};

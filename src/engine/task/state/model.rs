@@ -4,8 +4,12 @@
 //! already, and the last answer, for a host that did not hear of it. Requests are kept until their answers come, because the steps
 //! behind a call see both.
 
+use super::counting::CallCounters;
 use super::decision::CallId;
+use super::start::Usage;
 use crate::cel::Json;
+use crate::context::ModelUsage;
+use crate::counter::Reservation;
 use crate::policy::{ModelAnswer, ModelRequest};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +41,10 @@ pub struct ModelCall {
     /// What is sent to the model.
     #[cfg_attr(feature = "schema", schemars(schema_with = "request_schema"))]
     pub request: Json,
+    /// What the call is expected to use, as far as its host can tell: at least the tokens that it sends, and those that it lets the model
+    /// write. Counters that calls of the model add to reserve as much until the answer comes. Without it they reserve the least above nothing.
+    #[serde(default)]
+    pub estimate: Option<Usage>,
 }
 
 #[cfg(feature = "schema")]
@@ -48,7 +56,19 @@ impl ModelCall {
     /// A call with this request, an object; the task makes its id up.
     #[must_use]
     pub fn new(request: Json) -> Self {
-        Self { id: None, request }
+        Self { id: None, request, estimate: None }
+    }
+
+    /// The same with what it is expected to use.
+    #[must_use]
+    pub fn with_estimate(self, estimate: Usage) -> Self {
+        Self { estimate: Some(estimate), ..self }
+    }
+
+    /// What its steps read as `usage`.
+    pub(in crate::task) fn usage(&self) -> ModelUsage {
+        let Usage { prompt_tokens, completion_tokens, cost } = self.estimate.unwrap_or_default();
+        ModelUsage::estimated(prompt_tokens, completion_tokens, cost)
     }
 
     /// The same under an id.
@@ -66,9 +86,30 @@ pub(in crate::task) struct ModelUnderWay {
     /// What came back, as the transforms so far left it; nothing ahead of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) answer: Option<ModelAnswer>,
+    /// What the call uses: the host's estimate, of which an answer replaces what it tells.
+    #[serde(default)]
+    pub(in crate::task) usage: ModelUsage,
+    /// What it knows of the counters that it needs.
+    #[serde(default, skip_serializing_if = "CallCounters::is_unread")]
+    pub(in crate::task) counters: CallCounters,
 }
 
 impl ModelUnderWay {
+    /// A call that is about to be made.
+    pub(in crate::task) fn new(request: ModelRequest, usage: ModelUsage) -> Self {
+        Self { request, answer: None, usage, counters: CallCounters::default() }
+    }
+
+    /// The same when its answer has come.
+    pub(in crate::task) fn answered(open: OpenModelCall, answer: ModelAnswer) -> Self {
+        let OpenModelCall { id: _, request, usage } = open;
+        let tokens = answer.usage();
+        let usage = tokens.map_or(usage, |(prompt, completion)| usage.with_tokens(prompt, completion));
+        let cost = answer.cost();
+        let usage = cost.map_or_else(|| usage.with_estimated_cost(), |cost| usage.with_cost(cost));
+        Self { answer: Some(answer), ..Self::new(request, usage) }
+    }
+
     /// The document that is judged.
     pub(in crate::task) fn judged(&self) -> &Json {
         self.answer.as_ref().map_or_else(|| self.request.json(), ModelAnswer::json)
@@ -78,7 +119,14 @@ impl ModelUnderWay {
     pub(in crate::task) fn transform(&mut self, made: &Json) -> Result<(), String> {
         match &mut self.answer {
             Some(answer) => *answer = answer.transformed(made)?,
-            None => self.request = self.request.transformed(made)?,
+            None => {
+                let request = self.request.transformed(made)?;
+                if request != self.request {
+                    // whose counter it is, and how much the call adds, may be something else now
+                    self.counters = CallCounters::Unread;
+                }
+                self.request = request;
+            }
         }
         Ok(())
     }
@@ -98,25 +146,32 @@ impl ModelUnderWay {
 pub(in crate::task) struct OpenModelCall {
     pub(in crate::task) id: CallId,
     pub(in crate::task) request: ModelRequest,
+    /// What it is expected to use.
+    #[serde(default)]
+    pub(in crate::task) usage: ModelUsage,
 }
 
 /// An answer that was counted as a turn of the model, while nobody has reported the turn.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CountedTurn {
+pub(in crate::task) struct CountedTurn {
     /// Whether its tokens were counted, too.
-    has_usage: bool,
+    pub(in crate::task) has_usage: bool,
+    /// Whether its cost was.
+    #[serde(default)]
+    pub(in crate::task) has_cost: bool,
+    /// What it has spent of counters, where calls of the model add to some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(in crate::task) spent: Option<SpentTurn>,
 }
 
-/// What becomes of a turn that is reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::task) enum ReportedTurn {
-    /// It is a turn that nobody has told of.
-    New,
-    /// Its answer was counted, and did not tell its tokens.
-    Counted,
-    /// Its answer was counted with its tokens.
-    CountedWithTokens,
+/// What a turn has spent of counters, and what it came of: a report may know better.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(in crate::task) struct SpentTurn {
+    pub(in crate::task) request: ModelRequest,
+    pub(in crate::task) usage: ModelUsage,
+    pub(in crate::task) amounts: Vec<Reservation>,
 }
 
 /// The calls of the model that a task was asked about.
@@ -159,8 +214,8 @@ impl ModelCalls {
     }
 
     /// An answer is counted as a turn.
-    pub(in crate::task) fn count(&mut self, has_usage: bool) {
-        self.counted.push(CountedTurn { has_usage });
+    pub(in crate::task) fn count(&mut self, turn: CountedTurn) {
+        self.counted.push(turn);
     }
 
     /// The next call begins: turns that nobody has reported by now are over.
@@ -174,20 +229,15 @@ impl ModelCalls {
     }
 
     /// A turn is reported: that of the oldest answer which was counted and not reported, if there is one.
-    pub(in crate::task) fn report_turn(&mut self) -> ReportedTurn {
-        if self.counted.is_empty() {
-            return ReportedTurn::New;
-        }
-        match self.counted.remove(0) {
-            CountedTurn { has_usage: true } => ReportedTurn::CountedWithTokens,
-            CountedTurn { has_usage: false } => ReportedTurn::Counted,
-        }
+    pub(in crate::task) fn report_turn(&mut self) -> Option<CountedTurn> {
+        if self.counted.is_empty() { None } else { Some(self.counted.remove(0)) }
     }
 
     /// The bytes of the documents.
     pub(in crate::task) fn bytes(&self) -> u64 {
         let open = self.open.iter().map(|open| open.request.json());
-        let documents = open.chain(self.last.iter().map(|(_, answer)| answer.json()));
+        let spent = self.counted.iter().filter_map(|turn| Some(turn.spent.as_ref()?.request.json()));
+        let documents = open.chain(spent).chain(self.last.iter().map(|(_, answer)| answer.json()));
         documents.fold(0, |sum, document| sum.saturating_add(document.heap_bytes() as u64))
     }
 

@@ -91,6 +91,42 @@ pub struct Parent {
     /// The labels that the arguments of the delegation carry, and so the first input.
     #[serde(default, skip_serializing_if = "LabelSet::is_empty")]
     pub labels: LabelSet,
+    /// The first task of the tree, if that is not this task itself. A server knows it, and does not ask its callers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
+    /// How many tasks stand above it. A server knows that, too.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub depth: u32,
+}
+
+impl Parent {
+    /// A task that delegates, without anything known of the call.
+    #[must_use]
+    pub fn new(task: &str) -> Self {
+        Self { task: task.to_owned(), ..Self::default() }
+    }
+
+    /// The same with the place of the task in its tree, which has `above` above it.
+    #[must_use]
+    pub fn below(self, above: Option<&Self>) -> Self {
+        let root = above.map(|above| above.tree_root().to_owned());
+        Self { root, depth: above.map_or(0, Self::depth_below), ..self }
+    }
+
+    /// The first task of the tree.
+    pub(in crate::task) fn tree_root(&self) -> &str {
+        self.root.as_deref().unwrap_or(&self.task)
+    }
+
+    /// How many tasks stand above one to which it delegates.
+    pub(in crate::task) fn depth_below(&self) -> u32 {
+        self.depth.saturating_add(1)
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference over")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 impl StartTask {

@@ -7,7 +7,7 @@ use super::model::ModelUnderWay;
 use crate::cel::Json;
 use crate::context::{InvocationId, Moment};
 use crate::manifest::step::Hook;
-use crate::policy::{Origin, Policy, StepList};
+use crate::policy::{CounterReader, Origin, Policy, StepList};
 use serde::{Deserialize, Serialize};
 
 /// What an operation is about.
@@ -192,7 +192,34 @@ impl Subject {
 
     /// Whether it is a call that has not read its counters.
     pub(in crate::task) fn has_unread_counters(&self) -> bool {
-        self.call().is_some_and(|call| call.counters.values().is_none())
+        self.counters().is_some_and(|counters| counters.values().is_none())
+    }
+
+    /// What a call of a function or of the model knows of the counters that it needs.
+    pub(in crate::task) fn counters(&self) -> Option<&CallCounters> {
+        match self {
+            Self::Call(call) => Some(&call.counters),
+            Self::Model(model) => Some(&model.counters),
+            Self::Event(_) | Self::Input(_) | Self::Output | Self::Script(_) => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub(in crate::task) fn counters_mut(&mut self) -> Option<&mut CallCounters> {
+        match self {
+            Self::Call(call) => Some(&mut call.counters),
+            Self::Model(model) => Some(&mut model.counters),
+            Self::Event(_) | Self::Input(_) | Self::Output | Self::Script(_) => None,
+        }
+    }
+
+    /// What reads the counters.
+    pub(in crate::task) fn counter_reader(&self) -> Option<CounterReader> {
+        match self {
+            Self::Call(call) => Some(CounterReader::Function(call.function)),
+            Self::Model(_) => Some(CounterReader::Model),
+            Self::Event(_) | Self::Input(_) | Self::Output | Self::Script(_) => None,
+        }
     }
 
     /// Whether it is an answer of the model: what came back of a call of it, or a response.

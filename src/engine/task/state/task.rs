@@ -167,6 +167,18 @@ impl Task {
         self.parent.as_ref()
     }
 
+    /// The first task of the tree that it is in: that of the tasks that have delegated which nobody has delegated to.
+    #[must_use]
+    pub fn tree_root(&self) -> &str {
+        self.parent.as_ref().map_or(&self.id, Parent::tree_root)
+    }
+
+    /// How many tasks have delegated, one to the other, to come to it: `context.depth`.
+    #[must_use]
+    pub fn depth(&self) -> u32 {
+        self.parent.as_ref().map_or(0, Parent::depth_below)
+    }
+
     /// What whoever began it has written on it.
     #[must_use]
     pub fn metadata(&self) -> &BTreeMap<String, String> {

@@ -85,6 +85,7 @@ export type {
   AnyTask,
   CallReport,
   CallRequest,
+  Estimate,
   LaterTask,
   Offer,
   Patience,

@@ -36,6 +36,9 @@ export interface TurnReport {
   readonly cost?: number | string;
 }
 
+/** What a call of the model is expected to use. */
+export type Estimate = Pick<TurnReport, "promptTokens" | "completionTokens" | "cost">;
+
 /** What a call came to. */
 export interface CallReport {
   readonly call: string;
@@ -98,8 +101,8 @@ export interface TaskOf<Later extends boolean> {
   resume(answer: Json, how?: Wait & { readonly question?: number }): Maybe<Later, Decision>;
   /** Hands over the response of the model, before the user sees it. */
   output(message: Json, how?: Wait): Maybe<Later, Decision>;
-  /** Asks whether something may be sent to the model; `value` is what is sent then. */
-  modelBefore(request: JsonObject, how?: { readonly id?: string }): Maybe<Later, Decision>;
+  /** Asks whether something may be sent to the model; `value` is what is sent then. Counters of the model reserve the estimate until the answer comes. */
+  modelBefore(request: JsonObject, how?: { readonly id?: string; readonly estimate?: Estimate }): Maybe<Later, Decision>;
   /** Hands over what came back from the model. */
   modelAfter(call: string, answer: JsonObject): Maybe<Later, Decision>;
   /** A whole call, which the task has carried out: by its own expression, or by asking for it. */
@@ -254,8 +257,13 @@ export class TaskHere implements TaskOf<boolean> {
     return this.#step("output", { message }, how);
   }
 
-  modelBefore(request: JsonObject, { id }: { id?: string } = {}): Awaitable<Decision> {
-    return this.#step("model_before", { ...(id === undefined ? {} : { id }), request });
+  modelBefore(request: JsonObject, { id, estimate }: { id?: string; estimate?: Estimate } = {}): Awaitable<Decision> {
+    const expected = estimate && {
+      prompt_tokens: estimate.promptTokens ?? 0,
+      completion_tokens: estimate.completionTokens ?? 0,
+      ...(estimate.cost === undefined ? {} : { cost: estimate.cost }),
+    };
+    return this.#step("model_before", { ...(id === undefined ? {} : { id }), request, ...(expected && { estimate: expected }) });
   }
 
   modelAfter(call: string, answer: JsonObject): Awaitable<Decision> {
