@@ -33,6 +33,12 @@ impl Span {
         Self { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
 
+    /// Whether the other one lies in it.
+    #[must_use]
+    pub fn contains(self, other: Self) -> bool {
+        self.start <= other.start && other.end <= self.end
+    }
+
     /// The span as a range of indices.
     #[must_use]
     pub fn range(self) -> Range<usize> {

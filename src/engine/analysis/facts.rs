@@ -5,9 +5,11 @@
 
 use super::path::{function, is_of_result};
 use super::range::{Range, sizes};
+use super::reach::is_root;
 use super::sample::{Sample, constant};
 use super::text::{MAX_COUNTED, Question};
 use crate::cel::{Checked, Domain, Expr, ExprKind, Type};
+use crate::context::Root;
 
 /// What a schema says of values beyond their type and their constants.
 #[derive(Clone, Debug)]
@@ -91,8 +93,14 @@ fn is_beyond(checked: &Checked, path: &Expr) -> bool {
     is_own || is_beyond(checked, operand)
 }
 
+/// A point in time, as `now` writes it.
+const MOMENT: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?Z$";
+
 /// Questions about every text that an expression gives, each with its answer.
 pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
+    if is_root(checked, expr, Root::Now) {
+        return vec![(Question::Matches(MOMENT.to_owned()), true)];
+    }
     if let ExprKind::Index { operand, optional: false, .. } = &expr.kind {
         return of_part(checked, operand).into_iter().collect();
     }

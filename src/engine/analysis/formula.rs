@@ -15,7 +15,7 @@ use super::sample::{Sample, constant};
 use super::subject::{Presence, Subject};
 use super::text::{MAX_COUNTED, Question};
 use super::written::{as_exists, call, ident, not};
-use crate::cel::{Checked, Comprehension, Expr, ExprId, ExprKind, Literal, Reference, Type};
+use crate::cel::{Checked, Comprehension, Expr, ExprId, ExprKind, Literal, Reference, Timestamp, Type};
 use std::mem::discriminant;
 
 /// The most questions about one element.
@@ -244,7 +244,8 @@ impl Reader<'_, '_> {
         let form = match (name, &constant) {
             ("_==_" | "_!=_", Sample::Text(text)) => Form::Text(Question::Is(text.to_string())),
             // `x <= 'b'` and `x > 'b'` ask whether it stands before `b` or is it
-            (_, Sample::Text(text)) if subject.is_argument => {
+            // a text of the engine that is a time stands before another one as times do
+            (_, Sample::Text(text)) if subject.is_argument || text.parse::<Timestamp>().is_err() => {
                 let or_equal = matches!((name, at), ("_<=_" | "_>_", 0) | ("_<_" | "_>=_", 1));
                 Form::Text(Question::Before(text.to_string(), or_equal))
             }

@@ -1,7 +1,7 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
 use super::claim::{Claim, Verdict};
-use super::pattern::{LooseHost, Wide};
+use super::pattern::{LooseHost, LoosePattern, Wide};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
 
@@ -183,6 +183,51 @@ pub(super) fn early_review(place: Place, behind: &str, spares: bool) -> Diagnost
         .help(format!("put the review behind `{behind}`, so that nobody is asked for nothing"))
 }
 
+/// A review in a step before one that rejects some of the same calls.
+pub(super) fn early_step(place: Place, behind: Place) -> Diagnostic {
+    let message = "a person is also asked about calls that a later step rejects without a review";
+    Diagnostic::warning("early_review", message, place)
+        .related(behind, "rejects them whatever the person answers")
+        .help("put the step with the review after this other step")
+}
+
+/// `assert: input.reason != ''`, where `reason` is not required
+pub(super) fn read_without_has(place: Place, function: &str, argument: &str) -> Diagnostic {
+    let message = format!("calls of `{function}` may omit `{argument}`, and each call without it fails here");
+    let help = match argument.contains("[]") {
+        true => "ask for it first with `has(…)`, or require it in the schema of the tool".to_owned(),
+        false => format!(
+            "write `has(input.{argument}) && …` to require it, `!has(input.{argument}) || …` to allow calls without it, or `required` in the schema of the tool"
+        ),
+    };
+    Diagnostic::warning("read_without_has", message, place).help(help)
+}
+
+/// An assert in `after` that reads arguments only.
+pub(super) fn late_assert(place: Place, of_model: bool) -> Diagnostic {
+    let (what, ran, list) = match of_model {
+        true => ("the answer", "the model has answered", "model.before"),
+        false => ("the result", "the call has run", "before"),
+    };
+    let message = format!("this reads nothing of {what} and runs when {ran}, so it cannot prevent anything");
+    Diagnostic::warning("late_assert", message, place).help(format!("move the step to `{list}`"))
+}
+
+/// An assert in `before_first` that reads arguments.
+pub(super) fn first_call_only(place: Place) -> Diagnostic {
+    let message =
+        "`before_first` runs before the first call only, so the arguments of later calls are not checked";
+    Diagnostic::warning("first_call_only", message, place).help("move the step to `before`")
+}
+
+/// `{assert: input.amount <= 100, on_fail: continue}`
+pub(super) fn unheeded_assert(place: Place) -> Diagnostic {
+    let message = "this assert stops nothing, as the step continues on failure";
+    Diagnostic::warning("unheeded_assert", message, place).help(
+        "remove `on_fail: continue`; in a policy, write `mode: observe` to try a rule, or `severity` or `user_message` to report failures",
+    )
+}
+
 /// `assert: input.order`
 pub(super) fn truth_of_value(place: Place, (kind, is_false): (&str, &str), other: &str) -> Diagnostic {
     let message = format!("a {kind} is true here unless it is {is_false}, so this asks for nothing else");
@@ -277,8 +322,35 @@ pub(super) fn loose_host(place: Place, host: &LooseHost) -> Diagnostic {
             format!("addresses of others begin so, too, such as `{address}.example.org`"),
             format!("write `{address}/`, or compare the host that `url` gives"),
         ),
+        LooseHost::Part(name) => (
+            format!("other addresses contain `{name}`, too, in a path or in a longer name"),
+            "compare the host that `url` returns, or what the text begins or ends with".to_owned(),
+        ),
     };
     Diagnostic::warning("loose_host", message, place).help(help)
+}
+
+/// `text.matches('[0-9]+')`, where a match allows a call
+pub(super) fn loose_pattern(place: Place, loose: LoosePattern) -> Diagnostic {
+    let (message, help) = match loose {
+        LoosePattern::Anywhere => (
+            "the regular expression has neither `^` nor `$`, so any text that contains a match is allowed",
+            "write `^(…)$` around it, or `.*` where any text is allowed",
+        ),
+        LoosePattern::Begin => (
+            "the regular expression has no `^`, so any text before the match is allowed",
+            "begin it with `^`, or with `.*` if anything may come before",
+        ),
+        LoosePattern::End => (
+            "the regular expression has no `$`, so any text after the match is allowed",
+            "end it with `$`, or with `.*` if anything may follow",
+        ),
+        LoosePattern::Lines => (
+            "with `(?m)`, `^` and `$` match at each line, so a text with one such line among others is allowed",
+            "remove the flag `m`, or write `\\A` and `\\z`",
+        ),
+    };
+    Diagnostic::warning("loose_pattern", message, place).help(help)
 }
 
 /// `transform: output`, `set: {amount: input.amount}`

@@ -4,14 +4,14 @@
 //! and what it does. Linear in the texts.
 
 use super::arithmetic::mixed_numbers;
+use super::loose;
 use super::messages;
 use super::path::{asks_host, function, is_predicate, mentions};
-use super::pattern::{loose_hosts, wide};
+use super::pattern::wide;
 use super::reach::is_root;
 use super::sample::{Sample, constant};
 use crate::cel::{
-    Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Json, Literal, Name, Numbers, Reference,
-    Storage, Type,
+    Checked, Comprehension, Expr, ExprKind, Json, Literal, Name, Numbers, Reference, Storage, Type,
 };
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
@@ -46,18 +46,7 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
             findings.extend(truths(expression, &checked, &checked.expr));
         }
     }
-    // an assert lets by what it is true of, and a condition what it is false of
-    for (expression, lets_by) in
-        step.condition.iter().map(|it| (it, false)).chain(assert.map(|it| (it, true)))
-    {
-        let Some(checked) = expression.checked() else { continue };
-        hosts(&checked, &checked.expr, lets_by, &mut |constant, function, text| {
-            let place = expression.place_of(constant.span);
-            let found = loose_hosts(function, text);
-            let told = |host| messages::loose_host(place.clone(), host).path(expression.origin().path);
-            findings.extend(found.iter().map(told));
-        });
-    }
+    findings.extend(loose::of_step(step));
     findings.extend(same_again(step));
     if let Some(assert) = assert
         && let Some(checked) = assert.checked()
@@ -75,42 +64,6 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         findings.push(messages::unheeded_review(assert.place().clone()).path(assert.origin().path));
     }
     findings
-}
-
-/// Hands over the constant part of each question about a text that lets something by if its answer is yes; `lets_by` says whether the expression does.
-fn hosts<'e>(
-    checked: &Checked,
-    expr: &'e Expr,
-    lets_by: bool,
-    found: &mut dyn FnMut(&'e Expr, &'static str, &'e str),
-) {
-    match &expr.kind {
-        ExprKind::Comprehension(comprehension)
-            if matches!(comprehension.kind, ComprehensionKind::All | ComprehensionKind::Exists) =>
-        {
-            hosts(checked, &comprehension.body, lets_by, found);
-        }
-        ExprKind::Call { args, .. } => {
-            match (function(checked, expr).map_or("", |(name, _)| name), args.as_slice()) {
-                ("!_", [operand]) => hosts(checked, operand, !lets_by, found),
-                ("_&&_" | "_||_", operands) => {
-                    operands.iter().for_each(|operand| hosts(checked, operand, lets_by, found));
-                }
-                ("_?_:_", [_, yes, no]) => {
-                    [yes, no].into_iter().for_each(|it| hosts(checked, it, lets_by, found))
-                }
-                (name @ ("startsWith" | "endsWith" | "matches"), args) if lets_by => {
-                    if let Some(constant @ Expr { kind: ExprKind::Literal(Literal::String(text)), .. }) =
-                        args.last()
-                    {
-                        found(constant, name, text);
-                    }
-                }
-                _ => {}
-            }
-        }
-        _ => {}
-    }
 }
 
 /// Reviews in a chain of `&&` or `||` ahead of an operand that could decide the chain without one: operands are evaluated from left to right.
@@ -174,7 +127,7 @@ fn chain<'e>(checked: &Checked, name: &str, expr: &'e Expr, found: &mut Vec<&'e 
 }
 
 /// Whether a person is asked in an expression.
-fn asks_person(checked: &Checked, expr: &Expr) -> bool {
+pub(super) fn asks_person(checked: &Checked, expr: &Expr) -> bool {
     let mut asks = function(checked, expr).is_some_and(|(name, _)| name == "review");
     expr.for_each_part(&mut |part| asks |= asks_person(checked, part));
     asks

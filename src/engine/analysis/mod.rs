@@ -42,6 +42,9 @@
 //! | `misuse` | constants that say something else than their author meant |
 //! | `labels` | labels that are asked for and that no step gives |
 //! | `pattern` | regular expressions that find more than was meant |
+//! | `loose` | text comparisons that allow more than they name |
+//! | `optional` | optional arguments that a step reads without `has` |
+//! | `placement` | asserts in lists in which they stop nothing, or run too late |
 //! | `messages` | what is said of it |
 //!
 //! Every bound counts work and no time, so the same manifests have the same findings on every machine.
@@ -65,14 +68,17 @@ mod formula;
 mod inequality;
 mod labels;
 mod listed;
+mod loose;
 mod members;
 mod messages;
 mod misuse;
 mod monotone;
 mod node;
 mod number;
+mod optional;
 mod path;
 mod pattern;
+mod placement;
 mod predicate;
 mod problem;
 mod questions;
@@ -102,12 +108,12 @@ use crate::limits::EvalLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::step::Hook;
 use crate::policy::{
-    AgentFunction, Expression, Filter, OfPolicyStep, Policy, Step, StepAction, StepKey, Trigger,
-    of_all_agents, step_key,
+    AgentFunction, Expression, Filter, OfPolicyStep, ParameterValue, Policy, Step, StepAction, StepKey,
+    Trigger, UseOfPolicy, of_all_agents, step_key,
 };
 use crate::source::{Place, Span};
 use cells::Trial;
-use claim::Verdict;
+use claim::{Claim, Verdict};
 use labels::Labels;
 use serde_json::{Value, json};
 use spelled_out::{Names, spell_out};
@@ -220,6 +226,9 @@ impl Analyst {
         let mut lists = steps::lists_of(policy);
         lists.retain(|list| list.iter().any(|step| self.looks_at(step)));
         let mut lists = steps::findings(lists, &mut trial);
+        for (step, findings) in optional::findings(policy).into_iter().chain(placement::findings(policy)) {
+            lists.entry(step).or_default().extend(findings);
+        }
         let called = called(policy);
         let mut known = HashSet::new();
         for step in policy.steps().filter(|step| known.insert(std::ptr::from_ref(*step))) {
@@ -231,7 +240,8 @@ impl Analyst {
                 self.step(step, called, &mut trial, &mut findings);
             }
             if step.name.is_some() {
-                self.of_policies.push(OfPolicyStep { place: step.place().clone(), findings });
+                let of = step.name.as_deref().map(UseOfPolicy::of).unwrap_or_default();
+                self.of_policies.push(OfPolicyStep { of, place: step.place().clone(), findings });
             } else {
                 self.findings.extend(findings);
             }
@@ -317,12 +327,12 @@ impl Analyst {
             &tried(expression.limits()),
         ));
         self.labels.note_questions(expression, &written);
-        // what the value of a parameter decides, whoever gave the value has decided; what is constant is found when it is loaded
-        if expression.is_given() || expression.program().constant().is_some() {
+        // what is constant is found when it is loaded
+        if expression.program().constant().is_some() {
             return;
         }
         for verdict in &decided.verdicts {
-            if !is_known(expression, verdict.span) {
+            if !is_known(expression, verdict.span) && !is_meant(expression, verdict) {
                 findings.push(told(expression, verdict));
             }
         }
@@ -335,8 +345,9 @@ impl Analyst {
         findings.extend(self.labels.end());
         let mut known = HashSet::new();
         findings.retain(|finding| {
-            let Place { source, span } = &finding.place;
-            known.insert((source.name().to_owned(), *span, finding.code))
+            let at = |place: &Place| (place.source.name().to_owned(), place.span);
+            let values: Vec<_> = finding.related.iter().map(|label| at(&label.place)).collect();
+            known.insert((at(&finding.place), finding.code, values))
         });
         let (decided, unknown): (Vec<_>, Vec<_>) =
             self.clauses.into_values().partition(|(_, is_decided)| *is_decided);
@@ -368,11 +379,39 @@ fn is_known(expression: &Expression, part: Span) -> bool {
     issues.map(|issue| issue.span).any(|span| span.start < part.end && part.start < span.end)
 }
 
+/// Whether the value of a parameter may be meant to have this effect. A bound of 0 or an empty list switches one clause off on purpose. Two clauses that
+/// contradict each other, or a clause with a value that decides nothing, are mistakes.
+fn is_meant(expression: &Expression, verdict: &Verdict) -> bool {
+    let reads = |span: Span| expression.values_in(span).next().is_some();
+    if !reads(verdict.span) && !verdict.reasons.iter().copied().any(reads) {
+        return false;
+    }
+    match verdict.claim {
+        _ if verdict.by_schema => true,
+        Claim::NeverTrue | Claim::NeverFalse | Claim::NeverTrueHere => verdict.reasons.len() < 2,
+        Claim::Moot | Claim::NeverFalseHere => !reads(verdict.span) || verdict.reasons.is_empty(),
+        Claim::NeverMember => true,
+        Claim::AlwaysFails => false,
+    }
+}
+
 fn told(expression: &Expression, verdict: &Verdict) -> Diagnostic {
     let text = |span: &Span| expression.source().get(span.range()).unwrap_or_default();
     let reasons: Vec<&str> = verdict.reasons.iter().map(text).collect();
     let place = expression.place_of(verdict.span);
-    messages::verdict(place, verdict, &reasons, text(&verdict.span)).path(expression.origin().path)
+    let finding = messages::verdict(place, verdict, &reasons, text(&verdict.span));
+    let mut values: Vec<&ParameterValue> = Vec::new();
+    for span in std::iter::once(&verdict.span).chain(&verdict.reasons) {
+        for value in expression.values_in(*span) {
+            if !values.iter().any(|known| known.name == value.name) {
+                values.push(value);
+            }
+        }
+    }
+    let finding = values.into_iter().fold(finding, |finding, value| {
+        finding.related(value.place.clone(), format!("`parameters.{}` stands for this", value.name))
+    });
+    finding.path(expression.origin().path)
 }
 
 /// The function whose calls each step is about, of steps that are about those of one. Of an event's input nothing is known.

@@ -4,6 +4,7 @@
 //! is asked of. Linear in the text; what is no regular expression is said elsewhere.
 
 use crate::cel::re2::{Anchor, Ast, parse};
+use regex_syntax::hir::ClassUnicode;
 
 /// What a regular expression finds that was hardly meant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,6 +24,106 @@ pub(super) enum LooseHost {
     End(String),
     /// Any host that begins so: `startsWith('https://example.com')`.
     Begin(String),
+    /// Any address that has it somewhere: `contains('example.com')`.
+    Part(String),
+}
+
+impl LooseHost {
+    /// Whether any part of a text may match.
+    pub(super) fn is_of_any_part(&self) -> bool {
+        matches!(self, Self::Part(_))
+    }
+}
+
+/// Side on which a regular expression without an anchor allows further text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LoosePattern {
+    /// `[0-9]+`
+    Anywhere,
+    /// `[0-9]+$`
+    Begin,
+    /// `^[0-9]+`
+    End,
+    /// `(?m)^[0-9]+$`
+    Lines,
+}
+
+/// Kind of the start or the end of a regular expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Edge {
+    /// An anchor of the text.
+    Anchored,
+    /// `.*`, or a character that separates words: further text is allowed on purpose.
+    Divided,
+    /// An anchor of a line.
+    Line,
+    /// A letter, a digit or a class of these.
+    Open,
+}
+
+/// Returns the side on which a regular expression allows further text, hardly on purpose.
+pub(super) fn loose_pattern(pattern: &str) -> Option<LoosePattern> {
+    let parsed = parse(pattern).ok().filter(|parsed| !loose_anchors(&parsed.ast))?;
+    let [begin, end] = [Side::Begin, Side::End].map(|side| edge(&parsed.ast, side));
+    match (begin, end) {
+        (Edge::Line, _) | (_, Edge::Line) => Some(LoosePattern::Lines),
+        (Edge::Anchored, Edge::Open) => Some(LoosePattern::End),
+        (Edge::Open, Edge::Anchored) => Some(LoosePattern::Begin),
+        (Edge::Open, _) | (_, Edge::Open) => Some(LoosePattern::Anywhere),
+        (Edge::Anchored | Edge::Divided, Edge::Anchored | Edge::Divided) => None,
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Side {
+    Begin,
+    End,
+}
+
+/// Returns the kind of a start or an end; of several alternatives the loosest.
+fn edge(ast: &Ast, side: Side) -> Edge {
+    match ast {
+        Ast::Anchor(Anchor::TextStart | Anchor::TextEnd) => Edge::Anchored,
+        Ast::Anchor(Anchor::LineStart | Anchor::LineEnd) => Edge::Line,
+        Ast::Anchor(Anchor::WordBoundary | Anchor::NotWordBoundary) | Ast::Empty | Ast::Dot { .. } => {
+            Edge::Divided
+        }
+        Ast::Literal { char, .. } if char.is_alphanumeric() => Edge::Open,
+        Ast::Literal { .. } => Edge::Divided,
+        Ast::Class(class) => of_class(class),
+        Ast::Bracket(class) => of_class(&class.set),
+        Ast::Capture(_, part) | Ast::Group(part) | Ast::Repeat { part, .. } => edge(part, side),
+        Ast::Concat(parts) => {
+            let outer = match side {
+                Side::Begin => parts.first(),
+                Side::End => parts.last(),
+            };
+            outer.map_or(Edge::Divided, |part| edge(part, side))
+        }
+        Ast::Alternate(ways) => ways.iter().map(|way| edge(way, side)).max().unwrap_or(Edge::Divided),
+    }
+}
+
+/// Returns the kind of a class. One of letters or digits was hardly meant to be followed by others.
+fn of_class(class: &ClassUnicode) -> Edge {
+    let takes = |begin: char, end: char| {
+        class.ranges().iter().any(|range| range.start() <= end && begin <= range.end())
+    };
+    if takes('a', 'z') || takes('A', 'Z') || takes('0', '9') { Edge::Open } else { Edge::Divided }
+}
+
+/// Returns the text that an anchored literal matches: `https://a.b` of `^https://a\.b`.
+fn anchored_literal(pattern: &str) -> Option<String> {
+    let Ast::Concat(parts) = parse(pattern).ok()?.ast else { return None };
+    let (first, rest) = parts.split_first()?;
+    if !matches!(first, Ast::Anchor(Anchor::TextStart)) {
+        return None;
+    }
+    let literal = |part: &Ast| match part {
+        Ast::Literal { char, .. } => Some(*char),
+        _ => None,
+    };
+    rest.iter().map(literal).collect()
 }
 
 /// What hosts end with. A dot ahead of one of these is one of a name.
@@ -61,14 +162,28 @@ pub(super) fn loose_hosts(function: &str, text: &str) -> Vec<LooseHost> {
                     }
                 });
             }
+            let begin = anchored_literal(text).filter(|_| found.is_empty());
+            found.extend(begin.iter().flat_map(|begin| loose_hosts("startsWith", begin)));
             found
         }
+        "contains" => {
+            let name = text.split_once("://").map_or(text, |(_, rest)| rest).trim_start_matches(['@', '.']);
+            let name = name.split(['/', ':']).next().unwrap_or_default();
+            if is_host(name) { vec![LooseHost::Part(name.to_owned())] } else { Vec::new() }
+        }
         "endsWith" if is_host(text) => vec![LooseHost::End(text.to_owned())],
-        "startsWith" if text.split_once("://").is_some_and(|(_, host)| is_host(host)) => {
+        "startsWith" if text.split_once("://").is_some_and(|(scheme, rest)| is_open_host(scheme, rest)) => {
             vec![LooseHost::Begin(text.to_owned())]
         }
         _ => Vec::new(),
     }
+}
+
+/// Whether an address begins so that its host may go on.
+fn is_open_host(scheme: &str, rest: &str) -> bool {
+    let is_web = ["http", "https", "ws", "wss"].contains(&scheme.to_lowercase().as_str());
+    let is_begun = rest.starts_with(|first: char| first.is_ascii_alphanumeric());
+    is_host(rest) || is_web && is_begun && !rest.contains(['/', '?', '#'])
 }
 
 /// Whether it is the name of a host and nothing else, which begins where a name does.
@@ -138,7 +253,7 @@ fn first_and_last(way: &Ast) -> [Option<&Ast>; 2] {
 
 #[cfg(test)]
 mod tests {
-    use super::{LooseHost, Wide, loose_hosts, wide};
+    use super::{LooseHost, LoosePattern, Wide, loose_hosts, loose_pattern, wide};
 
     #[test]
     fn what_is_hardly_meant_is_found() {
@@ -162,10 +277,42 @@ mod tests {
     }
 
     #[test]
+    fn open_ends_are_found() {
+        for (pattern, expected) in [
+            ("[0-9]+", Some(LoosePattern::Anywhere)),
+            ("visa|amex", Some(LoosePattern::Anywhere)),
+            // found as loose anchors
+            ("^visa|amex$", None),
+            ("[0-9]+$", Some(LoosePattern::Begin)),
+            ("^[0-9]+", Some(LoosePattern::End)),
+            ("^(visa|amex)", Some(LoosePattern::End)),
+            ("^/srv/data", Some(LoosePattern::End)),
+            (r"\A[0-9]+", Some(LoosePattern::End)),
+            ("(?m)^[0-9]+$", Some(LoosePattern::Lines)),
+            (r"(?m)\A[0-9]+\z", None),
+            ("^[0-9]+$", None),
+            ("^(visa|amex)$", None),
+            ("^visa$|^amex$", None),
+            ("^git .*", None),
+            ("^/srv/data/", None),
+            (r"^ls\b", None),
+            (r"\.pdf$", None),
+            (r"@example\.com$", None),
+            (".*x.*", None),
+            (r"\bvisa\b", None),
+            ("", None),
+            ("(", None),
+        ] {
+            assert_eq!(loose_pattern(pattern), expected, "{pattern}");
+        }
+    }
+
+    #[test]
     fn names_of_hosts_that_others_have_are_found() {
         let dot = |name: &str| Some(LooseHost::Dot(name.to_owned()));
         let end = |name: &str| Some(LooseHost::End(name.to_owned()));
         let begin = |name: &str| Some(LooseHost::Begin(name.to_owned()));
+        let part = |name: &str| Some(LooseHost::Part(name.to_owned()));
         let cases = [
             ("matches", "@example.com$", dot("example.com")),
             ("matches", r"@example\.com$", None),
@@ -184,7 +331,17 @@ mod tests {
             ("startsWith", "https://api.bank.com/", None),
             ("startsWith", "https://", None),
             ("startsWith", "bank.com", None),
-            ("contains", "bank.com", None),
+            ("contains", "bank.com", part("bank.com")),
+            ("contains", "@bank.com", part("bank.com")),
+            ("contains", "https://bank.com/pay", part("bank.com")),
+            ("contains", "bank", None),
+            ("contains", "report.pdf", None),
+            ("startsWith", "https://10.0.0.1", begin("https://10.0.0.1")),
+            ("startsWith", "https://bank.com:8443", begin("https://bank.com:8443")),
+            ("startsWith", "https://intranet", begin("https://intranet")),
+            ("startsWith", "file://etc", None),
+            ("matches", r"^https://bank\.com", begin("https://bank.com")),
+            ("matches", r"^https://bank\.com/", None),
         ];
         for (function, text, expected) in cases {
             assert_eq!(loose_hosts(function, text).first(), expected.as_ref(), "{function} {text}");

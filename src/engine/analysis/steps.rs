@@ -9,8 +9,10 @@ use super::amounts::Amounts;
 use super::cells::Trial;
 use super::document;
 use super::messages;
+use super::misuse::asks_person;
 use super::node::{Node, NodeKind};
 use super::path::asks_host;
+use super::placement::{reads_task, reads_what_passes};
 use super::problem::{Problem, Truth};
 use super::questions::{Changes, MAX_CLAUSES, Questions};
 use super::sat::Literal;
@@ -164,7 +166,50 @@ fn decide(list: &[&Step], trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
             break;
         }
     }
+    for (at, behind) in early_reviews(list, &asked, &mut problem, &all) {
+        let (Some(step), Some(behind)) = (list.get(at), list.get(behind)) else { continue };
+        let finding = messages::early_step(place_of(step), place_of(behind));
+        found.push((std::ptr::from_ref(*step), finding.path(step.origin().path)));
+    }
     found
+}
+
+/// Steps that ask a person about calls that a later step rejects without a review, each with the later step. Nothing between them changes what the later step reads.
+fn early_reviews(
+    list: &[&Step],
+    asked: &[Asked],
+    problem: &mut Problem,
+    clauses: &[usize],
+) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let reviews = list.iter().enumerate().zip(asked).filter(|((_, step), own)| own.judges && asks(step));
+    for ((at, _), own) in reviews {
+        let behind = list.iter().enumerate().zip(asked).skip(at.saturating_add(1));
+        // a step between them that changes the call keeps the later step from running earlier
+        let behind = behind.take_while(|((_, step), _)| asks(step) || changes(step) == Changes::Nothing);
+        // behind steps that judge the task, another one may be about what happened during the review
+        let judges_task = list.iter().take(at).any(|step| reads_task(step.expressions()));
+        let mut rejects = behind.filter(|((_, step), other)| {
+            other.judges
+                && !other.says_never
+                && !asks(step)
+                && !reads_what_passes(step.expressions())
+                && !(judges_task && reads_task(step.expressions()))
+        });
+        // the person decides where the step passes for one answer and fails for the other
+        let is_asked = [problem.sat.all(&[own.condition.yes, own.passes]), own.fails];
+        let rejected = rejects.find(|(_, other)| {
+            is_asked.iter().all(|one| problem.can_hold(&[*one, other.fails], clauses) == Some(true))
+        });
+        found.extend(rejected.map(|((behind, _), _)| (at, behind)));
+    }
+    found
+}
+
+/// Whether a step asserts a review.
+fn asks(step: &Step) -> bool {
+    let StepAction::Assert(assert) = &step.action else { return false };
+    assert.checked().is_some_and(|checked| asks_person(&checked, &checked.expr))
 }
 
 fn judge(

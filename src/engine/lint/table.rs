@@ -129,7 +129,7 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "early_review",
         Advice,
-        "A person is asked ahead of a question that could decide the call alone, so they are asked for nothing.",
+        "A person is asked ahead of a question or a step that could decide the call alone, so they are asked for nothing.",
     ),
     decided(
         "eaten_backslash",
@@ -163,6 +163,11 @@ pub const WARNINGS: &[Warning] = &[
         found: Found::ByClock,
         about: "The time of an exception is over, so its rule holds again for what it let pass.",
     },
+    decided(
+        "first_call_only",
+        MayLoseARule,
+        "An assert in `before_first` reads arguments, and later calls are not held to it.",
+    ),
     row(
         "foreign_keyword",
         MayLoseARule,
@@ -188,6 +193,11 @@ pub const WARNINGS: &[Warning] = &[
         "A step gives an argument a value that its schema refuses, so its call never happens.",
     ),
     row("invoked_agent", MayLoseARule, "A step invokes an agent, so its call never happens."),
+    decided(
+        "late_assert",
+        MayLoseARule,
+        "An assert in `after` reads nothing of the result, and the call has run when it is asked.",
+    ),
     row(
         "literal_braces",
         MayLoseARule,
@@ -217,6 +227,11 @@ pub const WARNINGS: &[Warning] = &[
         "loose_host",
         Advice,
         "What lets something by asks for the name of a host in a way in which names of others fit, too.",
+    ),
+    decided(
+        "loose_pattern",
+        Advice,
+        "What lets something by is asked for by a regular expression that is open at its start or end, so other texts fit, too.",
     ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row(
@@ -352,6 +367,11 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "An assert reads an argument that some of the selected functions lack, so each of their calls fails there.",
     ),
+    decided(
+        "read_without_has",
+        Advice,
+        "A step reads an argument that calls may leave out and does not ask for it, so each call without it fails there.",
+    ),
     row(
         "refused_constant",
         MayLoseARule,
@@ -449,6 +469,11 @@ pub const WARNINGS: &[Warning] = &[
         "unenforced_word",
         Advice,
         "A word, a format or a pattern in the schema of a listed tool is not enforced: its server may do so.",
+    ),
+    decided(
+        "unheeded_assert",
+        Advice,
+        "An assert under `on_fail: continue` stops nothing, and nothing else follows from it.",
     ),
     decided(
         "unheeded_review",

@@ -11,7 +11,7 @@ use super::definitions::Definitions;
 use super::event::shared_type;
 use super::expression::Texts;
 use super::labels::copy_rules;
-use super::of_agents::OfPolicyStep;
+use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use super::{entries, secrets};
@@ -173,7 +173,8 @@ fn definitions(
 ) -> Vec<Arc<Definitions>> {
     let of = |applied: &AppliedPolicy| {
         let (definitions, findings) = define(&applied.policy, limits);
-        texts.of_policies.push(OfPolicyStep { place: applied.policy.place.clone(), findings });
+        let (of, place) = (UseOfPolicy::of_policy(&applied.policy), applied.policy.place.clone());
+        texts.of_policies.push(OfPolicyStep { of, place, findings });
         Arc::new(definitions)
     };
     resolved.policies.iter().map(of).collect()

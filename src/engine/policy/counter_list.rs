@@ -11,7 +11,7 @@ use super::effect::Effect;
 use super::expression::Expression;
 use super::messages;
 use super::model_call::request_type;
-use super::of_agents::OfPolicyStep;
+use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use super::origin::Origin;
 use super::policy_steps::PolicySteps;
 use super::read_path::for_each_path;
@@ -89,7 +89,7 @@ impl Compiler<'_> {
             {
                 if !is_read(&applied.policy, &counter.name.text, self) {
                     let finding = messages::unread_counter(&counter.name).path(&counter.path);
-                    self.found_at(&counter.place, vec![finding]);
+                    self.found_at(&named(&applied.policy), &counter.place, vec![finding]);
                     continue;
                 }
                 let own: BTreeSet<usize> =
@@ -201,12 +201,12 @@ impl Compiler<'_> {
     fn check_readers(&mut self, steps: &PolicySteps, counters: &Counters) {
         let all = steps.calls.iter().flat_map(|calls| calls.before_first.iter().chain(&calls.before));
         let all = all.chain(&steps.model_before);
-        let mut found: Vec<(Place, Diagnostic)> = Vec::new();
+        let mut found: Vec<(Option<Arc<PolicyStep>>, Place, Diagnostic)> = Vec::new();
         for step in all.filter(|step| step.reads_counters) {
             let is_of_observed = |counter: &Counter| counter.is_observed && counter.is_of_policy_of(step);
             if step.mode == Mode::Enforce && counters.iter().any(is_of_observed) {
                 let finding = messages::observed_counters(step.place().clone()).path(&step.origin().path);
-                found.push((step.place().clone(), finding));
+                found.push((step.name.clone(), step.place().clone(), finding));
             }
             let StepAction::Effect(Effect::Credential(asked)) = &step.action else { continue };
             for expression in asked.expressions() {
@@ -214,11 +214,13 @@ impl Compiler<'_> {
                     let place = expression.place().clone();
                     let finding =
                         messages::secret_in_credential(place.clone()).path(&expression.origin().path);
-                    found.push((place, finding));
+                    found.push((step.name.clone(), place, finding));
                 }
             }
         }
-        found.into_iter().for_each(|(place, finding)| self.found_at(&place, vec![finding]));
+        for (of, place, finding) in found {
+            of.into_iter().for_each(|of| self.found_at(&of, &place, vec![finding.clone()]));
+        }
     }
 
     /// An expression of a counter, compiled for the calls of a scope; what is found stands apart, as for steps.
@@ -256,12 +258,13 @@ impl Compiler<'_> {
             let can_lower = counter.decrease != Decrease::None;
             findings.extend(told_of_constant(text, &constant, can_lower).map(|finding| finding.path(path)));
         }
-        self.found_at(&text.place, findings);
+        self.found_at(&named(&applied.policy), &text.place, findings);
         compiled.filter(|_| is_sound)
     }
 
-    fn found_at(&mut self, place: &Place, findings: Vec<Diagnostic>) {
-        self.texts.of_policies.push(OfPolicyStep { place: place.clone(), findings });
+    fn found_at(&mut self, of: &PolicyStep, place: &Place, findings: Vec<Diagnostic>) {
+        let of = UseOfPolicy::of(of);
+        self.texts.of_policies.push(OfPolicyStep { of, place: place.clone(), findings });
     }
 }
 

@@ -4,7 +4,7 @@
 //! its value, and each variable a tree that names no other variable; findings about those that cannot be read. A variable asks nobody and changes nothing, so it may stand for its
 //! name wherever that is written. All variables of a policy together have at most `max_plan_nodes` parts. Linear in these.
 
-use super::definitions::{Definition, Definitions};
+use super::definitions::{Definition, Definitions, ParameterValue};
 use super::expansion::{Expansion, asking, referred};
 use super::messages;
 use super::shape::Shape;
@@ -67,7 +67,12 @@ impl<'p> Builder<'p> {
             self.findings.push(finding.path(path));
         }
         let stands_for = checked.is_ok().then(|| literal(&json));
-        let definition = Definition::new(stands_for, &node.place);
+        let own = ParameterValue {
+            name: name.text.clone(),
+            place: node.place.clone(),
+            is_default: path.ends_with(".default"),
+        };
+        let definition = Definition::new(stands_for, &node.place).with_values(vec![own]);
         self.known.parameters.insert(name.text.clone(), definition);
     }
 
@@ -136,13 +141,15 @@ impl<'p> Builder<'p> {
         let mut expansion = Expansion::new(&self.known, self.left, self.limits);
         expansion.expand(&mut expr);
         self.left = expansion.left();
+        let values = expansion.values_read().into_iter().flat_map(|read| read.values).collect();
         let (is_whole, findings) = expansion.end(&variable.expression);
         for finding in findings {
             self.report(variable, finding);
         }
         // one that is another variable and nothing else is remembered as that one
         expr.in_place_of.get_or_insert_with(NameId::next);
-        self.know(variable, is_whole.then_some(expr));
+        let definition = Definition::of_text(is_whole.then_some(expr), &variable.expression);
+        self.known.variables.insert(variable.name.text.clone(), definition.with_values(values));
     }
 }
 

@@ -3,7 +3,7 @@
 //! `define` makes it, and `expansion` puts what names stand for in their place.
 
 use crate::cel::Expr;
-use crate::source::{Embedded, Place};
+use crate::source::{Embedded, Place, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +13,22 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Definitions {
     pub(super) variables: HashMap<Arc<str>, Definition>,
     pub(super) parameters: HashMap<Arc<str>, Definition>,
+}
+
+/// Parameter of a policy with the place of its value.
+#[derive(Clone, Debug)]
+pub(crate) struct ParameterValue {
+    pub(crate) name: Arc<str>,
+    pub(crate) place: Place,
+    /// Whether the value is the default.
+    pub(crate) is_default: bool,
+}
+
+/// Part of an expression in which values of parameters are read.
+#[derive(Clone, Debug)]
+pub(crate) struct ValuesRead {
+    pub(crate) span: Span,
+    pub(crate) values: Vec<ParameterValue>,
 }
 
 /// What a name stands for.
@@ -25,18 +41,31 @@ pub(super) struct Definition {
     pub(super) place: Place,
     /// The text of a variable.
     pub(super) text: Option<Embedded>,
+    /// The parameters whose values are in it.
+    pub(super) values: Vec<ParameterValue>,
     /// Whether an expression has had it put in its place.
     read: AtomicBool,
 }
 
 impl Definition {
     pub(super) fn new(stands_for: Option<Expr>, place: &Place) -> Self {
-        Self { stands_for, place: place.clone(), text: None, read: AtomicBool::new(false) }
+        Self {
+            stands_for,
+            place: place.clone(),
+            text: None,
+            values: Vec::new(),
+            read: AtomicBool::new(false),
+        }
     }
 
     /// The same of a variable with this text.
     pub(super) fn of_text(stands_for: Option<Expr>, text: &Embedded) -> Self {
         Self { text: Some(text.clone()), ..Self::new(stands_for, &text.place) }
+    }
+
+    /// Adds the parameters whose values are in the definition.
+    pub(super) fn with_values(self, values: Vec<ParameterValue>) -> Self {
+        Self { values, ..self }
     }
 
     /// Notes that an expression reads it.

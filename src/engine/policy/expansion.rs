@@ -6,12 +6,12 @@
 //! sets, kept outcomes and indexes see through it. A variable of a macro never captures a name of what is put in. Linear
 //! in what comes out, which `max_plan_nodes` and `max_depth` bound.
 
-use super::definitions::{Definition, Definitions, Names};
+use super::definitions::{Definition, Definitions, Names, ValuesRead};
 use super::messages;
 use crate::cel::{Expr, ExprKind, Literal};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::limits::EvalLimits;
-use crate::source::{Embedded, Place, Span};
+use crate::source::{Embedded, Span};
 
 /// Whether a text may hold a name that stands for something else. Linear.
 pub(super) fn may_refer(text: &str) -> bool {
@@ -110,7 +110,7 @@ pub(super) struct Expansion<'d> {
     bound: Vec<String>,
     problems: Vec<Problem>,
     /// The names that were put in, and where.
-    known: Vec<(Span, Names, &'d Place, String)>,
+    known: Vec<(Span, Names, &'d Definition, String)>,
     /// Whether a variable was named whose own text is wrong.
     broken: bool,
 }
@@ -175,19 +175,19 @@ impl<'d> Expansion<'d> {
     /// A finding about an expression, with the place of the variable that it is about, if it is about one.
     pub(super) fn explain(&self, at: Span, finding: Diagnostic) -> Diagnostic {
         match self.known.iter().find(|(span, ..)| *span == at) {
-            Some((_, names, place, name)) => {
+            Some((_, names, definition, name)) => {
                 let root = names.root();
-                finding.related((*place).clone(), format!("`{root}.{name}` stands for this"))
+                finding.related(definition.place.clone(), format!("`{root}.{name}` stands for this"))
             }
             None => finding,
         }
     }
 
-    /// Whether a parameter is read in these characters: then they may come to the same whatever the task does, as whoever gave
-    /// the value has it.
-    pub(super) fn is_given(&self, within: Span) -> bool {
-        let is_within = |span: &Span| within.start <= span.start && span.end <= within.end;
-        self.known.iter().any(|(span, names, ..)| *names == Names::Parameters && is_within(span))
+    /// Parts that read values of parameters, directly or by a variable. Such a part may be constant on purpose.
+    pub(super) fn values_read(&self) -> Vec<ValuesRead> {
+        let read = self.known.iter().filter(|(_, _, definition, _)| !definition.values.is_empty());
+        read.map(|(span, _, definition, _)| ValuesRead { span: *span, values: definition.values.clone() })
+            .collect()
     }
 
     fn walk(&mut self, expr: &mut Expr, level: usize) {
@@ -207,8 +207,7 @@ impl<'d> Expansion<'d> {
             return self.problems.push(Problem::Unknown(expr.span, names, name));
         };
         definition.note_read();
-        let Definition { stands_for, place, .. } = definition;
-        let Some(value) = stands_for else {
+        let Some(value) = &definition.stands_for else {
             self.broken = true;
             return;
         };
@@ -224,7 +223,7 @@ impl<'d> Expansion<'d> {
         expr.id = id;
         expr.place_at(span);
         free(expr, &self.bound, &mut Vec::new());
-        self.known.push((span, names, place, name));
+        self.known.push((span, names, definition, name));
     }
 
     fn walk_parts(&mut self, expr: &mut Expr, level: usize) {

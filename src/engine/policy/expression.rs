@@ -4,7 +4,7 @@
 //! with carets in the YAML. What goes wrong when it runs is told by its code and place, never by a value.
 
 use super::braces::issues_of_braces;
-use super::definitions::Definitions;
+use super::definitions::{Definitions, ParameterValue, ValuesRead};
 use super::expansion::{Expansion, may_refer};
 use super::known_call::write_call;
 use super::messages;
@@ -12,8 +12,8 @@ use super::named_calls::issues_of_named_calls;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use crate::cel::{
-    Cache, Checked, Compiled, EvalError, Expr, Fault, HostFunctions, Issue, Json, List, Map, Part, Program,
-    Stop, Type, Value, check,
+    Cache, Checked, Compiled, EvalError, Expr, ExprKind, Fault, HostFunctions, Issue, Json, List, Map, Part,
+    Program, Stop, Type, Value, check,
 };
 use crate::context::{Activations, Bound, CallAtHand, ExpressionWatch, ScopeEnv, WatchedExpression};
 use crate::diagnostic::Diagnostic;
@@ -90,8 +90,8 @@ pub struct Expression {
     text: Embedded,
     path: Box<str>,
     step: Option<Arc<PolicyStep>>,
-    /// Whether it reads a parameter of its policy.
-    is_given: bool,
+    /// Parts that read values of parameters of its policy.
+    values: Vec<ValuesRead>,
     /// The names of its policy, if it may read one.
     pub(super) definitions: Option<Arc<Definitions>>,
 }
@@ -143,8 +143,14 @@ impl Expression {
             Ok(program) => program.issues(),
             Err(issues) => issues,
         };
-        // what a value of the policy decides, whoever gave the value has decided
-        let is_meant = |issue: &&Issue| OF_CONSTANTS.contains(&issue.code) && expansion.is_given(issue.span);
+        // a value of a parameter may make a part constant on purpose
+        let values = expansion.values_read();
+        let is_meant = |issue: &&Issue| {
+            let about = compiled.as_ref().map_or(issue.span, |program| asked_in(program.expr(), issue.span));
+            OF_CONSTANTS.contains(&issue.code)
+                && !is_misspelt(issue, &values)
+                && values.iter().any(|read| about.contains(read.span))
+        };
         let more: Vec<Issue> =
             compiled.iter().flat_map(|program| more_issues(program, scope, path)).collect();
         let explained = issues.iter().chain(&more).filter(|issue| !is_meant(issue)).map(|issue| {
@@ -152,7 +158,6 @@ impl Expression {
             expansion.explain(issue.span, finding).path(path)
         });
         let explained: Vec<Diagnostic> = explained.collect();
-        let is_given = expansion.is_given(Span::new(0, text.text.len()));
         let (is_whole, problems) = expansion.end(text);
         if !is_whole {
             texts.findings.extend(problems.into_iter().map(|problem| problem.path(path)));
@@ -161,7 +166,7 @@ impl Expression {
         texts.findings.extend(explained);
         let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
         let (program, definitions) = (Arc::new(compiled.ok()?), Some(definitions.clone()));
-        Some(Self { scope, program, text, path: path.into(), step, is_given, definitions })
+        Some(Self { scope, program, text, path: path.into(), step, values, definitions })
     }
 
     /// The same where the scope gives some of what is written a meaning of its own; see [`Program::compile_rewritten`].
@@ -190,7 +195,7 @@ impl Expression {
                 texts.findings.extend(program.issues().iter().chain(&more).map(report));
                 let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
                 let (path, definitions) = (path.into(), None);
-                Some(Self { scope, program, text, path, step, is_given: false, definitions })
+                Some(Self { scope, program, text, path, step, values: Vec::new(), definitions })
             }
             Err(issues) => {
                 texts.findings.extend(issues.iter().map(report));
@@ -371,7 +376,7 @@ impl Expression {
 
     /// Its truth, if it is decided before it runs and nobody meant it to be: a parameter of its policy may decide it.
     pub(super) fn decided(&self) -> Option<bool> {
-        if self.is_given { None } else { self.program.constant_truth() }
+        if self.is_given() { None } else { self.program.constant_truth() }
     }
 
     /// The program.
@@ -412,7 +417,12 @@ impl Expression {
 
     /// Whether a parameter of its policy has a part in it, so that whoever gave the parameter its value has decided what follows.
     pub(crate) fn is_given(&self) -> bool {
-        self.is_given
+        !self.values.is_empty()
+    }
+
+    /// Values of parameters that a part reads, directly or by a variable.
+    pub(crate) fn values_in(&self, part: Span) -> impl Iterator<Item = &ParameterValue> {
+        self.values.iter().filter(move |read| part.contains(read.span)).flat_map(|read| &read.values)
     }
 
     /// The characters of its text.
@@ -431,6 +441,32 @@ impl Expression {
     pub fn origin_of(&self, part: Span) -> Origin {
         Origin::new(&self.path, &self.text.locate(part)).of(self.step.as_ref())
     }
+}
+
+/// Characters that an issue is about: an issue about an operator is about its operands, too.
+fn asked_in(expr: &Expr, issue: Span) -> Span {
+    if let ExprKind::Call { function, .. } = &expr.kind
+        && function.span == issue
+    {
+        // of a chain each operand is an expression of its own
+        let is_chain = matches!(function.text.as_str(), "_&&_" | "_||_");
+        return if is_chain { issue } else { expr.span };
+    }
+    let mut found = issue;
+    expr.for_each_part(&mut |part| {
+        if part.span.contains(issue) && found == issue {
+            found = asked_in(part, issue);
+        }
+    });
+    found
+}
+
+/// Whether an issue says that the value of a parameter is equal to nothing, and the value was given by a use or is nearly a valid one. The default of a library
+/// may name what only some agents have.
+fn is_misspelt(issue: &Issue, values: &[ValuesRead]) -> bool {
+    let is_near = issue.help.as_deref().is_some_and(|help| help.starts_with("did you mean"));
+    let of_value = values.iter().filter(|read| read.span == issue.span).flat_map(|read| &read.values);
+    issue.code == "never_equal" && of_value.into_iter().any(|value| is_near || !value.is_default)
 }
 
 /// What is doubtful about a program beyond its own issues.

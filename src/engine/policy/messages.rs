@@ -402,6 +402,14 @@ pub(super) fn put_beside(place: Place, record: &str, key: &str, near: &str) -> D
         .help(format!("did you mean `{near}`?"))
 }
 
+/// `output.put('crad', '***')`, where other fields than `card` may be
+pub(super) fn put_near(place: Place, record: &str, key: &str, near: &str) -> Diagnostic {
+    let message = format!("`{record}` has a field `{near}`, and `put` adds `{key}` beside it");
+    Diagnostic::warning("near_field", message, place)
+        .label(format!("`{near}` stays as it is"))
+        .help(format!("did you mean `{near}`?"))
+}
+
 pub(super) fn transform_misfit(place: Place, declared: &Place) -> Diagnostic {
     let message = "what this transform makes does not fit what the action returns";
     Diagnostic::warning("transform_misfit", message, place)

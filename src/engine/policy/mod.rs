@@ -128,6 +128,7 @@ pub(crate) use claims::{ClaimOf, contrary_claims};
 pub(crate) use compile::CompiledAgent;
 pub(crate) use counter::counted;
 pub use counter::{Counter, CounterFault, CounterReader, Counters, NeededCounter};
+pub(crate) use definitions::ParameterValue;
 pub use effect::{ComputedValue, CredentialFor, Duty, Effect};
 pub use event::{Event, EventSource};
 pub(crate) use excepted::Excepted;
@@ -141,7 +142,10 @@ pub use launch::check_inputs;
 pub use misfit::Misfit;
 pub(crate) use model_call::{ModelAnswer, ModelRequest};
 pub use model_schema::{answer_schema, request_schema};
-pub(crate) use of_agents::{OfPolicyStep, of_all_agents};
+pub(crate) use needed::{
+    ArgumentPath, NeededArgument, asked_for, given_by_truth, needed_for_truth, needed_for_value,
+};
+pub(crate) use of_agents::{OfPolicyStep, UseOfPolicy, of_all_agents};
 pub use origin::Origin;
 pub use panel::{ReviewPanel, ReviewSeats};
 pub use parameter::{Missing, Parameter, ParameterSource};

@@ -1,105 +1,338 @@
-//! Arguments without which an assert cannot hold: of a call that lacks one of them it fails.
+//! Arguments without which an expression has no value, or is not true: of a call that lacks one of them the step fails.
 //!
-//! In: the expression of an assert. Out: names, each with the place where it is read. `input.?amount` needs nothing; `||` needs what both operands need; a macro
-//! needs what its list needs. For what is asked for by `has` its author has thought of a call without it. Linear in the expression, times the arguments.
+//! In: the expression of a step. Out: paths into the arguments, each with the place where it is read. `input.?amount` needs nothing; `||` needs what both operands need; a macro
+//! needs what its list needs, and `all`, `map` and `filter` what they read of its elements. For what is asked for by `has` its author has thought of a call without it. Linear in
+//! the expression, times the paths.
 
-use crate::cel::{Expr, ExprKind, Literal};
+use crate::cel::{ComprehensionKind, Expr, ExprId, ExprKind, Literal};
 use crate::context::Root;
 use crate::source::Span;
 
-/// Names of arguments, each once.
-type Needed<'e> = Vec<(&'e str, Span)>;
+/// The way from the arguments to one of them, or to a part of one. An element of a list has no name.
+pub(crate) type ArgumentPath = Vec<Option<String>>;
 
-/// The arguments without which an expression is not true.
-pub(super) fn needed_arguments(expr: &Expr) -> Needed<'_> {
-    let mut needed = for_truth(expr, true);
-    drop_asked(expr, &mut needed);
+/// An argument, or a part of one, that an expression reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct NeededArgument {
+    pub(crate) path: ArgumentPath,
+    /// The expression that reads it.
+    pub(crate) id: ExprId,
+    pub(crate) span: Span,
+}
+
+impl NeededArgument {
+    /// The name of the argument.
+    pub(crate) fn name(&self) -> &str {
+        self.path.first().and_then(Option::as_deref).unwrap_or_default()
+    }
+
+    /// Whether it is an argument as a whole, and no part of one.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.path.len() == 1
+    }
+}
+
+/// Each path once.
+type Needed = Vec<NeededArgument>;
+
+/// The paths without which an expression is not true, but for those that it asks for.
+pub(crate) fn needed_for_truth(expr: &Expr) -> Needed {
+    but_for_asked(expr, Walk::default().for_truth(expr, true))
+}
+
+/// The paths without which an expression has no value, but for those that it asks for.
+pub(crate) fn needed_for_value(expr: &Expr) -> Needed {
+    but_for_asked(expr, Walk::default().for_value(expr))
+}
+
+/// The paths that are there wherever an expression is true, those too that it asks for.
+pub(crate) fn given_by_truth(expr: &Expr) -> Vec<ArgumentPath> {
+    Walk::default().for_truth(expr, true).into_iter().map(|needed| needed.path).collect()
+}
+
+/// The paths that an expression asks for.
+pub(crate) fn asked_for(expr: &Expr) -> Vec<ArgumentPath> {
+    let mut asked = Vec::new();
+    Walk::default().asked(expr, &mut asked);
+    asked
+}
+
+fn but_for_asked(expr: &Expr, mut needed: Needed) -> Needed {
+    let asked = asked_for(expr);
+    needed.retain(|it| !asked.contains(&it.path));
     needed
 }
 
-/// Takes out what `has` asks for, and what is looked for among the names.
-fn drop_asked(expr: &Expr, needed: &mut Needed<'_>) {
-    let asked = match &expr.kind {
-        ExprKind::Has { operand, field } if is_input(operand) => Some(field.text.as_str()),
-        ExprKind::Call { function, target: None, args } if function.text == "@in" => match args.as_slice() {
-            [Expr { kind: ExprKind::Literal(Literal::String(name)), .. }, of] if is_input(of) => {
-                Some(name.as_str())
+/// The variables of the macros around, the innermost last, each with the path to what it stands for.
+#[derive(Default)]
+struct Walk<'e> {
+    local: Vec<(&'e str, Option<ArgumentPath>)>,
+}
+
+impl<'e> Walk<'e> {
+    /// The paths without which an expression does not have this truth.
+    fn for_truth(&mut self, expr: &'e Expr, truth: bool) -> Needed {
+        match &expr.kind {
+            ExprKind::Call { function, target: None, args } => {
+                match (function.text.as_str(), args.as_slice()) {
+                    ("!_", [operand]) => self.for_truth(operand, !truth),
+                    (sign @ ("_&&_" | "_||_"), operands) => {
+                        let takes_all = (sign == "_&&_") == truth;
+                        let each = operands.iter().map(|operand| self.for_truth(operand, truth));
+                        each.reduce(if takes_all { all_of } else { shared_by }).unwrap_or_default()
+                    }
+                    ("_?_:_", [condition, yes, no]) => {
+                        let branches = shared_by(self.for_truth(yes, truth), self.for_truth(no, truth));
+                        all_of(self.for_value(condition), branches)
+                    }
+                    ("@in", [_, of]) if truth => match (self.named_key(args), self.path_of(of)) {
+                        (Some(path), Some(_)) => all_of(self.for_value(expr), needed(expr, path)),
+                        _ => self.for_value(expr),
+                    },
+                    _ => self.for_value(expr),
+                }
+            }
+            ExprKind::Has { operand, field } if truth => {
+                let own = self.path_of(operand).map(|path| needed(expr, to_field(path, &field.text)));
+                all_of(self.for_value(operand), own.unwrap_or_default())
+            }
+            ExprKind::Comprehension(comprehension) => {
+                let decides = match comprehension.kind {
+                    ComprehensionKind::All => truth,
+                    ComprehensionKind::Exists => !truth,
+                    _ => return self.for_value(expr),
+                };
+                let range = self.for_value(&comprehension.range);
+                if !decides {
+                    return range;
+                }
+                let of_elements = self.of_elements(expr, |walk| walk.for_truth(&comprehension.body, truth));
+                all_of(range, of_elements)
+            }
+            ExprKind::Bind { variable, value, body } => {
+                let path = self.path_of(value);
+                let of_value = self.for_value(value);
+                let of_body = self.within(&[(&variable.text, path)], |walk| walk.for_truth(body, truth));
+                all_of(of_value, of_body)
+            }
+            _ => self.for_value(expr),
+        }
+    }
+
+    /// The paths without which an expression has no value at all.
+    fn for_value(&mut self, expr: &'e Expr) -> Needed {
+        match &expr.kind {
+            ExprKind::Select { operand, optional: false, .. } => {
+                let own = self.path_of(expr).map(|path| needed(expr, path)).unwrap_or_default();
+                all_of(self.for_value(operand), own)
+            }
+            ExprKind::Has { operand, .. } => self.for_value(operand),
+            ExprKind::Index { operand, index, optional: false } => {
+                let is_name = matches!(index.kind, ExprKind::Literal(Literal::String(_)));
+                let own = if is_name { self.path_of(expr) } else { None };
+                let own = own.map(|path| needed(expr, path)).unwrap_or_default();
+                all_of(all_of(self.for_value(operand), self.for_value(index)), own)
+            }
+            ExprKind::Call { function, target: None, args }
+                if matches!(function.text.as_str(), "_&&_" | "_||_" | "_?_:_") && !args.is_empty() =>
+            {
+                // which operand decides is not known
+                match (function.text.as_str(), args.as_slice()) {
+                    ("_?_:_", [condition, ..]) => self.for_value(condition),
+                    _ => Vec::new(),
+                }
+            }
+            ExprKind::Call { target, args, .. } => {
+                let parts = target.as_deref().into_iter().chain(args);
+                parts.map(|part| self.for_value(part)).reduce(all_of).unwrap_or_default()
+            }
+            ExprKind::List(elements) => {
+                let parts = elements.iter().map(|element| self.for_value(&element.value));
+                parts.reduce(all_of).unwrap_or_default()
+            }
+            ExprKind::Map(entries) => {
+                let parts = entries.iter().map(|entry| self.for_value(&entry.value));
+                parts.reduce(all_of).unwrap_or_default()
+            }
+            ExprKind::Comprehension(comprehension) => {
+                let range = self.for_value(&comprehension.range);
+                let takes_each = match comprehension.kind {
+                    ComprehensionKind::Map => comprehension.filter.is_none(),
+                    ComprehensionKind::Filter => true,
+                    _ => false,
+                };
+                if !takes_each {
+                    return range;
+                }
+                let of_elements = self.of_elements(expr, |walk| walk.for_value(&comprehension.body));
+                all_of(range, of_elements)
+            }
+            ExprKind::Bind { variable, value, body } => {
+                let path = self.path_of(value);
+                let of_value = self.for_value(value);
+                let of_body = self.within(&[(&variable.text, path)], |walk| walk.for_value(body));
+                all_of(of_value, of_body)
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// What a macro needs of the elements of its list. Where the list is empty it needs nothing else.
+    fn of_elements(&mut self, expr: &'e Expr, of_body: impl FnOnce(&mut Self) -> Needed) -> Needed {
+        let Some((element, variables)) = self.variables(expr) else { return Vec::new() };
+        let mut found = self.within(&variables, of_body);
+        found.retain(|it| it.path.len() > element.len() && it.path.starts_with(&element));
+        found
+    }
+
+    /// The path to the elements that a macro goes through, and its variables.
+    #[expect(clippy::type_complexity, reason = "a pair of what is read off one macro")]
+    fn variables(&self, expr: &'e Expr) -> Option<(ArgumentPath, Vec<(&'e str, Option<ArgumentPath>)>)> {
+        let ExprKind::Comprehension(comprehension) = &expr.kind else { return None };
+        let element = to_element(self.path_of(&comprehension.range)?);
+        let first = comprehension.variable.text.as_str();
+        let variables = match &comprehension.second {
+            Some(second) => vec![(first, None), (second.text.as_str(), Some(element.clone()))],
+            None => vec![(first, Some(element.clone()))],
+        };
+        Some((element, variables))
+    }
+
+    fn within<T>(
+        &mut self,
+        variables: &[(&'e str, Option<ArgumentPath>)],
+        of: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let outside = self.local.len();
+        self.local.extend(variables.iter().cloned());
+        let found = of(self);
+        self.local.truncate(outside);
+        found
+    }
+
+    /// The path that an expression is; an element of a list that a macro leaves as it is has the path of any element.
+    fn path_of(&self, expr: &Expr) -> Option<ArgumentPath> {
+        match &expr.kind {
+            ExprKind::Ident { name, absolute } => {
+                let local = self.local.iter().rev().find(|(local, _)| local == name);
+                match local.filter(|_| !absolute) {
+                    Some((_, path)) => path.clone(),
+                    None => is_input(name).then(Vec::new),
+                }
+            }
+            ExprKind::Select { operand, field, optional: false } => {
+                Some(to_field(self.path_of(operand)?, &field.text))
+            }
+            ExprKind::Index { operand, index, optional: false } => match &index.kind {
+                ExprKind::Literal(Literal::String(name)) => Some(to_field(self.path_of(operand)?, name)),
+                ExprKind::Literal(Literal::Int(_)) => Some(to_element(self.path_of(operand)?)),
+                _ => None,
+            },
+            ExprKind::Comprehension(comprehension) if comprehension.kind == ComprehensionKind::Filter => {
+                self.path_of(&comprehension.range)
             }
             _ => None,
-        },
-        _ => None,
-    };
-    needed.retain(|(name, _)| Some(*name) != asked);
-    expr.for_each_part(&mut |part| drop_asked(part, needed));
-}
+        }
+    }
 
-/// The same for this truth.
-fn for_truth(expr: &Expr, truth: bool) -> Needed<'_> {
-    let ExprKind::Call { function, target: None, args } = &expr.kind else { return for_value(expr) };
-    match (function.text.as_str(), args.as_slice()) {
-        ("!_", [operand]) => for_truth(operand, !truth),
-        (sign @ ("_&&_" | "_||_"), operands) => {
-            let each = operands.iter().map(|operand| for_truth(operand, truth));
-            let takes_all = (sign == "_&&_") == truth;
-            each.reduce(if takes_all { all_of } else { shared_by }).unwrap_or_default()
+    /// `'amount' in input`
+    fn named_key(&self, args: &[Expr]) -> Option<ArgumentPath> {
+        match args {
+            [Expr { kind: ExprKind::Literal(Literal::String(name)), .. }, of] => {
+                Some(to_field(self.path_of(of)?, name))
+            }
+            _ => None,
         }
-        ("_?_:_", [condition, yes, no]) => {
-            let branches = shared_by(for_truth(yes, truth), for_truth(no, truth));
-            all_of(for_value(condition), branches)
+    }
+
+    /// Collects what `has` and `?` ask for, and what is looked for among the names.
+    fn asked(&mut self, expr: &'e Expr, found: &mut Vec<ArgumentPath>) {
+        match &expr.kind {
+            ExprKind::Has { operand, field } | ExprKind::Select { operand, field, optional: true } => {
+                found.extend(self.path_of(operand).map(|path| to_field(path, &field.text)));
+            }
+            ExprKind::Index { operand, index, optional: true } => {
+                if let ExprKind::Literal(Literal::String(name)) = &index.kind {
+                    found.extend(self.path_of(operand).map(|path| to_field(path, name)));
+                }
+            }
+            ExprKind::Call { function, target: None, args } if function.text == "@in" => {
+                found.extend(self.named_key(args));
+            }
+            _ => {}
         }
-        _ => for_value(expr),
+        match &expr.kind {
+            ExprKind::Comprehension(comprehension) => {
+                self.asked(&comprehension.range, found);
+                let variables = match self.variables(expr) {
+                    Some((_, variables)) => variables,
+                    None => {
+                        let second = comprehension.second.as_ref();
+                        let names = std::iter::once(&comprehension.variable).chain(second);
+                        names.map(|name| (name.text.as_str(), None)).collect()
+                    }
+                };
+                self.within(&variables, |walk| {
+                    let parts = comprehension.filter.iter().chain([&comprehension.body]);
+                    parts.for_each(|part| walk.asked(part, found));
+                });
+            }
+            ExprKind::Bind { variable, value, body } => {
+                self.asked(value, found);
+                let path = self.path_of(value);
+                self.within(&[(&variable.text, path)], |walk| walk.asked(body, found));
+            }
+            _ => {
+                let mut parts = Vec::new();
+                expr.for_each_part(&mut |part| parts.push(part));
+                parts.into_iter().for_each(|part| self.asked(part, found));
+            }
+        }
     }
 }
 
-/// The arguments without which an expression has no value at all.
-fn for_value(expr: &Expr) -> Needed<'_> {
-    match &expr.kind {
-        ExprKind::Select { operand, field, optional: false } if is_input(operand) => {
-            vec![(field.text.as_str(), expr.span)]
-        }
-        ExprKind::Select { operand, optional: false, .. } => for_value(operand),
-        ExprKind::Index { operand, index, optional: false } => all_of(for_value(operand), for_value(index)),
-        ExprKind::Call { function, target: None, args }
-            if matches!(function.text.as_str(), "_&&_" | "_||_" | "_?_:_") && !args.is_empty() =>
-        {
-            // which operand decides is not known
-            Vec::new()
-        }
-        ExprKind::Call { target, args, .. } => {
-            let parts = target.as_deref().into_iter().chain(args);
-            parts.map(for_value).reduce(all_of).unwrap_or_default()
-        }
-        ExprKind::List(elements) => {
-            elements.iter().map(|element| for_value(&element.value)).reduce(all_of).unwrap_or_default()
-        }
-        ExprKind::Comprehension(comprehension) => for_value(&comprehension.range),
-        _ => Vec::new(),
-    }
+fn is_input(name: &str) -> bool {
+    Root::Input.name() == name || Root::Input.alias() == Some(name)
 }
 
-fn is_input(expr: &Expr) -> bool {
-    let is_name = |name: &str| Root::Input.name() == name || Root::Input.alias() == Some(name);
-    matches!(&expr.kind, ExprKind::Ident { name, .. } if is_name(name))
+fn to_field(mut path: ArgumentPath, name: &str) -> ArgumentPath {
+    path.push(Some(name.to_owned()));
+    path
 }
 
-fn all_of<'e>(mut one: Needed<'e>, other: Needed<'e>) -> Needed<'e> {
-    for (name, span) in other {
-        if one.iter().all(|(known, _)| *known != name) {
-            one.push((name, span));
+fn to_element(mut path: ArgumentPath) -> ArgumentPath {
+    path.push(None);
+    path
+}
+
+fn needed(expr: &Expr, path: ArgumentPath) -> Needed {
+    let argument = NeededArgument { path, id: expr.id, span: expr.span };
+    if argument.path.is_empty() { Vec::new() } else { vec![argument] }
+}
+
+fn all_of(mut one: Needed, other: Needed) -> Needed {
+    for argument in other {
+        if one.iter().all(|known| known.path != argument.path) {
+            one.push(argument);
         }
     }
     one
 }
 
-fn shared_by<'e>(mut one: Needed<'e>, other: Needed<'e>) -> Needed<'e> {
-    one.retain(|(name, _)| other.iter().any(|(known, _)| known == name));
+fn shared_by(mut one: Needed, other: Needed) -> Needed {
+    one.retain(|argument| other.iter().any(|known| known.path == argument.path));
     one
 }
 
 #[cfg(test)]
 mod tests {
-    use super::needed_arguments;
+    use super::{ArgumentPath, given_by_truth, needed_for_truth, needed_for_value};
     use crate::cel::{EvalLimits, parse};
+
+    fn written(path: &ArgumentPath) -> String {
+        let steps: Vec<&str> = path.iter().map(|step| step.as_deref().unwrap_or("*")).collect();
+        steps.join(".")
+    }
 
     #[test]
     fn what_an_assert_needs_it_cannot_do_without() {
@@ -114,19 +347,55 @@ mod tests {
             ("'amount' in input && input.amount < input.parts", "parts"),
             ("!has(input.amount) || input.amount < 5", ""),
             ("has(input.amount) ? input.amount < 5 : true", ""),
+            ("has(input.address.city) ? input.address.city == 'x' : true", "address"),
             ("input.urgent ? input.amount < 5 : input.amount < 3", "urgent, amount"),
             ("input.?amount.orValue(0) < 5", ""),
+            ("input.?amount.orValue(0) < 5 && input.amount > 0", ""),
             ("input.items.all(x, x == input.order)", "items"),
+            ("input.items.all(x, x.price < 5)", "items, items.*.price"),
+            ("input.items.all(x, !has(x.price) || x.price < 5)", "items"),
+            ("input.items.exists(x, x.price < 5)", "items"),
+            ("!input.items.exists(x, x.price < 5)", "items, items.*.price"),
+            ("input.items.map(x, x.price).sum() < 5", "items, items.*.price"),
+            ("input.items.filter(x, has(x.price)).all(x, x.price < 5)", "items"),
             ("size(input.items) + input.parts < 5", "items, parts"),
-            ("input.address.city in ['a', input.order]", "address, order"),
-            ("input['amount'] < 5", ""),
+            ("input.address.city in ['a', input.order]", "address, address.city, order"),
+            ("input['amount'] < 5", "amount"),
             ("c.calls.all(t, t.input.amount < 5)", ""),
+            ("c.calls.all(input, input.amount < 5)", ""),
             ("cel.bind(input, c, input.amount < 5)", ""),
+            ("cel.bind(x, input.address, x.city != '')", "address, address.city"),
             ("(input.amount < 5) == (input.order == '')", "amount, order"),
         ] {
             let expr = parse(text, &EvalLimits::default()).unwrap();
-            let found: Vec<&str> = needed_arguments(&expr).into_iter().map(|(name, _)| name).collect();
+            let found: Vec<String> = needed_for_truth(&expr).iter().map(|it| written(&it.path)).collect();
             assert_eq!(found.join(", "), needed, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_value_needs_is_less_than_what_a_truth_needs() {
+        let expr = parse("input.amount < 5 && input.order != ''", &EvalLimits::default()).unwrap();
+        assert_eq!(needed_for_value(&expr), []);
+        let expr = parse("input.amount < 5 ? input.order : ''", &EvalLimits::default()).unwrap();
+        assert_eq!(
+            needed_for_value(&expr).iter().map(|it| written(&it.path)).collect::<Vec<_>>(),
+            ["amount"]
+        );
+    }
+
+    #[test]
+    fn what_is_true_of_a_call_is_given_behind_the_step() {
+        for (text, given) in [
+            ("has(input.amount)", "amount"),
+            ("has(input.amount) && input.order != ''", "amount, order"),
+            ("'amount' in input", "amount"),
+            ("has(input.amount) || input.order != ''", ""),
+            ("!has(input.amount)", ""),
+        ] {
+            let expr = parse(text, &EvalLimits::default()).unwrap();
+            let found: Vec<String> = given_by_truth(&expr).iter().map(written).collect();
+            assert_eq!(found.join(", "), given, "{text}");
         }
     }
 }

@@ -1,10 +1,12 @@
 //! The keys that a transform puts beside those of the record that it was given.
 //!
 //! In: the expression of a transform. Out: each such key. `output.put('ibna', '***')` was to hide `iban`, and leaves it as it
-//! is; `output.put('masked', true)` adds a field that the action does not declare. Linear in the expression.
+//! is; `output.put('masked', true)` adds a field that the action does not declare. An object without a declaration has the fields that the expression
+//! reads. Linear in the expression for each key.
 
 use super::expression::Expression;
 use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal, Storage, Type};
+use crate::diagnostic::slip;
 use crate::source::Span;
 
 /// A key that a transform adds.
@@ -17,6 +19,8 @@ pub(super) struct AddedKey {
     pub(super) near: Option<String>,
     /// Whether that record is the result of a call.
     pub(super) to_result: bool,
+    /// Whether the record may have undeclared fields.
+    pub(super) is_open: bool,
 }
 
 /// The keys that a transform adds to closed records in what it gives.
@@ -53,17 +57,59 @@ fn find(checked: &Checked, expr: &Expr, added: &mut Vec<AddedKey>) {
 
 fn added_key(checked: &Checked, map: &Expr, key: &Expr) -> Option<AddedKey> {
     let ExprKind::Literal(Literal::String(name)) = &key.kind else { return None };
-    let Type::Record(record) = checked.type_of(origin(map).id) else { return None };
-    if matches!(record.storage, Storage::Open | Storage::Unsaid) || record.slot(name).is_some() {
+    let begin = origin(map);
+    let read = || {
+        let mut read = Vec::new();
+        fields_read(&checked.expr, &begin.to_string(), &mut read);
+        // what is read under this very name is there
+        let near = if read.contains(&name.as_str()) { None } else { slip(name, read) };
+        near.map(str::to_owned)
+    };
+    let Type::Record(record) = checked.type_of(begin.id) else {
+        let (span, key, record) = (key.span, name.clone(), begin.to_string());
+        return read().map(|near| AddedKey {
+            span,
+            key,
+            record,
+            near: Some(near),
+            to_result: false,
+            is_open: true,
+        });
+    };
+    if record.slot(name).is_some() {
+        return None;
+    }
+    let is_open = matches!(record.storage, Storage::Open | Storage::Unsaid);
+    let near = record.slip(name).map(str::to_owned).or_else(|| if is_open { read() } else { None });
+    if is_open && near.is_none() {
         return None;
     }
     Some(AddedKey {
         span: key.span,
         key: name.clone(),
         record: record.name.clone(),
-        near: record.slip(name).map(str::to_owned),
+        near,
         to_result: matches!(record.storage, Storage::ClosedUnlessFailed { .. }),
+        is_open,
     })
+}
+
+/// Collects the fields of `of` that an expression reads or asks for.
+fn fields_read<'e>(expr: &'e Expr, of: &str, found: &mut Vec<&'e str>) {
+    match &expr.kind {
+        ExprKind::Select { operand, field, .. } | ExprKind::Has { operand, field }
+            if operand.to_string() == of =>
+        {
+            found.push(&field.text);
+        }
+        ExprKind::Index { operand, index, .. } if operand.to_string() == of => {
+            if let ExprKind::Literal(Literal::String(name)) = &index.kind {
+                found.push(name);
+            }
+        }
+        _ => {}
+    }
+    expr.for_each_part(&mut |part| fields_read(part, of, found));
 }
 
 /// What a chain of `put` begins with.

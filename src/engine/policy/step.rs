@@ -246,6 +246,12 @@ impl Step {
         self.message.is_some()
     }
 
+    /// Whether it says something to the user when it fails.
+    #[must_use]
+    pub fn says_to_user(&self) -> bool {
+        self.user_message.is_some()
+    }
+
     /// Where it is written.
     #[must_use]
     pub fn place(&self) -> &Place {

@@ -9,8 +9,8 @@ use super::expression::Expression;
 use super::known_call::reads_call;
 use super::message_transform::no_message;
 use super::messages;
-use super::needed::needed_arguments;
-use super::of_agents::OfPolicyStep;
+use super::needed::needed_for_truth;
+use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use super::parameter::{Parameter, ParameterSource};
 use super::put::added_keys;
 use super::secrets;
@@ -54,6 +54,7 @@ impl Compiler<'_> {
         for key in added_keys(transform) {
             let place = transform.place_of(key.span);
             let finding = match (&key.near, declared.clone().next()) {
+                (Some(near), _) if key.is_open => messages::put_near(place, &key.record, &key.key, near),
                 (Some(near), _) => messages::put_beside(place, &key.record, &key.key, near),
                 (None, Some(output)) if key.to_result => messages::transform_misfit(place, output.place()),
                 (None, _) => continue,
@@ -84,7 +85,8 @@ impl Compiler<'_> {
         // what the model cannot call, a step calls with what it gives
         let declared = functions.iter().filter_map(|&at| self.functions.get(at));
         let declared: Vec<&Declaration<'_>> = declared.filter(|it| it.function.active).collect();
-        for (name, span) in needed_arguments(expr) {
+        for argument in needed_for_truth(expr).iter().filter(|argument| argument.is_whole()) {
+            let (name, span) = (argument.name(), argument.span);
             let lacking = lacking(&declared, name);
             let [first, others @ ..] = lacking.as_slice() else { continue };
             // where all of them lack it, the type of `input` says so
@@ -139,7 +141,8 @@ impl Compiler<'_> {
             let place = step.place().clone();
             let finding = messages::delay_unheeded(place.clone(), &declaration.function.key);
             let findings = vec![finding.path(&step.origin().path)];
-            self.texts.of_policies.push(OfPolicyStep { place, findings });
+            let of = step.name.as_deref().map(UseOfPolicy::of).unwrap_or_default();
+            self.texts.of_policies.push(OfPolicyStep { of, place, findings });
         }
     }
 

@@ -11,7 +11,7 @@ use super::declaration::Declaration;
 use super::definitions::Definitions;
 use super::expression::Texts;
 use super::known_call::reads_call;
-use super::of_agents::OfPolicyStep;
+use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use super::panel_check::bad_reviews;
 use super::policy_steps::{CallSteps, PolicySteps};
 use super::step::{StepAction, StepScopes};
@@ -344,7 +344,8 @@ impl Compiler<'_> {
             self.check_effect(callers, step, effect, &written.path);
         }
         let findings = self.texts.findings.split_off(known);
-        self.texts.of_policies.push(OfPolicyStep { place: written.place.clone(), findings });
+        let of = written.name.as_deref().map(UseOfPolicy::of).unwrap_or_default();
+        self.texts.of_policies.push(OfPolicyStep { of, place: written.place.clone(), findings });
         compiled.map(Arc::new)
     }
 

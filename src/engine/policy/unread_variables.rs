@@ -7,7 +7,7 @@
 use super::compiler::{Compiler, ScopeKey};
 use super::expression::Expression;
 use super::known_call::reads_call;
-use super::of_agents::OfPolicyStep;
+use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use crate::cel::Type;
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
@@ -32,7 +32,8 @@ impl Compiler<'_> {
                 }
                 let findings = self.found_in_variable(at, variable);
                 let place = variable.expression.place.clone();
-                self.texts.of_policies.push(OfPolicyStep { place, findings });
+                let of = UseOfPolicy::of_policy(&applied.policy);
+                self.texts.of_policies.push(OfPolicyStep { of, place, findings });
             }
         }
         self.texts.definitions = None;

@@ -1,0 +1,153 @@
+//! Optional arguments that a step reads without `has`: every call without one fails at the step.
+//!
+//! In: the lists of steps that the calls of each function pass. Out: findings by step. An argument that an earlier step asks for, reads or sets is present for later steps,
+//! so each argument is reported once per list. A step with a condition may select the calls that have the argument, so its action is not looked at. Linear in the steps, times the functions.
+
+use super::document;
+use super::messages;
+use super::path::part;
+use crate::cel::{ExprKind, Type};
+use crate::diagnostic::Diagnostic;
+use crate::manifest::mode::Mode;
+use crate::manifest::step::{Hook, OnFail};
+use crate::policy::{
+    AgentFunction, ArgumentPath, Effect, Expression, Missing, NeededArgument, ParameterSource, Policy, Step,
+    StepAction, asked_for, given_by_truth, needed_for_truth, needed_for_value,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Findings about steps around calls, by step.
+pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>> {
+    let mut found: HashMap<*const Step, Vec<Diagnostic>> = HashMap::new();
+    let mut told = HashSet::new();
+    for (position, function) in policy.functions().iter().enumerate() {
+        let mut given: HashMap<Option<&str>, HashSet<ArgumentPath>> = HashMap::new();
+        for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
+            let steps = policy.steps_of_call(hook, position);
+            for step in steps.iter().filter(|step| step.is_for(&function.name)) {
+                // a policy does not rely on what another document asks for
+                let given = given.entry(document(step)).or_default();
+                for (expression, argument) in lacking(step, (policy, function), given) {
+                    let place = expression.place_of(argument.span);
+                    if told.insert((std::ptr::from_ref(step), place.span)) {
+                        let finding = messages::read_without_has(place, &function.key, &written(&argument));
+                        let finding = finding.path(expression.origin().path);
+                        found.entry(std::ptr::from_ref(step)).or_default().push(finding);
+                    }
+                }
+                pass(step, given);
+            }
+            if hook == Hook::BeforeFirst {
+                // it checks the first call only
+                given.clear();
+            }
+        }
+    }
+    found
+}
+
+/// Arguments that a step needs and calls of a function may omit, each with the expression that reads it.
+fn lacking<'s>(
+    step: &'s Step,
+    (policy, function): (&Policy, &AgentFunction),
+    given: &HashSet<ArgumentPath>,
+) -> Vec<(&'s Expression, NeededArgument)> {
+    if step.on_fail == OnFail::Continue {
+        return Vec::new();
+    }
+    let asked: Vec<ArgumentPath> = step.expressions().flat_map(|it| asked_for(it.program().expr())).collect();
+    let mut needed: Vec<(&Expression, NeededArgument)> = Vec::new();
+    let mut take = |expression: &'s Expression, more: Vec<NeededArgument>| {
+        needed.extend(more.into_iter().map(|argument| (expression, argument)));
+    };
+    if let Some(condition) = &step.condition {
+        take(condition, needed_for_value(condition.program().expr()));
+    } else {
+        match &step.action {
+            StepAction::Assert(assert) => take(assert, needed_for_truth(assert.program().expr())),
+            StepAction::Transform(value) => take(value, needed_for_value(value.program().expr())),
+            StepAction::Effect(Effect::Set(values)) => {
+                for computed in values.iter() {
+                    take(&computed.value, needed_for_value(computed.value.program().expr()));
+                }
+            }
+            StepAction::Effect(_) | StepAction::Invoke(_) | StepAction::Label(_) => {}
+        }
+    }
+    let is_one = step.functions.len() == 1;
+    needed.retain(|(expression, argument)| {
+        !asked.contains(&argument.path)
+            && !given.contains(&argument.path)
+            && match argument.is_whole() {
+                true => may_lack(function, argument.name()) && !is_lacking_in_others(step, policy, argument),
+                false => {
+                    is_one && is_declared(function, argument.name()) && is_optional_part(expression, argument)
+                }
+            }
+    });
+    needed
+}
+
+/// Whether the model may omit an argument that has no default.
+fn may_lack(function: &AgentFunction, name: &str) -> bool {
+    let mut own = function.parameters.iter().filter(|parameter| *parameter.name == *name);
+    own.any(|it| it.source == ParameterSource::Model && it.missing == Missing::LeftOut)
+}
+
+fn is_declared(function: &AgentFunction, name: &str) -> bool {
+    function.parameters.iter().any(|parameter| *parameter.name == *name)
+}
+
+/// Whether some function of the step does not declare the argument, which the compiler reports as `read_not_by_all`.
+fn is_lacking_in_others(step: &Step, policy: &Policy, argument: &NeededArgument) -> bool {
+    let functions = step.functions.iter().filter_map(|at| policy.function(*at));
+    functions.into_iter().any(|it| !it.parameters.is_open() && !is_declared(it, argument.name()))
+}
+
+/// Whether the schema of an argument lets an object in it omit a field.
+fn is_optional_part(expression: &Expression, argument: &NeededArgument) -> bool {
+    let Some(checked) = expression.checked() else { return false };
+    let Some(ExprKind::Select { operand, field, .. }) =
+        part(&checked.expr, argument.id).map(|select| &select.kind)
+    else {
+        return false;
+    };
+    let Type::Record(record) = checked.type_of(operand.id) else { return false };
+    let declared = record.slot(&field.text).and_then(|slot| record.fields.get_index(slot));
+    declared.is_some_and(|(_, declared)| !declared.required)
+}
+
+/// Adds the arguments that every call has after it has passed a step.
+fn pass(step: &Step, given: &mut HashSet<ArgumentPath>) {
+    match &step.action {
+        // a step that sets under a condition handles the calls without the argument
+        StepAction::Effect(Effect::Set(values)) => {
+            given.extend(values.iter().map(|computed| vec![Some(computed.name.to_string())]));
+        }
+        StepAction::Assert(assert)
+            if step.condition.is_none() && step.mode == Mode::Enforce && step.on_fail != OnFail::Continue =>
+        {
+            given.extend(given_by_truth(assert.program().expr()));
+        }
+        _ => {}
+    }
+    if let Some(condition) = &step.condition {
+        given.extend(needed_for_value(condition.program().expr()).into_iter().map(|it| it.path));
+    }
+}
+
+/// `options.limit`, `items[].price`
+fn written(argument: &NeededArgument) -> String {
+    let mut text = String::new();
+    for step in &argument.path {
+        match step {
+            Some(name) if text.is_empty() => text.push_str(name),
+            Some(name) => {
+                text.push('.');
+                text.push_str(name);
+            }
+            None => text.push_str("[]"),
+        }
+    }
+    text
+}
