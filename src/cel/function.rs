@@ -217,6 +217,30 @@ impl Overload {
     }
 }
 
+impl Type {
+    /// The longest text of a type: it bounds how deep types nest.
+    pub const MAX_TEXT: usize = 256;
+
+    /// Reads a type as CEL writes it: `string`, `list(int)`, `map(string, dyn)`. A text that has type parameters or that is longer than
+    /// [`Type::MAX_TEXT`] names no type.
+    ///
+    /// ```
+    /// use celador_cel::Type;
+    ///
+    /// assert_eq!(Type::parse("map(string, list(int))").unwrap().to_string(), "map(string, list(int))");
+    /// assert_eq!((Type::parse("number"), Type::parse("list(A)")), (None, None));
+    /// ```
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > Self::MAX_TEXT {
+            return None;
+        }
+        let mut reader = TypeReader { rest: text };
+        let ty = reader.ty()?;
+        (reader.rest.is_empty() && !ty.is_generic()).then_some(ty)
+    }
+}
+
 /// Reads types off the front of a text.
 struct TypeReader<'t> {
     rest: &'t str,

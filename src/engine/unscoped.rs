@@ -39,7 +39,8 @@ fn errors_in(
         let read = yaml::parse(&source, limits, &mut ignored);
         documents.extend(read.iter().filter_map(|tree| Document::read(tree, "", limits, &mut ignored)));
     }
-    let libraries = catalog.policies().iter().filter(|other| other.is_library());
+    let is_used = |other: &DeclaredPolicy| other.is_library() || !other.expressions.is_empty();
+    let libraries = catalog.policies().iter().filter(|other| is_used(other) && !other.is_of(policy));
     let policies = std::iter::once(policy).chain(libraries.map(AsRef::as_ref));
     documents.extend(policies.map(|policy| Document::Policy(Box::new(policy.clone()))));
     let linked = Catalog::link(documents, limits, &mut ignored);

@@ -121,6 +121,7 @@ mod model_calls;
 mod model_calls_over_http;
 mod model_counters;
 mod mutants;
+mod named_expressions;
 mod observing;
 #[cfg(feature = "server")]
 mod open_schemas;

@@ -133,6 +133,18 @@ impl Checked {
         self.types.get(id.0 as usize).unwrap_or(&Type::Dyn)
     }
 
+    /// Whether the value of an expression of the tree may have a type. What is not known may have any; a JSON number is an `int`, a
+    /// `uint` or a `double`.
+    #[must_use]
+    pub fn may_be(&self, id: ExprId, ty: &Type) -> bool {
+        let found = self.type_of(id);
+        let is_number = || self.domain_of(id).is_some_and(|domain| domain.numbers.is_some());
+        if *found == Type::Dyn && is_number() {
+            return matches!(ty, Type::Dyn | Type::Int | Type::UInt | Type::Double);
+        }
+        unify::Substitution::default().unify(ty, found)
+    }
+
     /// What an expression of the tree is beyond its type, where it is a path to a field of which more is known.
     #[must_use]
     pub fn domain_of(&self, id: ExprId) -> Option<&Domain> {

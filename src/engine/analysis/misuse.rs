@@ -22,8 +22,8 @@ use crate::manifest::mode::Mode;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::OnFail;
 use crate::policy::{
-    AgentFunction, ClaimOf, Effect, Expression, Missing, ParameterSource, ReviewPanel, Shape, Step,
-    StepAction, contrary_claims,
+    AgentFunction, ClaimOf, Effect, Expression, Missing, ParameterSource, ReviewPanel, SetArguments, Shape,
+    Step, StepAction, contrary_claims,
 };
 use crate::source::{Place, Span};
 use std::collections::HashSet;
@@ -147,7 +147,11 @@ fn same_again(step: &Step) -> Vec<Diagnostic> {
     let told = |value: &Expression| messages::same_again(value.place().clone()).path(value.origin().path);
     match &step.action {
         StepAction::Transform(value) if is_same(value, None) => vec![told(value)],
-        StepAction::Effect(Effect::Set(values)) => {
+        StepAction::Effect(Effect::Set(SetArguments::Whole(value))) => {
+            let is_input = |checked: &Checked| is_root(checked, &checked.expr, Root::Input);
+            value.checked().as_ref().is_some_and(is_input).then(|| told(value)).into_iter().collect()
+        }
+        StepAction::Effect(Effect::Set(SetArguments::Each(values))) => {
             let same = values.iter().filter(|it| is_same(&it.value, Some(&it.name)));
             same.map(|it| told(&it.value)).collect()
         }

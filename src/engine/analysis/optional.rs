@@ -11,8 +11,8 @@ use crate::diagnostic::Diagnostic;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{
-    AgentFunction, ArgumentPath, Effect, Expression, Missing, NeededArgument, ParameterSource, Policy, Step,
-    StepAction, asked_for, given_by_truth, needed_for_truth, needed_for_value,
+    AgentFunction, ArgumentPath, Effect, Expression, Missing, NeededArgument, ParameterSource, Policy,
+    SetArguments, Step, StepAction, asked_for, given_by_truth, needed_for_truth, needed_for_value,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -67,8 +67,8 @@ fn lacking<'s>(
             StepAction::Assert(assert) => take(assert, needed_for_truth(assert.program().expr())),
             StepAction::Transform(value) => take(value, needed_for_value(value.program().expr())),
             StepAction::Effect(Effect::Set(values)) => {
-                for computed in values.iter() {
-                    take(&computed.value, needed_for_value(computed.value.program().expr()));
+                for value in values.expressions() {
+                    take(value, needed_for_value(value.program().expr()));
                 }
             }
             StepAction::Effect(_) | StepAction::Invoke(_) | StepAction::Label(_) => {}
@@ -121,7 +121,7 @@ fn is_optional_part(expression: &Expression, argument: &NeededArgument) -> bool 
 fn pass(step: &Step, given: &mut HashSet<ArgumentPath>) {
     match &step.action {
         // a step that sets under a condition handles the calls without the argument
-        StepAction::Effect(Effect::Set(values)) => {
+        StepAction::Effect(Effect::Set(SetArguments::Each(values))) => {
             given.extend(values.iter().map(|computed| vec![Some(computed.name.to_string())]));
         }
         StepAction::Assert(assert)

@@ -216,6 +216,14 @@ impl ScopeEnv {
         Self { scope, roots, schema: declared.schema.cloned(), counters, env }
     }
 
+    /// The same environment with more variables, to check expressions in: no run has values for them.
+    #[must_use]
+    pub(crate) fn with_locals<'n>(&self, locals: impl IntoIterator<Item = (&'n str, Type)>) -> Self {
+        let env = self.env.extend();
+        let env = locals.into_iter().fold(env, |env, (name, ty)| env.variable(name, ty)).build();
+        Self { env, ..self.clone() }
+    }
+
     /// Which scope it is of.
     #[must_use]
     pub fn scope(&self) -> Scope {

@@ -111,6 +111,9 @@ pub(super) fn check_policies(
             reader.report(&Path::document(&policy.path), messages::unused_library(&policy.name));
             continue;
         }
+        if scope.is_empty() && policy.has_expressions_alone() {
+            continue;
+        }
         if scope.is_empty() {
             reader.report(
                 &Path::document(&policy.path),

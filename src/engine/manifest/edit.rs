@@ -122,9 +122,11 @@ impl Catalog {
                         rewrite_names(policy, at, text);
                     }
                 }
-                // the value of a parameter may stand in the document that uses the policy
-                if let Edit::Value(value) = edit {
-                    replace_value(&mut applied.policy, at, value);
+                match edit {
+                    Edit::Text(text) => rewrite_imports(&mut applied.policy, at, text),
+                    // the value of a parameter may stand in the document that uses the policy
+                    Edit::Value(value) => replace_value(&mut applied.policy, at, value),
+                    _ => {}
                 }
             }
             // without a step its functions may be mentioned by none
@@ -246,11 +248,23 @@ fn rewrite(step: &mut DeclaredStep, at: &Place, text: &Arc<str>) {
     step.condition.iter_mut().chain(action).for_each(|expression| replace_text(expression, at, text));
 }
 
-/// The same of the variables and counters of a policy.
+/// The same of the variables, named expressions and counters of a policy.
 fn rewrite_names(policy: &mut DeclaredPolicy, at: &Place, text: &Arc<str>) {
     let variables = policy.variables.iter_mut().map(|variable| &mut variable.expression);
     let counters = policy.counters.iter_mut().flat_map(DeclaredCounter::expressions_mut);
-    variables.chain(counters).for_each(|expression| replace_text(expression, at, text));
+    let expressions = policy.expressions.iter_mut().map(|expression| &mut expression.value);
+    variables.chain(expressions).chain(counters).for_each(|expression| replace_text(expression, at, text));
+}
+
+/// The same of the named expressions that a policy can call, which may be those of another file.
+fn rewrite_imports(policy: &mut Arc<DeclaredPolicy>, at: &Place, text: &Arc<str>) {
+    if policy.imports.is_empty() {
+        return;
+    }
+    for import in &mut Arc::make_mut(policy).imports {
+        rewrite_names(Arc::make_mut(&mut import.policy), at, text);
+        rewrite_imports(&mut import.policy, at, text);
+    }
 }
 
 fn replace_text(expression: &mut Embedded, at: &Place, text: &Arc<str>) {
@@ -262,6 +276,10 @@ fn replace_text(expression: &mut Embedded, at: &Place, text: &Arc<str>) {
 
 /// Puts another value in the place of that of a parameter at a place.
 fn replace_value(policy: &mut Arc<DeclaredPolicy>, at: &Place, value: &Value) {
+    if !policy.imports.is_empty() {
+        let imports = Arc::make_mut(policy).imports.iter_mut();
+        imports.for_each(|import| replace_value(&mut import.policy, at, value));
+    }
     let is_it = |policy: &DeclaredPolicy| {
         let mut values = policy.parameters.iter().filter_map(|parameter| parameter.value.as_ref());
         values.any(|known| is_same(&known.node.place, at))

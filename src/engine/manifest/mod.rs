@@ -42,6 +42,7 @@ mod mentions;
 mod messages;
 pub mod mode;
 pub mod mount;
+pub mod named_expression;
 mod names;
 pub mod node;
 mod parse;

@@ -13,6 +13,7 @@ use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
 use super::mode::Mode;
+use super::named_expression::{NamedExpression, NamedExpressionKeys, read_named_expressions};
 use super::node::Entry;
 use super::policy_limits::PolicyLimitKeys;
 use super::policy_step::{Labels, OfPolicy, PolicyStep};
@@ -82,6 +83,10 @@ pub struct DeclaredPolicy {
     pub exceptions: Vec<DeclaredException>,
     /// Expressions by name, which its other expressions read as `variables.NAME`.
     pub variables: Vec<DeclaredVariable>,
+    /// Expressions with parameters, which its other expressions call as `expressions.NAME(…)`.
+    pub expressions: Vec<NamedExpression>,
+    /// The named expressions of the policies that it uses, which its expressions call as `expressions.USE.NAME(…)`.
+    pub(crate) imports: Vec<ImportedExpressions>,
     /// Steps around calls, by key.
     pub capabilities: Vec<PolicyCapability>,
     /// The rule that denies calls of functions that no step mentions, if the policy says `default: deny`.
@@ -96,6 +101,15 @@ pub struct DeclaredPolicy {
     pub model_before: Vec<DeclaredStep>,
     /// Steps on each answer of the model.
     pub model_after: Vec<DeclaredStep>,
+}
+
+/// Named expressions of a policy that another one uses.
+#[derive(Clone, Debug)]
+pub(crate) struct ImportedExpressions {
+    /// The name under which the using policy has them: that of the use, or of the policy without its namespace.
+    pub(crate) name: Arc<str>,
+    /// The policy, with the values that the use gives to its parameters.
+    pub(crate) policy: Arc<DeclaredPolicy>,
 }
 
 /// An expression that the others of its policy know by a name.
@@ -145,6 +159,12 @@ impl DeclaredPolicy {
         self.parameters.iter().any(|parameter| parameter.value.is_none())
     }
 
+    /// Whether it has named expressions and no rules, as a policy has that others use for its expressions.
+    #[must_use]
+    pub fn has_expressions_alone(&self) -> bool {
+        !self.expressions.is_empty() && self.steps().next().is_none() && self.limits == TaskLimits::default()
+    }
+
     /// Whether both are of one document.
     #[must_use]
     pub fn is_of(&self, document: &Self) -> bool {
@@ -164,6 +184,15 @@ impl DeclaredPolicy {
     #[must_use]
     pub fn full_name(&self) -> String {
         format!("{}/{}", self.namespace.text, self.name.text)
+    }
+
+    /// The texts of its variables and named expressions, then those of the policies whose named expressions it can call.
+    pub fn named_texts(&self) -> impl Iterator<Item = &Embedded> {
+        let variables = self.variables.iter().map(|variable| &variable.expression);
+        let own = variables.chain(self.expressions.iter().map(|expression| &expression.value));
+        let imported: Vec<&Embedded> =
+            self.imports.iter().flat_map(|import| import.policy.named_texts().collect::<Vec<_>>()).collect();
+        own.chain(imported)
     }
 
     /// All steps, those of capabilities first.
@@ -209,6 +238,8 @@ mapping! {
         exceptions: List<ExceptionKeys>,
         /// Expressions by name, which the others read as `variables.NAME`.
         variables: ByName<Expression>,
+        /// Expressions with parameters, by name, which the others call as `expressions.NAME(…)`; those of a policy in `uses` as `expressions.USE.NAME(…)`.
+        expressions: ByName<NamedExpressionKeys>,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
         capabilities: ByName<CallKeys>,
         /// Checks of messages.
@@ -275,6 +306,7 @@ impl DeclaredPolicy {
         let copy_letters = read_copy_letters(&fields.copy_letters(), reader);
         let exceptions = fields.exceptions().exceptions(reader);
         let variables = read_variables(&fields.variables(), reader);
+        let expressions = read_named_expressions(&fields.expressions(), reader);
         let own = PolicyStep {
             labels: labels.clone(),
             ..PolicyStep::of(&format!("{}/{}", namespace.text, name.text))
@@ -335,6 +367,8 @@ impl DeclaredPolicy {
             copy_letters,
             exceptions,
             variables,
+            expressions,
+            imports: Vec::new(),
             capabilities,
             default_denial,
             guardrails_before,
@@ -354,6 +388,7 @@ impl DeclaredPolicy {
         }
         let has_steps = policy.steps().next().is_some() || !policy.uses.is_empty();
         let is_empty = !has_steps
+            && policy.expressions.is_empty()
             && policy.limits == TaskLimits::default()
             && policy.reviews == DeclaredReviews::default();
         if is_empty && !reader.has_errors() {

@@ -76,6 +76,15 @@ impl GivenValue {
 }
 
 impl DeclaredUse {
+    /// The name by which the using policy calls named expressions of the used one: that of the use, or of the policy without its namespace.
+    #[must_use]
+    pub fn alias(&self) -> &str {
+        match &self.called {
+            Some(called) => &called.text,
+            None => self.policy.text.rsplit('/').next().unwrap_or_default(),
+        }
+    }
+
     /// How decisions call the use: `acme/pii`, or `acme/pii as cards`.
     #[must_use]
     pub fn name(&self) -> Arc<str> {

@@ -142,6 +142,7 @@ fn has_our_shape(node: &Node) -> bool {
             "claims",
             "counters",
             "default",
+            "expressions",
             "limits",
             "parameters",
             "reviews",

@@ -7,14 +7,15 @@ use super::fields::{Field, Fields};
 use super::messages;
 use super::node::Node;
 use super::reader::{Path, Reader};
-use super::shape::{ByName, Duration, Expression, List, Mapping as _, Name, Required, mapping, names};
+use super::shape::{ByName, Duration, Expression, List, Mapping as _, Name, Required, mapping, names, shape};
 use crate::source::{Embedded, Place};
+use serde_json::json;
 
 /// What a step does to a call that is about to run.
 #[derive(Clone, Debug)]
 pub enum DeclaredEffect {
-    /// `set: {amount: "input.amount * 2"}`: arguments and the expressions of the values that they get.
-    Set(Vec<DeclaredBinding>),
+    /// `set: {amount: "input.amount * 2"}` or `set: redact(input, ['ssn'])`: arguments that get other values.
+    Set(DeclaredSet),
     /// `respond: "'Closed today.'"`: an expression whose value the model receives in the place of a result.
     Respond(Embedded),
     /// `delay: 30s`: how long the host waits before it carries the call out.
@@ -23,6 +24,15 @@ pub enum DeclaredEffect {
     Oblige(Vec<DeclaredObligation>),
     /// `credential: {audience: "'https://pay.example.com'", scopes: ["'refund'"]}`: what the host gets to carry it out with.
     Credential(DeclaredCredential),
+}
+
+/// Other values for arguments of a call.
+#[derive(Clone, Debug)]
+pub enum DeclaredSet {
+    /// Some arguments, each with the expression of its value.
+    Each(Vec<DeclaredBinding>),
+    /// The expression of a map of all arguments.
+    Whole(Embedded),
 }
 
 /// How long to wait.
@@ -58,7 +68,8 @@ impl DeclaredEffect {
     /// The texts that are evaluated.
     pub(super) fn texts(&self) -> Vec<&Embedded> {
         match self {
-            Self::Set(values) => values.iter().map(|it| &it.value).collect(),
+            Self::Set(DeclaredSet::Each(values)) => values.iter().map(|it| &it.value).collect(),
+            Self::Set(DeclaredSet::Whole(text)) => vec![text],
             Self::Respond(text) => vec![text],
             Self::Delay(_) => Vec::new(),
             Self::Oblige(obligations) => {
@@ -86,8 +97,8 @@ impl DeclaredEffect {
 mapping! {
     /// What a step does ahead of a call, besides to judge and to invoke.
     pub(super) EffectKeys = "a step" {
-        /// Arguments that the call gets other values for: a name, and an expression.
-        set: ByName<Expression>,
+        /// Arguments that the call gets other values for: names, each with an expression, or one expression of a map of all arguments.
+        set: SetArguments,
         /// What the model receives in the place of a result; the call does not run.
         respond: Expression,
         /// How long the host waits before it carries the call out; the longest of several counts.
@@ -113,6 +124,13 @@ mapping! {
     }
 }
 
+shape! {
+    /// Names and expressions, or the text of one expression.
+    pub(super) SetArguments = |definitions| {
+        json!({ "anyOf": [<ByName<Expression>>::schema(definitions), Expression::schema(definitions)] })
+    };
+}
+
 /// The keys of effects.
 pub(super) fn keys() -> Vec<&'static str> {
     names(EffectKeys::ROWS)
@@ -133,8 +151,7 @@ pub(super) fn written<'a>(fields: &Fields<'a, EffectKeys>) -> Vec<Field<'a>> {
 /// The effect of a step that has one key of them.
 pub(super) fn read(fields: &Fields<'_, EffectKeys>, reader: &mut Reader) -> Option<DeclaredEffect> {
     if let Some(set) = fields.set().get() {
-        let values = DeclaredBinding::read_all(set.node, &set.path, "CEL-01", reader);
-        return Some(DeclaredEffect::Set(values));
+        return read_set(&set, reader).map(DeclaredEffect::Set);
     }
     if let Some(delay) = fields.delay().get() {
         return read_delay(&delay, reader).map(DeclaredEffect::Delay);
@@ -146,6 +163,13 @@ pub(super) fn read(fields: &Fields<'_, EffectKeys>, reader: &mut Reader) -> Opti
         return read_credential(credential.node, &credential.path, reader).map(DeclaredEffect::Credential);
     }
     fields.respond().expression("CEL-01", reader).map(DeclaredEffect::Respond)
+}
+
+fn read_set(field: &Field<'_>, reader: &mut Reader) -> Option<DeclaredSet> {
+    if field.node.as_string().is_some() {
+        return reader.expression(field.node, &field.path, "CEL-01").map(DeclaredSet::Whole);
+    }
+    Some(DeclaredSet::Each(DeclaredBinding::read_all(field.node, &field.path, "CEL-01", reader)))
 }
 
 fn read_delay(field: &Field<'_>, reader: &mut Reader) -> Option<DeclaredDelay> {

@@ -8,7 +8,7 @@
 use super::agent::TaskLimits;
 use super::messages;
 use super::mode::Mode;
-use super::policy::{DeclaredPolicy, PolicyCapability};
+use super::policy::{DeclaredPolicy, ImportedExpressions, PolicyCapability};
 use super::policy_step::PolicyStep;
 use super::policy_use::{DeclaredUse, GivenValue, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
@@ -58,12 +58,16 @@ pub(super) fn with_uses(
     for document in documents.iter().filter(|document| !(document.sound && document.is_library())) {
         let user = PolicyStep { labels: document.labels.clone(), ..PolicyStep::of(&document.full_name()) };
         make.chain = vec![document.clone()];
-        make.uses(document, document, &UsedBy { user, uses: Vec::new() });
+        let imports = make.uses(document, document, &UsedBy { user, uses: Vec::new() });
         let finding = match make.excess.take() {
             Some(Excess::Steps) => messages::too_many_uses(&document.name, limits.max_rule_matches),
             Some(Excess::Depth) => messages::uses_too_deep(&document.name, limits.eval.max_depth),
-            None => {
+            None if imports.is_empty() => {
                 make.all.push(document.clone());
+                continue;
+            }
+            None => {
+                make.all.push(Arc::new(DeclaredPolicy { imports, ..DeclaredPolicy::clone(document) }));
                 continue;
             }
         };
@@ -198,8 +202,15 @@ struct Make<'d> {
 }
 
 impl Make<'_> {
-    /// Makes what a document uses, with the values of its own that it passes on, for the agents of `user`.
-    fn uses(&mut self, user: &DeclaredPolicy, document: &DeclaredPolicy, by: &UsedBy) {
+    /// Makes what a document uses, with the values of its own that it passes on, for the agents of `user`. Returns the named expressions that
+    /// the document can call.
+    fn uses(
+        &mut self,
+        user: &DeclaredPolicy,
+        document: &DeclaredPolicy,
+        by: &UsedBy,
+    ) -> Vec<ImportedExpressions> {
+        let mut imports = Vec::new();
         for used in &document.uses {
             let library = self.names.get(&*used.policy.text).and_then(|at| self.documents.get(*at));
             let Some(library) = library.filter(|_| self.excess.is_none()) else { continue };
@@ -217,14 +228,19 @@ impl Make<'_> {
                 self.excess = Some(Excess::Depth);
             } else if !is_known {
                 self.chain.push(library.clone());
-                self.uses(user, &policy, &by);
+                policy.imports = self.uses(user, &policy, &by);
                 self.chain.pop();
             }
             if self.chain.iter().any(|user| user.mode == Mode::Observe) {
                 policy.observe();
             }
-            self.all.push(Arc::new(policy));
+            let policy = Arc::new(policy);
+            if !policy.expressions.is_empty() {
+                imports.push(ImportedExpressions { name: used.alias().into(), policy: policy.clone() });
+            }
+            self.all.push(policy);
         }
+        imports
     }
 }
 

@@ -97,6 +97,7 @@ impl Compiler<'_> {
         let policies = self.policies();
         let counters = policies.as_ref().map(|steps| self.counters(steps));
         self.check_unread_variables();
+        self.check_named_expressions();
         let exposes = self.exposes();
         let prompt = agent.prompt.as_ref().map(|text| {
             let scope = self.plain_scope(Scope::Prompt);

@@ -367,6 +367,7 @@ fn is_read(policy: &DeclaredPolicy, counter: &str, compiler: &Compiler<'_>) -> b
     let variables = policy.variables.iter().map(|variable| &variable.expression);
     let of_calls = || policy.capabilities.iter().flat_map(|key| key.before_first.iter().chain(&key.before));
     let steps = || of_calls().chain(&policy.model_before);
+    let variables = variables.chain(policy.expressions.iter().map(|expression| &expression.value));
     for text in steps().flat_map(DeclaredStep::expressions).chain(variables) {
         let Ok(expression) = parse(&text.text, &compiler.limits.eval) else { continue };
         for_each_path(&expression, &mut |root, path| {

@@ -2,7 +2,8 @@
 //!
 //! `define` makes it, and `expansion` puts what names stand for in their place.
 
-use crate::cel::Expr;
+use crate::cel::{Expr, Type};
+use crate::manifest::named_expression::EXPRESSIONS;
 use crate::source::{Embedded, Place, Span};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -13,6 +14,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct Definitions {
     pub(super) variables: HashMap<Arc<str>, Definition>,
     pub(super) parameters: HashMap<Arc<str>, Definition>,
+    pub(super) expressions: HashMap<Arc<str>, Definition>,
+    /// The names of the policies that it uses, by the names of the uses; nothing for a name that several uses have.
+    pub(super) libraries: HashMap<Arc<str>, Option<Arc<Self>>>,
 }
 
 /// Parameter of a policy with the place of its value.
@@ -34,15 +38,19 @@ pub(crate) struct ValuesRead {
 /// What a name stands for.
 #[derive(Debug)]
 pub(super) struct Definition {
-    /// The expression of a variable, in which no other name of the policy stands, or the value of a parameter, written as one; nothing if
-    /// its own text is wrong, which is told there.
+    /// The expression of a variable or a named expression, in which no other name of the policy stands, or the value of a parameter, written as
+    /// one; nothing if its own text is wrong, which is told there.
     pub(super) stands_for: Option<Expr>,
     /// Where that is written.
     pub(super) place: Place,
-    /// The text of a variable.
+    /// The text of a variable or a named expression.
     pub(super) text: Option<Embedded>,
     /// The parameters whose values are in it.
     pub(super) values: Vec<ParameterValue>,
+    /// The parameters of a named expression.
+    pub(super) parameters: Vec<(Arc<str>, Type)>,
+    /// Whether it reads counters of its policy.
+    pub(super) reads_counters: bool,
     /// Whether an expression has had it put in its place.
     read: AtomicBool,
 }
@@ -54,11 +62,13 @@ impl Definition {
             place: place.clone(),
             text: None,
             values: Vec::new(),
+            parameters: Vec::new(),
+            reads_counters: false,
             read: AtomicBool::new(false),
         }
     }
 
-    /// The same of a variable with this text.
+    /// The definition of a variable or a named expression with this text.
     pub(super) fn of_text(stands_for: Option<Expr>, text: &Embedded) -> Self {
         Self { text: Some(text.clone()), ..Self::new(stands_for, &text.place) }
     }
@@ -80,20 +90,22 @@ impl Definition {
 }
 
 /// Which names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Names {
     Variables,
     Parameters,
+    Expressions,
 }
 
 impl Names {
-    pub(super) const ALL: [Self; 2] = [Self::Variables, Self::Parameters];
+    pub(super) const ALL: [Self; 3] = [Self::Variables, Self::Parameters, Self::Expressions];
 
     /// The root under which expressions read them, which is also the key of the document that has them.
     pub(super) fn root(self) -> &'static str {
         match self {
             Self::Variables => "variables",
             Self::Parameters => "parameters",
+            Self::Expressions => EXPRESSIONS,
         }
     }
 
@@ -102,6 +114,7 @@ impl Names {
         match self {
             Self::Variables => "variable",
             Self::Parameters => "parameter",
+            Self::Expressions => "named expression",
         }
     }
 }
@@ -111,6 +124,7 @@ impl Definitions {
         match names {
             Names::Variables => &self.variables,
             Names::Parameters => &self.parameters,
+            Names::Expressions => &self.expressions,
         }
     }
 
@@ -122,5 +136,13 @@ impl Definitions {
     /// The names that there are.
     pub(super) fn known(&self, names: Names) -> impl Iterator<Item = &str> {
         self.of(names).keys().map(|name| &**name)
+    }
+
+    /// The names of a used policy; its own without one.
+    pub(super) fn library(&self, library: Option<&str>) -> Option<&Self> {
+        match library {
+            None => Some(self),
+            Some(name) => self.libraries.get(name)?.as_deref(),
+        }
     }
 }

@@ -6,14 +6,14 @@
 use super::expression::{Expression, Texts};
 use crate::context::ScopeEnv;
 use crate::manifest::binding::DeclaredBinding;
-use crate::manifest::step_effect::{DeclaredCredential, DeclaredEffect, DeclaredObligation};
+use crate::manifest::step_effect::{DeclaredCredential, DeclaredEffect, DeclaredObligation, DeclaredSet};
 use std::sync::Arc;
 
 /// What a step does to a call that is about to run.
 #[derive(Debug)]
 pub enum Effect {
     /// Arguments get other values.
-    Set(Vec<ComputedValue>),
+    Set(SetArguments),
     /// The model receives a value in the place of a result.
     Respond(Expression),
     /// The host waits so many milliseconds.
@@ -22,6 +22,15 @@ pub enum Effect {
     Oblige(Vec<Duty>),
     /// The host gets a credential.
     Credential(CredentialFor),
+}
+
+/// Other values for arguments of a call.
+#[derive(Debug)]
+pub enum SetArguments {
+    /// Some arguments get these values.
+    Each(Vec<ComputedValue>),
+    /// The value is a map of all arguments.
+    Whole(Expression),
 }
 
 /// A name and the expression of its value.
@@ -60,7 +69,12 @@ impl Effect {
         texts: &mut Texts<'_>,
     ) -> Option<Self> {
         match written {
-            DeclaredEffect::Set(values) => ComputedValue::compile_all(scope, values, texts).map(Self::Set),
+            DeclaredEffect::Set(DeclaredSet::Each(values)) => {
+                ComputedValue::compile_all(scope, values, texts).map(SetArguments::Each).map(Self::Set)
+            }
+            DeclaredEffect::Set(DeclaredSet::Whole(text)) => {
+                Expression::compile(scope, text, path, texts).map(SetArguments::Whole).map(Self::Set)
+            }
             DeclaredEffect::Respond(text) => Expression::compile(scope, text, path, texts).map(Self::Respond),
             DeclaredEffect::Delay(delay) => Some(Self::Delay(delay.milliseconds)),
             DeclaredEffect::Oblige(obligations) => {
@@ -80,13 +94,33 @@ impl Effect {
     /// The expressions that it evaluates, in order.
     pub fn expressions(&self) -> Box<dyn Iterator<Item = &Expression> + '_> {
         match self {
-            Self::Set(values) => Box::new(values.iter().map(|computed| &computed.value)),
+            Self::Set(set) => Box::new(set.expressions()),
             Self::Respond(expression) => Box::new(std::iter::once(expression)),
             Self::Delay(_) => Box::new(std::iter::empty()),
             Self::Oblige(duties) => {
                 Box::new(duties.iter().flat_map(|duty| duty.values.iter().map(|computed| &computed.value)))
             }
             Self::Credential(asked) => Box::new(asked.expressions()),
+        }
+    }
+}
+
+impl SetArguments {
+    /// The expressions of the values, in order.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expression> {
+        let (each, whole) = match self {
+            Self::Each(values) => (values.as_slice(), None),
+            Self::Whole(value) => (&[][..], Some(value)),
+        };
+        each.iter().map(|computed| &computed.value).chain(whole)
+    }
+
+    /// The names of the arguments; `*` for all of them.
+    #[must_use]
+    pub fn names(&self) -> Vec<Arc<str>> {
+        match self {
+            Self::Each(values) => values.iter().map(|computed| computed.name.clone()).collect(),
+            Self::Whole(_) => vec!["*".into()],
         }
     }
 }

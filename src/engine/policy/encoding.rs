@@ -32,7 +32,9 @@ use crate::manifest::mount::Mount;
 use crate::manifest::review::NoteReader;
 use crate::manifest::schema::{Property, SchemaKind};
 use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail};
-use crate::manifest::step_effect::{DeclaredCredential, DeclaredDelay, DeclaredEffect, DeclaredObligation};
+use crate::manifest::step_effect::{
+    DeclaredCredential, DeclaredDelay, DeclaredEffect, DeclaredObligation, DeclaredSet,
+};
 use crate::manifest::tool::{ActionDecl, DeclaredExecute};
 use crate::source::Embedded;
 use std::collections::HashMap;
@@ -336,7 +338,11 @@ impl Encoder {
     fn effect(&mut self, effect: &DeclaredEffect) {
         self.text(effect.key());
         match effect {
-            DeclaredEffect::Set(values) => self.list(values, Self::binding),
+            DeclaredEffect::Set(DeclaredSet::Each(values)) => self.list(values, Self::binding),
+            DeclaredEffect::Set(DeclaredSet::Whole(text)) => {
+                self.part("all arguments");
+                self.embedded(text);
+            }
             DeclaredEffect::Respond(text) => self.embedded(text),
             DeclaredEffect::Delay(DeclaredDelay { milliseconds, place: _ }) => self.count(*milliseconds),
             DeclaredEffect::Oblige(obligations) => self.list(obligations, |it, obligation| {

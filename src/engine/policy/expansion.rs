@@ -1,4 +1,5 @@
-//! Puts what names stand for in their place: `variables.paid` becomes the expression of the variable, `parameters.cap` a literal.
+//! Puts what names stand for in their place: `variables.paid` becomes the expression of the variable, `parameters.cap` a literal, `expressions.over(x)` the named
+//! expression with `x` in the place of its parameter.
 //!
 //! In: a parsed expression of a policy, before it is checked, and the names of the policy. Out: the same without these names, and
 //! findings about those that the policy does not have. What is put in gets the characters of the name, so that a caret
@@ -8,10 +9,12 @@
 
 use super::definitions::{Definition, Definitions, Names, ValuesRead};
 use super::messages;
-use crate::cel::{Expr, ExprKind, Literal};
+use super::substitution::{occurrences, substitute};
+use crate::cel::{Expr, ExprKind, Literal, Type};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Span};
+use std::sync::Arc;
 
 /// Whether a text may hold a name that stands for something else. Linear.
 pub(super) fn may_refer(text: &str) -> bool {
@@ -32,26 +35,37 @@ pub(super) fn asking(expr: &Expr) -> Option<Span> {
     found
 }
 
-/// The names of the variables that an expression reads.
-pub(super) fn referred(expr: &Expr) -> Vec<String> {
-    fn collect(expr: &Expr, found: &mut Vec<String>) {
-        if let Reference::To(Names::Variables, name) = reference(expr, &[]) {
-            found.push(name.to_owned());
-            return;
-        }
-        expr.for_each_part(&mut |part| collect(part, found));
-    }
-    let mut found = Vec::new();
-    collect(expr, &mut found);
-    found
+/// A name of a policy that an expression reads.
+pub(super) struct NameRead {
+    /// The characters of the whole part that reads it.
+    pub(super) span: Span,
+    /// Which names it is one of.
+    pub(super) names: Names,
+    /// The use whose policy has the named expression; its own policy without one.
+    pub(super) library: Option<String>,
+    /// The name.
+    pub(super) name: String,
+    /// The arguments, as written.
+    pub(super) arguments: Vec<Expr>,
 }
 
-/// The names of the policy that an expression reads, each with its characters.
-pub(super) fn names_read(expr: &Expr) -> Vec<(Span, Names, String)> {
-    fn collect(expr: &Expr, found: &mut Vec<(Span, Names, String)>) {
+/// The names of the policy that an expression reads.
+pub(super) fn names_read(expr: &Expr) -> Vec<NameRead> {
+    fn collect(expr: &Expr, found: &mut Vec<NameRead>) {
+        let read = |names, library: Option<&str>, name: &str, arguments: &[Expr]| NameRead {
+            span: expr.span,
+            names,
+            library: library.map(str::to_owned),
+            name: name.to_owned(),
+            arguments: arguments.to_vec(),
+        };
         match reference(expr, &[]) {
             Reference::To(names, name) | Reference::Presence(names, name) => {
-                found.push((expr.span, names, name.to_owned()));
+                found.push(read(names, None, name, &[]));
+            }
+            Reference::Call { library, name, arguments } => {
+                found.push(read(Names::Expressions, library, name, arguments));
+                arguments.iter().for_each(|argument| collect(argument, found));
             }
             Reference::Other(_) | Reference::Nothing => expr.for_each_part(&mut |part| collect(part, found)),
         }
@@ -67,6 +81,13 @@ enum Reference<'e> {
     To(Names, &'e str),
     /// `has(variables.paid)`, `variables.?paid`
     Presence(Names, &'e str),
+    /// `expressions.within_cap(input.amount)`, `expressions.money.within_cap(input.amount)`
+    Call {
+        /// The use whose policy has the expression; its own policy without one.
+        library: Option<&'e str>,
+        name: &'e str,
+        arguments: &'e [Expr],
+    },
     /// `variables` in any other way.
     Other(Names),
     /// Anything else.
@@ -75,11 +96,22 @@ enum Reference<'e> {
 
 /// `bound` are the variables of the macros around.
 fn reference<'e>(expr: &'e Expr, bound: &[String]) -> Reference<'e> {
-    let root = |expr: &Expr| {
+    let root = |expr: &'e Expr| {
         let ExprKind::Ident { name, absolute } = &expr.kind else { return None };
         let is_free = *absolute || !bound.iter().any(|known| known == name);
         Names::ALL.into_iter().find(|names| is_free && names.root() == name)
     };
+    if let ExprKind::Call { function, target: Some(target), args } = &expr.kind {
+        let call = |library| Reference::Call { library, name: &function.text, arguments: args };
+        return match root(target) {
+            Some(Names::Expressions) => call(None),
+            Some(names) => Reference::Other(names),
+            None => match use_of(target, &root) {
+                Some(library) => call(Some(library)),
+                None => Reference::Nothing,
+            },
+        };
+    }
     let (ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } | ExprKind::Has { operand, .. }) =
         &expr.kind
     else {
@@ -100,6 +132,19 @@ fn reference<'e>(expr: &'e Expr, bound: &[String]) -> Reference<'e> {
     }
 }
 
+/// The name of a use in `expressions.money` or `expressions['money']`.
+fn use_of<'e>(expr: &'e Expr, root: &impl Fn(&'e Expr) -> Option<Names>) -> Option<&'e str> {
+    let (operand, name) = match &expr.kind {
+        ExprKind::Select { operand, field, optional: false } => (operand, field.text.as_str()),
+        ExprKind::Index { operand, index, optional: false } => match &index.kind {
+            ExprKind::Literal(Literal::String(name)) => (operand, name.as_str()),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    (root(operand) == Some(Names::Expressions)).then_some(name)
+}
+
 /// Putting names of a policy into one expression.
 pub(super) struct Expansion<'d> {
     definitions: &'d Definitions,
@@ -110,14 +155,46 @@ pub(super) struct Expansion<'d> {
     bound: Vec<String>,
     problems: Vec<Problem>,
     /// The names that were put in, and where.
-    known: Vec<(Span, Names, &'d Definition, String)>,
+    known: Vec<PutIn<'d>>,
+    /// The arguments of calls of named expressions.
+    arguments: Vec<Argument>,
     /// Whether a variable was named whose own text is wrong.
     broken: bool,
+}
+
+/// An argument of a call of a named expression.
+pub(super) struct Argument {
+    /// Its characters.
+    pub(super) span: Span,
+    /// The named expression.
+    pub(super) of: String,
+    /// The parameter.
+    pub(super) parameter: Arc<str>,
+    /// The declared type.
+    pub(super) ty: Type,
+}
+
+/// A name that was put in.
+struct PutIn<'d> {
+    span: Span,
+    names: Names,
+    name: String,
+    definition: &'d Definition,
 }
 
 enum Problem {
     /// The policy has no variable or parameter of this name.
     Unknown(Span, Names, String),
+    /// No use of the policy, or more than one, has this name.
+    UnknownUse(Span, String),
+    /// A policy in `uses` has no named expression of this name.
+    UnknownOfUse(Span, String, String),
+    /// A call with so many arguments where so many are declared.
+    Count(Span, String, usize, usize),
+    /// A named expression of another policy that reads the counters of that policy.
+    Counters(Span, String),
+    /// A named expression that is not called.
+    NotCalled(Span, String),
     /// It is not said which one is meant.
     NotNamed(Span, Names),
     /// `has(variables.x)`, or `variables[?'x']`: whether there is one is known before anything runs.
@@ -136,8 +213,19 @@ impl<'d> Expansion<'d> {
             bound: Vec::new(),
             problems: Vec::new(),
             known: Vec::new(),
+            arguments: Vec::new(),
             broken: false,
         }
+    }
+
+    /// The same where these variables are known around the expression.
+    pub(super) fn within(self, bound: Vec<String>) -> Self {
+        Self { bound, ..self }
+    }
+
+    /// The arguments of the named expressions that were put in.
+    pub(super) fn arguments(&self) -> &[Argument] {
+        &self.arguments
     }
 
     /// How many parts may still be put in.
@@ -158,6 +246,22 @@ impl<'d> Expansion<'d> {
                 let near = nearest(name, self.definitions.known(*names));
                 messages::unknown_name(text.locate(*span), *names, name, near)
             }
+            Problem::UnknownUse(span, name) => {
+                let known = self.definitions.libraries.iter();
+                let is_ambiguous = matches!(self.definitions.libraries.get(&**name), Some(None));
+                let known = known.filter(|(_, of)| of.is_some()).map(|(name, _)| &**name);
+                messages::unknown_use(text.locate(*span), name, is_ambiguous, nearest(name, known))
+            }
+            Problem::UnknownOfUse(span, library, name) => {
+                let known = self.definitions.library(Some(library));
+                let known = known.into_iter().flat_map(|of| of.known(Names::Expressions));
+                messages::unknown_of_use(text.locate(*span), library, name, nearest(name, known))
+            }
+            Problem::Count(span, name, expected, found) => {
+                messages::argument_count(text.locate(*span), name, *expected, *found)
+            }
+            Problem::Counters(span, name) => messages::counters_of_use(text.locate(*span), name),
+            Problem::NotCalled(span, name) => messages::not_called(text.locate(*span), name),
             Problem::NotNamed(span, names) => {
                 messages::not_named(text.locate(*span), *names, self.definitions.known(*names))
             }
@@ -174,8 +278,8 @@ impl<'d> Expansion<'d> {
 
     /// A finding about an expression, with the place of the variable that it is about, if it is about one.
     pub(super) fn explain(&self, at: Span, finding: Diagnostic) -> Diagnostic {
-        match self.known.iter().find(|(span, ..)| *span == at) {
-            Some((_, names, definition, name)) => {
+        match self.known.iter().find(|known| known.span == at) {
+            Some(PutIn { names, name, definition, .. }) => {
                 let root = names.root();
                 finding.related(definition.place.clone(), format!("`{root}.{name}` stands for this"))
             }
@@ -183,11 +287,16 @@ impl<'d> Expansion<'d> {
         }
     }
 
-    /// Parts that read values of parameters, directly or by a variable. Such a part may be constant on purpose.
+    /// Parts that read values of parameters, directly or by another name. Such a part may be constant on purpose.
     pub(super) fn values_read(&self) -> Vec<ValuesRead> {
-        let read = self.known.iter().filter(|(_, _, definition, _)| !definition.values.is_empty());
-        read.map(|(span, _, definition, _)| ValuesRead { span: *span, values: definition.values.clone() })
-            .collect()
+        let read = self.known.iter().filter(|known| !known.definition.values.is_empty());
+        read.map(|known| ValuesRead { span: known.span, values: known.definition.values.clone() }).collect()
+    }
+
+    /// Whether these are the characters of a call of a named expression, or of an argument: what is always the same in its value is so by the arguments.
+    pub(super) fn is_call(&self, span: Span) -> bool {
+        self.arguments.iter().any(|argument| argument.span == span)
+            || self.known.iter().any(|known| known.names == Names::Expressions && known.span == span)
     }
 
     fn walk(&mut self, expr: &mut Expr, level: usize) {
@@ -201,8 +310,15 @@ impl<'d> Expansion<'d> {
                 };
                 return self.problems.push(problem);
             }
+            Reference::Call { library, name, .. } => {
+                let (library, name) = (library.map(str::to_owned), name.to_owned());
+                return self.call(expr, library.as_deref(), &name, level);
+            }
             Reference::Nothing => return self.walk_parts(expr, level.saturating_add(1)),
         };
+        if names == Names::Expressions {
+            return self.problems.push(Problem::NotCalled(expr.span, name));
+        }
         let Some(definition) = self.definitions.get(names, &name) else {
             return self.problems.push(Problem::Unknown(expr.span, names, name));
         };
@@ -223,7 +339,64 @@ impl<'d> Expansion<'d> {
         expr.id = id;
         expr.place_at(span);
         free(expr, &self.bound, &mut Vec::new());
-        self.known.push((span, names, definition, name));
+        self.known.push(PutIn { span, names, name, definition });
+    }
+
+    /// Puts a named expression in the place of its call.
+    fn call(&mut self, expr: &mut Expr, library: Option<&str>, name: &str, level: usize) {
+        let ExprKind::Call { args, .. } = &mut expr.kind else { return };
+        args.iter_mut().for_each(|argument| self.walk(argument, level.saturating_add(1)));
+        let (id, span) = (expr.id, expr.span);
+        let Some(of) = self.definitions.library(library) else {
+            let library = library.unwrap_or_default().to_owned();
+            return self.problems.push(Problem::UnknownUse(span, library));
+        };
+        let Some(definition) = of.get(Names::Expressions, name) else {
+            return self.problems.push(match library {
+                Some(library) => Problem::UnknownOfUse(span, library.to_owned(), name.to_owned()),
+                None => Problem::Unknown(span, Names::Expressions, name.to_owned()),
+            });
+        };
+        let called = library.map_or_else(|| name.to_owned(), |library| format!("{library}.{name}"));
+        definition.note_read();
+        let Definition { stands_for, parameters, reads_counters, .. } = definition;
+        if args.len() != parameters.len() {
+            return self.problems.push(Problem::Count(span, called, parameters.len(), args.len()));
+        }
+        if *reads_counters && library.is_some() {
+            return self.problems.push(Problem::Counters(span, called));
+        }
+        let Some(value) = stands_for else {
+            self.broken = true;
+            return;
+        };
+        let arguments: Vec<(Arc<str>, Expr)> =
+            parameters.iter().map(|(name, _)| name.clone()).zip(std::mem::take(args)).collect();
+        let size = arguments.iter().fold(parts(value), |size, (name, argument)| {
+            let times = occurrences(value, name, &mut Vec::new());
+            size.saturating_add(times.saturating_mul(parts(argument)))
+        });
+        let Some(left) = self.left.checked_sub(size) else {
+            return self.problems.push(Problem::TooLarge(span));
+        };
+        let deepest = arguments.iter().map(|(_, argument)| levels(argument)).max().unwrap_or_default();
+        if level.saturating_add(levels(value)).saturating_add(deepest) > self.limits.max_depth {
+            return self.problems.push(Problem::TooDeep(span));
+        }
+        self.left = left;
+        for ((name, argument), (_, ty)) in arguments.iter().zip(parameters) {
+            self.arguments.push(Argument {
+                span: argument.span,
+                of: called.clone(),
+                parameter: name.clone(),
+                ty: ty.clone(),
+            });
+        }
+        *expr = value.clone();
+        expr.place_at(span);
+        substitute(expr, &arguments, &self.bound);
+        expr.id = id;
+        self.known.push(PutIn { span, names: Names::Expressions, name: called, definition });
     }
 
     fn walk_parts(&mut self, expr: &mut Expr, level: usize) {

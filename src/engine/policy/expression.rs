@@ -3,6 +3,7 @@
 //! In: a text with the way back into its file. Out: an [`Expression`] that runs on the values of its scope, or diagnostics
 //! with carets in the YAML. What goes wrong when it runs is told by its code and place, never by a value.
 
+use super::argument_types::argument_misfits;
 use super::braces::issues_of_braces;
 use super::definitions::{Definitions, ParameterValue, ValuesRead};
 use super::expansion::{Expansion, may_refer};
@@ -124,7 +125,7 @@ impl Expression {
 
     /// The same of a policy document, whose names are put in before anything is checked. The cache does not know what they stand
     /// for, so it is not asked.
-    fn compile_with(
+    pub(super) fn compile_with(
         definitions: &Arc<Definitions>,
         scope: &Arc<ScopeEnv>,
         text: &Embedded,
@@ -143,13 +144,20 @@ impl Expression {
             Ok(program) => program.issues(),
             Err(issues) => issues,
         };
-        // a value of a parameter may make a part constant on purpose
+        let arguments = expansion.arguments();
+        let misfits: Vec<Diagnostic> =
+            compiled.iter().flat_map(|it| argument_misfits(it, scope, arguments, text)).collect();
+        // a value of a parameter may make a part constant on purpose, and an argument of another type is told once
         let values = expansion.values_read();
-        let is_meant = |issue: &&Issue| {
-            let about = compiled.as_ref().map_or(issue.span, |program| asked_in(program.expr(), issue.span));
-            OF_CONSTANTS.contains(&issue.code)
-                && !is_misspelt(issue, &values)
-                && values.iter().any(|read| about.contains(read.span))
+        let is_meant = |issue: &&Issue| match issue.code {
+            code if OF_CONSTANTS.contains(&code) => {
+                let about =
+                    compiled.as_ref().map_or(issue.span, |program| asked_in(program.expr(), issue.span));
+                let is_given = values.iter().any(|read| about.contains(read.span));
+                expansion.is_call(issue.span) || is_given && !is_misspelt(issue, &values)
+            }
+            "no_matching_overload" => !misfits.is_empty() && expansion.is_call(issue.span),
+            _ => false,
         };
         let more: Vec<Issue> =
             compiled.iter().flat_map(|program| more_issues(program, scope, path)).collect();
@@ -157,7 +165,8 @@ impl Expression {
             let finding = messages::of_issue(issue, text);
             expansion.explain(issue.span, finding).path(path)
         });
-        let explained: Vec<Diagnostic> = explained.collect();
+        let mut explained: Vec<Diagnostic> = explained.collect();
+        explained.extend(misfits.into_iter().map(|finding| finding.path(path)));
         let (is_whole, problems) = expansion.end(text);
         if !is_whole {
             texts.findings.extend(problems.into_iter().map(|problem| problem.path(path)));

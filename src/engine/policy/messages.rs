@@ -232,6 +232,7 @@ pub(super) fn unknown_name(place: Place, names: Names, name: &str, near: Option<
     let code = match names {
         Names::Variables => "unknown_variable",
         Names::Parameters => "unknown_parameter",
+        Names::Expressions => "unknown_expression",
     };
     let finding = Diagnostic::error(code, message, place);
     match near {
@@ -274,26 +275,111 @@ pub(super) fn review_in_exception(place: Place) -> Diagnostic {
         .help("write the review into the rule: `assert: input.amount < 100 || review('lead@example.com')`")
 }
 
-pub(super) fn impure_variable(place: Place) -> Diagnostic {
-    Diagnostic::error("impure_variable", "a variable cannot ask for a review", place)
-        .help("ask in the `assert` of a step")
+pub(super) fn impure_variable(place: Place, names: Names) -> Diagnostic {
+    let message = format!("a {} cannot ask for a review", names.one());
+    Diagnostic::error("impure_variable", message, place).help("ask in the `assert` of a step")
 }
 
-/// Variables of which each names the next, and the last one the first.
-pub(super) fn circle_of_variables(place: &Place, circle: &[&str]) -> Diagnostic {
-    let first = circle.first().copied().unwrap_or_default();
-    let chain: Vec<String> = circle.iter().chain([&first]).map(|name| format!("`{name}`")).collect();
-    let message = format!("the variable reads itself: {}", chain.join(" reads "));
+/// Variables and named expressions of which each reads the next, and the last one the first.
+pub(super) fn circle_of_variables(place: &Place, circle: &[(Names, &str)]) -> Diagnostic {
+    let are_mixed = circle.iter().any(|(names, _)| *names != Names::Variables);
+    let name = |(names, name): &(Names, &str)| match are_mixed {
+        true => format!("`{}.{name}`", names.root()),
+        false => format!("`{name}`"),
+    };
+    let chain: Vec<String> = circle.iter().chain(circle.first()).map(name).collect();
+    let one = circle.first().map_or("name", |(names, _)| names.one());
+    let message = format!("the {one} reads itself: {}", chain.join(" reads "));
     Diagnostic::error("circle_of_variables", message, place.clone())
 }
 
+/// A call of a named expression of a use that the policy does not have.
+pub(super) fn unknown_use(place: Place, name: &str, is_ambiguous: bool, near: Option<&str>) -> Diagnostic {
+    let message = match is_ambiguous {
+        true => format!("several policies in `uses` are called `{name}`"),
+        false => format!("no policy in `uses` with named expressions is called `{name}`"),
+    };
+    let finding = Diagnostic::error("unknown_expression", message, place);
+    match near {
+        _ if is_ambiguous => finding.help("give each of them a name of its own by `as`"),
+        Some(near) => finding.help(format!("did you mean `expressions.{near}`?")),
+        None => finding.help(format!("add a use with `as: {name}`, or the policy under `uses`")),
+    }
+}
+
+/// A call of a named expression that the used policy does not have.
+pub(super) fn unknown_of_use(place: Place, library: &str, name: &str, near: Option<&str>) -> Diagnostic {
+    let message = format!("the policy `{library}` in `uses` has no named expression `{name}`");
+    let finding = Diagnostic::error("unknown_expression", message, place);
+    match near {
+        Some(near) => finding.help(format!("did you mean `expressions.{library}.{near}`?")),
+        None => finding,
+    }
+}
+
+pub(super) fn argument_count(place: Place, name: &str, expected: usize, found: usize) -> Diagnostic {
+    let arguments = if expected == 1 { "argument" } else { "arguments" };
+    let message = format!("`expressions.{name}` takes {expected} {arguments}, found {found}");
+    Diagnostic::error("argument_count", message, place)
+}
+
+/// An argument whose type is not that of its parameter.
+pub(super) fn argument_type(
+    place: Place,
+    (name, parameter): (&str, &str),
+    expected: &Type,
+    found: &str,
+) -> Diagnostic {
+    let message = format!("`expressions.{name}` takes `{expected}` for `{parameter}`, found `{found}`");
+    let finding = Diagnostic::error("argument_type", message, place);
+    match (expected, found) {
+        (Type::Double, "int" | "uint") => finding.help("write `5.0` for `5`, or `double(…)`"),
+        (Type::Int, "uint" | "double") => finding.help("write `int(…)`"),
+        _ => finding,
+    }
+}
+
+/// A named expression of another policy that reads counters.
+pub(super) fn counters_of_use(place: Place, name: &str) -> Diagnostic {
+    let message = format!("`expressions.{name}` reads counters, and only its own policy has them");
+    Diagnostic::error("counters_of_use", message, place)
+        .help("give the named expression a parameter, and pass the counter as an argument")
+}
+
+/// A named expression without brackets behind it.
+pub(super) fn not_called(place: Place, name: &str) -> Diagnostic {
+    let message =
+        format!("`expressions.{name}` is no value: a named expression is called with its arguments");
+    Diagnostic::error("not_named", message, place).help(format!("write `expressions.{name}(…)`"))
+}
+
+/// `cel.block` in a named expression.
+pub(super) fn block_of_expression(place: Place) -> Diagnostic {
+    Diagnostic::error("bad_named_expression", "`cel.block` cannot be used in a named expression", place)
+        .help("use `cel.bind(name, value, expression)`")
+}
+
+/// `has(parameter)` in a named expression.
+pub(super) fn presence_of_argument(place: Place, name: &str) -> Diagnostic {
+    let message = format!("`has({name})` asks whether an argument is there, and every call has it");
+    Diagnostic::error("bad_named_expression", message, place).help(format!(
+        "ask for a field of it, as in `has({name}.FIELD)`, or ask where the expression is called"
+    ))
+}
+
+pub(super) fn unused_parameter(name: &Embedded) -> Diagnostic {
+    let message = format!("the named expression does not read its parameter `{}`", name.text);
+    Diagnostic::error("unused_parameter", message, name.place.clone())
+        .help("read it in `value`, or remove it")
+}
+
 pub(super) fn variables_too_large(place: Place, limit: usize) -> Diagnostic {
-    let message = format!("`max_plan_nodes` {limit} exceeded once each variable is written out");
+    let message = format!("`max_plan_nodes` {limit} exceeded once each name is written out");
     Diagnostic::error("variables_too_large", message, place)
 }
 
 pub(super) fn variables_too_deep(place: Place, limit: usize) -> Diagnostic {
-    let message = format!("`max_depth` {limit} exceeded once each variable is written out");
+    let message = format!("`max_depth` {limit} exceeded once each name is written out");
     Diagnostic::error("variables_too_deep", message, place)
 }
 
@@ -653,6 +739,14 @@ pub(super) fn invoke_misfit(place: Place, name: &str, function: &str) -> Diagnos
     let message = format!("`{function}` does not take this value for `{name}`, so the step never calls it");
     Diagnostic::warning("invoke_misfit", message, place)
         .help("give a value that the schema of the parameter allows")
+}
+
+/// `set` with one expression that gives no map.
+pub(super) fn set_not_a_map(place: Place, found: &str) -> Diagnostic {
+    let message = format!("`set` with one expression expects a map of all arguments, found `{found}`");
+    Diagnostic::warning("set_misfit", message, place)
+        .label("every call fails here")
+        .help("write `set: {NAME: …}` for one argument, or `input.put('NAME', …)`")
 }
 
 pub(super) fn set_misfit(place: Place, name: &str) -> Diagnostic {

@@ -14,6 +14,8 @@
 //! | `result` | what actions say that they return |
 //! | `expressions` | all of them, for a survey |
 //! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
+//! | `substitution` | arguments in the place of the parameters of named expressions |
+//! | `named_expressions`, `argument_types` | checks of named expressions, each by itself, and of the arguments of their calls |
 //! | `unread_variables` | those that no step reads, which are checked all the same |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
 //! | `claims` | what policies make visible of a user's claims |
@@ -46,6 +48,7 @@
 //! | `compiler`, `step_lists`, `compile` | an agent and its policies to what runs: scopes, then lists of steps, then all of it |
 
 mod allow_list;
+mod argument_types;
 mod arguments;
 mod binding;
 mod braces;
@@ -81,6 +84,7 @@ mod model_call;
 mod model_schema;
 mod model_steps;
 mod named_calls;
+mod named_expressions;
 mod needed;
 mod of_agents;
 mod offered_schema;
@@ -109,6 +113,7 @@ mod step_digests;
 mod step_list;
 mod step_lists;
 mod step_text;
+mod substitution;
 mod task_limits;
 mod template;
 mod tool_checks;
@@ -129,7 +134,7 @@ pub(crate) use compile::CompiledAgent;
 pub(crate) use counter::counted;
 pub use counter::{Counter, CounterFault, CounterReader, Counters, NeededCounter};
 pub(crate) use definitions::ParameterValue;
-pub use effect::{ComputedValue, CredentialFor, Duty, Effect};
+pub use effect::{ComputedValue, CredentialFor, Duty, Effect, SetArguments};
 pub use event::{Event, EventSource};
 pub(crate) use excepted::Excepted;
 pub(crate) use expression::is_judged;

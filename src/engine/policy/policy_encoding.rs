@@ -12,6 +12,7 @@ use crate::digest::Digest;
 use crate::manifest::catalog::{AppliedKey, AppliedPolicy, FunctionRef, ResolvedAgent};
 use crate::manifest::counter::{CounterScope, DeclaredCounter, Decrease};
 use crate::manifest::mode::Mode;
+use crate::manifest::named_expression::NamedExpression;
 use crate::manifest::policy::{DeclaredPolicy, DeclaredVariable, PolicyCapability};
 use crate::manifest::policy_use::PolicyParameter;
 use crate::manifest::review::Siblings;
@@ -61,8 +62,12 @@ impl Encoder {
                 continue;
             }
             self.list(functions, |it, at| it.optional(target_key(resolved, Some(*at)), Self::text));
-            let variables = applied.policy.variables.iter().map(|variable| &variable.expression);
-            if key.steps().flat_map(DeclaredStep::expressions).chain(variables).any(may_read_call) {
+            if key
+                .steps()
+                .flat_map(DeclaredStep::expressions)
+                .chain(applied.policy.named_texts())
+                .any(may_read_call)
+            {
                 self.part("tags");
                 self.list(functions, |it, at| it.tags(resolved, *at));
             }
@@ -200,7 +205,7 @@ impl Encoder {
     }
 
     /// What the names of a policy stand for. A policy without such names writes nothing.
-    fn definitions(&mut self, policy: &DeclaredPolicy) {
+    pub(super) fn definitions(&mut self, policy: &DeclaredPolicy) {
         if !policy.parameters.is_empty() {
             self.part("parameters of a policy");
             self.list(&policy.parameters, |it, PolicyParameter { name, path: _, schema: _, value }| {
@@ -208,14 +213,35 @@ impl Encoder {
                 it.optional(value.as_ref(), |it, value| it.plain_json(&value.node.to_json()));
             });
         }
-        if policy.variables.is_empty() {
-            return;
+        if !policy.variables.is_empty() {
+            self.part("variables");
+            self.list(&policy.variables, |it, DeclaredVariable { name, path: _, expression }| {
+                it.embedded(name);
+                it.embedded(expression);
+            });
         }
-        self.part("variables");
-        self.list(&policy.variables, |it, DeclaredVariable { name, path: _, expression }| {
-            it.embedded(name);
-            it.embedded(expression);
+        if !policy.expressions.is_empty() {
+            self.part("named expressions");
+            self.list(&policy.expressions, Self::named_expression);
+        }
+        if !policy.imports.is_empty() {
+            self.part("named expressions of uses");
+            self.list(&policy.imports, |it, import| {
+                it.text(&import.name);
+                it.definitions(&import.policy);
+            });
+        }
+    }
+
+    /// A named expression with its parameters.
+    pub(super) fn named_expression(&mut self, expression: &NamedExpression) {
+        let NamedExpression { name, path: _, parameters, value } = expression;
+        self.embedded(name);
+        self.list(parameters, |it, parameter| {
+            it.embedded(&parameter.name);
+            it.text(&parameter.ty.to_string());
         });
+        self.embedded(value);
     }
 
     fn policy_steps(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, steps: &[DeclaredStep]) {

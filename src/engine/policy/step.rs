@@ -4,7 +4,7 @@
 //! diagnostics. A step that does not compile makes its agent invalid; none is ever left out of a list that runs.
 
 use super::binding::Binding;
-use super::effect::{ComputedValue, Effect};
+use super::effect::{Effect, SetArguments};
 use super::excepted::Excepted;
 use super::expansion::asking;
 use super::expression::{Expression, Texts};
@@ -295,9 +295,9 @@ impl Step {
 
     /// The arguments that it gives other values to; nothing if it is a step of another kind.
     #[must_use]
-    pub fn sets(&self) -> Option<&[ComputedValue]> {
+    pub fn sets(&self) -> Option<&SetArguments> {
         match &self.action {
-            StepAction::Effect(Effect::Set(values)) => Some(values),
+            StepAction::Effect(Effect::Set(set)) => Some(set),
             StepAction::Effect(_)
             | StepAction::Assert(_)
             | StepAction::Transform(_)
@@ -318,10 +318,10 @@ impl Step {
         self.is_about_call_alone() && self.sets().is_none()
     }
 
-    /// The names of these arguments.
+    /// The names of these arguments; `*` for all of them.
     #[must_use]
     pub fn names_set(&self) -> Vec<Arc<str>> {
-        self.sets().into_iter().flatten().map(|computed| computed.name.clone()).collect()
+        self.sets().map(SetArguments::names).unwrap_or_default()
     }
 
     /// Whether what it says when it fails has a place for what would have let the call pass: `{suggestion}`.

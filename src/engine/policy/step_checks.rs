@@ -4,7 +4,7 @@
 
 use super::compiler::Compiler;
 use super::declaration::Declaration;
-use super::effect::{ComputedValue, Effect};
+use super::effect::{ComputedValue, Effect, SetArguments};
 use super::expression::Expression;
 use super::known_call::reads_call;
 use super::message_transform::no_message;
@@ -15,14 +15,14 @@ use super::parameter::{Parameter, ParameterSource};
 use super::put::added_keys;
 use super::secrets;
 use super::step::{Invoke, Step, StepAction};
-use crate::cel::Kind;
+use crate::cel::{Expr, ExprKind, Kind, Literal};
 use crate::context::{FunctionId, Scope};
 use crate::manifest::catalog::DeclaredFunction;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::OnFail;
 use crate::manifest::step_effect::DeclaredEffect;
 use crate::manifest::tool::DeclaredExecute;
-use crate::source::Embedded;
+use crate::source::{Embedded, Span};
 
 impl Compiler<'_> {
     /// Says so if a step gives the function that it invokes a value that fits no parameter of it, or shows a secret in its arguments.
@@ -160,7 +160,44 @@ impl Compiler<'_> {
     /// Says so if a step sets what cannot be set: an argument that these functions do not have, or that the agent binds, or to a value
     /// that cannot fit. The calls of a function that lacks an argument which others have fail at the step, which is told unless the step has a
     /// condition, by which its author may have thought of that.
-    pub(super) fn check_set(&mut self, functions: &[usize], step: &Step, values: &[ComputedValue]) {
+    pub(super) fn check_set(&mut self, functions: &[usize], step: &Step, set: &SetArguments) {
+        match set {
+            SetArguments::Each(values) => self.check_set_each(functions, step, values),
+            SetArguments::Whole(value) => self.check_set_whole(functions, value),
+        }
+    }
+
+    /// The same of a step that sets all arguments: its value is a map, and what is known of the keys is held to the parameters.
+    fn check_set_whole(&mut self, functions: &[usize], value: &Expression) {
+        let path = value.origin().path;
+        let is_map = value.program().result_type().kind().is_none_or(|kind| kind == Kind::Map);
+        if !is_map {
+            let found = value.program().result_type().to_string();
+            self.texts.findings.push(messages::set_not_a_map(value.place().clone(), &found).path(&path));
+        }
+        let declared: Vec<&Declaration<'_>> =
+            functions.iter().filter_map(|&at| self.functions.get(at)).collect();
+        let all = || declared.iter().flat_map(|declaration| declaration.parameters.iter());
+        let is_open = declared.iter().any(|declaration| declaration.parameters.is_open());
+        let mut findings = Vec::new();
+        for (name, span) in written_keys(value.program().expr()) {
+            if !is_open && !all().any(|parameter| *parameter.name == *name) {
+                let names = all().map(|parameter| &*parameter.name);
+                findings.push(messages::set_undeclared(value.place_of(span), name, names).path(&path));
+            }
+        }
+        for &at in functions {
+            let (Some(declaration), Ok(position)) = (self.functions.get(at), u32::try_from(at)) else {
+                continue;
+            };
+            let values = [("*", value)].into_iter();
+            let caller = [FunctionId(position)];
+            secrets::warn_of_shown(values, declaration.function, &caller, &self.schema, &mut findings);
+        }
+        self.texts.findings.extend(findings);
+    }
+
+    fn check_set_each(&mut self, functions: &[usize], step: &Step, values: &[ComputedValue]) {
         let declared: Vec<&Declaration<'_>> =
             functions.iter().filter_map(|&at| self.functions.get(at)).collect();
         let is_open = declared.iter().any(|declaration| declaration.parameters.is_open());
@@ -201,6 +238,28 @@ impl Compiler<'_> {
             let findings = &mut self.texts.findings;
             secrets::warn_of_shown(values, declaration.function, &caller, &self.schema, findings);
         }
+    }
+}
+
+/// The keys of a map that is written out, also where `put` adds them or a condition selects it.
+fn written_keys(expr: &Expr) -> Vec<(&str, Span)> {
+    fn key(expr: &Expr) -> Option<(&str, Span)> {
+        match &expr.kind {
+            ExprKind::Literal(Literal::String(text)) => Some((text, expr.span)),
+            _ => None,
+        }
+    }
+    match &expr.kind {
+        ExprKind::Map(entries) => entries.iter().filter_map(|entry| key(&entry.key)).collect(),
+        ExprKind::Call { function, target: None, args } if function.text == "_?_:_" => {
+            args.iter().skip(1).flat_map(written_keys).collect()
+        }
+        ExprKind::Call { function, target: Some(map), args } if function.text == "put" => {
+            let own = args.first().and_then(key);
+            written_keys(map).into_iter().chain(own).collect()
+        }
+        ExprKind::Bind { body, .. } => written_keys(body),
+        _ => Vec::new(),
     }
 }
 

@@ -1,13 +1,14 @@
 //! Digests of single steps: two steps with equal digests decide alike on equal values.
 //!
-//! In: an agent with its policies. Out: by the characters of each step the digest of the step and of the names that it reads: variables, parameters and counters of its
-//! policy. Linear in the steps, times the names of their policies.
+//! In: an agent with its policies. Out: by the characters of each step the digest of the step and of the names that it reads: variables, named expressions, parameters and counters of its
+//! policy, and the named expressions of the policies that it uses. Linear in the steps, times the names of their policies.
 
 use super::encoder::Encoder;
 use super::policy_encoding::target_key;
 use crate::manifest::applied::AppliedPolicy;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::counter::CounterScope;
+use crate::manifest::named_expression::{EXPRESSIONS, NamedExpression};
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredInvoke, DeclaredStep};
 use crate::source::{Embedded, Place, Span};
@@ -53,17 +54,25 @@ pub(crate) fn step_digests(resolved: &ResolvedAgent) -> StepDigests {
 }
 
 impl Encoder {
-    /// The definitions of the names that a step of a policy reads, directly or through variables.
+    /// The definitions of the names that a step of a policy reads, directly or through others.
     fn names_read(&mut self, applied: &AppliedPolicy, step: &DeclaredStep) {
         let policy = &applied.policy;
         let mut texts: Vec<&Embedded> = step.expressions().chain(step.says()).collect();
-        let read = variables_read(policy, &texts);
-        for (name, expression) in read {
-            self.part("variable");
+        let read = names_read(policy, &texts);
+        for ReadName { name, text, of } in &read {
+            self.part("name");
             self.text(name);
-            self.embedded(expression);
-            texts.push(expression);
+            self.embedded(text);
+            if let Some(expression) = of {
+                self.named_expression(expression);
+            }
         }
+        for import in policy.imports.iter().filter(|it| uses(&texts, &read, &it.name)) {
+            self.part("used policy");
+            self.text(&import.name);
+            self.definitions(&import.policy);
+        }
+        texts.extend(read.iter().map(|it| it.text));
         let reads = |root: &str, name: &str| texts.iter().any(|text| mentions(&text.text, root, name));
         let values = policy.parameters.iter().filter(|it| reads("parameters", &it.name.text));
         for parameter in values {
@@ -85,32 +94,62 @@ impl Encoder {
     }
 }
 
-/// The variables that texts read, and those that their expressions read.
-fn variables_read<'p>(policy: &'p DeclaredPolicy, texts: &[&'p Embedded]) -> Vec<(&'p str, &'p Embedded)> {
-    let mut read: Vec<(&str, &Embedded)> = Vec::new();
+/// A variable or named expression of a policy that texts read.
+struct ReadName<'p> {
+    /// The name with its root, such as `variables.paid`.
+    name: String,
+    text: &'p Embedded,
+    of: Option<&'p NamedExpression>,
+}
+
+/// The variables and named expressions of a policy that texts read, and those that their texts read, in the order of their names.
+fn names_read<'p>(policy: &'p DeclaredPolicy, texts: &[&'p Embedded]) -> Vec<ReadName<'p>> {
+    let mut read: Vec<ReadName<'_>> = Vec::new();
     let mut pending: Vec<&Embedded> = texts.to_vec();
+    let variables = || policy.variables.iter().map(|it| ("variables", &*it.name.text, &it.expression, None));
+    let expressions =
+        || policy.expressions.iter().map(|it| (EXPRESSIONS, &*it.name.text, &it.value, Some(it)));
     while let Some(text) = pending.pop() {
-        for variable in &policy.variables {
-            let name = &*variable.name.text;
-            let is_known = read.iter().any(|(known, _)| *known == name);
-            if !is_known && mentions(&text.text, "variables", name) {
-                read.push((name, &variable.expression));
-                pending.push(&variable.expression);
+        for (root, name, named, of) in variables().chain(expressions()) {
+            let full = format!("{root}.{name}");
+            let is_known = read.iter().any(|known| known.name == full);
+            if !is_known && mentions(&text.text, root, name) {
+                read.push(ReadName { name: full, text: named, of });
+                pending.push(named);
             }
         }
     }
-    read.sort_by_key(|(name, _)| *name);
+    read.sort_by(|one, other| one.name.cmp(&other.name));
     read
 }
 
-/// The steps of a policy that read a name, such as `variables.paid`, directly or through variables.
+/// Whether texts, or what they read, call named expressions of a used policy.
+fn uses(texts: &[&Embedded], read: &[ReadName<'_>], import: &str) -> bool {
+    let mut all = texts.iter().copied().chain(read.iter().map(|it| it.text));
+    all.any(|text| calls(&text.text, import))
+}
+
+/// Whether a text may call named expressions of a used policy: it has `expressions.money`, or an index of `expressions`.
+fn calls(text: &str, import: &str) -> bool {
+    let is_indexed = || {
+        text.match_indices(EXPRESSIONS).any(|(at, root)| {
+            text.get(at.saturating_add(root.len())..).is_some_and(|rest| rest.trim_start().starts_with('['))
+        })
+    };
+    mentions(text, EXPRESSIONS, import) || is_indexed()
+}
+
+/// The steps of a policy that read a name, such as `variables.paid`, directly or through others. A named expression of a used policy is `expressions.money.over`.
 pub(crate) fn steps_reading(policy: &DeclaredPolicy, root: &str, name: &str) -> Vec<Place> {
+    let of_use = name.split_once('.').filter(|_| root == EXPRESSIONS);
+    let reads_in = |text: &Embedded| match of_use {
+        Some((import, _)) => calls(&text.text, import),
+        None => mentions(&text.text, root, name),
+    };
     let reads = |step: &&DeclaredStep| {
         let texts: Vec<&Embedded> = step.expressions().chain(step.says()).collect();
-        let read = variables_read(policy, &texts);
-        root == "variables" && read.iter().any(|(known, _)| *known == name)
-            || texts.iter().any(|text| mentions(&text.text, root, name))
-            || read.iter().any(|(_, text)| mentions(&text.text, root, name))
+        let read = names_read(policy, &texts);
+        texts.iter().copied().chain(read.iter().map(|it| it.text)).any(reads_in)
     };
     policy.steps().filter(reads).map(|step| step.place.clone()).collect()
 }

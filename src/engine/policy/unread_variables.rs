@@ -5,13 +5,14 @@
 //! arguments and results of any type. A variable that another one reads is checked with that one. Linear in the variables.
 
 use super::compiler::{Compiler, ScopeKey};
-use super::expression::Expression;
+use super::expression::{Expression, Texts};
 use super::known_call::reads_call;
 use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use crate::cel::Type;
-use crate::context::Scope;
+use crate::context::{Scope, ScopeEnv};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::policy::DeclaredVariable;
+use std::sync::Arc;
 
 /// Where a variable may be read, as far as scopes of steps know different names.
 const SCOPES: [Scope; 4] =
@@ -40,15 +41,27 @@ impl Compiler<'_> {
     }
 
     fn found_in_variable(&mut self, policy: usize, variable: &DeclaredVariable) -> Vec<Diagnostic> {
+        self.least_findings(policy, &SCOPES, &mut |scope, texts| {
+            Expression::compile(scope, &variable.expression, &variable.path, texts);
+        })
+    }
+
+    /// The findings about an expression of a policy, compiled in each of these scopes: those of the scope with the fewest.
+    pub(super) fn least_findings(
+        &mut self,
+        policy: usize,
+        scopes: &[Scope],
+        compile: &mut dyn FnMut(&Arc<ScopeEnv>, &mut Texts<'_>),
+    ) -> Vec<Diagnostic> {
         let mut least: Option<Vec<Diagnostic>> = None;
-        for scope in SCOPES {
+        for &scope in scopes {
             let functions =
                 if scope.tests_messages() { Vec::new() } else { (0..self.functions.len()).collect() };
             let counters = Some(policy).filter(|at| self.counters.contains_key(at));
             let key = ScopeKey { functions, counters, of_policy: true, ..ScopeKey::plain(scope) };
             let scope = self.new_scope(&key, Type::Dyn, Type::Dyn, Type::Dyn);
             let known = self.texts.findings.len();
-            Expression::compile(&scope, &variable.expression, &variable.path, &mut self.texts);
+            compile(&scope, &mut self.texts);
             let found = self.texts.findings.split_off(known);
             let errors = |found: &[Diagnostic]| found.iter().filter(|finding| finding.is_error()).count();
             let is_less =

@@ -10,6 +10,7 @@ use super::explain::ExplainedOperation;
 use crate::manifest::agent::{StretchLimits, TaskLimits};
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::given::plain;
+use crate::manifest::named_expression::EXPRESSIONS;
 use crate::policy::{Policy, Step, Trigger, mentions, steps_reading};
 use crate::source::{Place, Source, Span};
 use crate::task::{ClauseSeen, ExplainedStep, NameSeen, SkipReason, StepEnding, StepKind};
@@ -266,7 +267,7 @@ impl Coverage {
         }
         let mut known = HashSet::new();
         for expression in policy.expressions() {
-            for clause in expression.clauses().into_iter().chain(expression.variable_clauses(&mut known)) {
+            for clause in expression.clauses().into_iter().chain(expression.name_clauses(&mut known)) {
                 self.clause(&clause);
             }
         }
@@ -288,6 +289,7 @@ impl Coverage {
                 ("variables", policy.variables.iter().map(|it| &it.name).collect::<Vec<_>>()),
                 ("parameters", policy.parameters.iter().map(|it| &it.name).collect()),
                 ("counters", policy.counters.iter().map(|it| &it.name).collect()),
+                (EXPRESSIONS, policy.expressions.iter().map(|it| &it.name).collect()),
             ];
             for (root, names) in named {
                 for name in

@@ -12,6 +12,7 @@ use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
+use crate::manifest::named_expression::EXPRESSIONS;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::policy::{mentions, steps_reading};
@@ -248,7 +249,7 @@ impl MutatedText<'_> {
     }
 }
 
-/// Mutants of what the names of a policy stand for: variables, counters and values of parameters.
+/// Mutants of what the names of a policy stand for: variables, named expressions, counters and values of parameters.
 fn of_definitions(
     policy: &DeclaredPolicy,
     limits: &EngineLimits,
@@ -260,6 +261,16 @@ fn of_definitions(
         let Some(steps) = readers(policy, "variables", &variable.name.text) else { continue };
         let path = variable.path.clone();
         MutatedText { text: &variable.expression, is_judged: true, path, steps }.mutants(limits, found);
+    }
+    for expression in policy.expressions.iter().filter(|expression| is_new(&expression.value.place)) {
+        // steps of another policy may call those of a used one
+        let steps = match policy.used_by {
+            Some(_) => Some(Vec::new()),
+            None => readers(policy, EXPRESSIONS, &expression.name.text),
+        };
+        let Some(steps) = steps else { continue };
+        let path = format!("{}.value", expression.path);
+        MutatedText { text: &expression.value, is_judged: true, path, steps }.mutants(limits, found);
     }
     for counter in &policy.counters {
         // a limit is a step

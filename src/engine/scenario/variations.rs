@@ -24,8 +24,7 @@ pub(super) fn constants(mutant: &Mutant, compiled: &Compiled, limits: &EngineLim
         }
     }
     for policy in compiled.catalog.agents().iter().flat_map(|resolved| &resolved.policies) {
-        let names = policy.policy.variables.iter().filter(|it| mutant.is_within(&it.expression.place));
-        for text in names.map(|variable| &variable.expression) {
+        for text in policy.policy.named_texts().filter(|text| mutant.is_within(&text.place)) {
             if let Ok(expression) = parse(&text.text, &limits.eval) {
                 literals(&expression, &mut found);
             }

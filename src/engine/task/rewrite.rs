@@ -1,6 +1,6 @@
 //! `set:` of policy documents: other values for arguments of a call that is about to run.
 //!
-//! In: the values that a step computes, one after the other, from the arguments as the steps before have left them. Out: the arguments that
+//! In: the values that a step computes, one after the other or as one map of all arguments, from the arguments as the steps before have left them. Out: the arguments that
 //! every other step sees and the call runs with. They keep to the schemas of their parameters after each step, and no value
 //! reaches a parameter that the agent binds. Where somebody has approved of the arguments before, the approval lapses.
 
@@ -10,8 +10,7 @@ use super::size;
 use super::state::{CallCounters, CallUnderWay, Exchange, Finding, Rewriting, Subject, Task, UnderWay};
 use crate::cel::{Json, Remembered};
 use crate::context::Moment;
-use crate::policy::{ComputedValue, Policy, Step};
-use std::sync::Arc;
+use crate::policy::{Policy, SetArguments, Step};
 
 impl Task {
     /// Runs a step that sets arguments.
@@ -19,7 +18,7 @@ impl Task {
         &mut self,
         policy: &Policy,
         step: &Step,
-        values: &[ComputedValue],
+        values: &SetArguments,
         operation: &mut UnderWay,
         now: &Moment,
     ) -> StepEnd {
@@ -57,18 +56,14 @@ impl Task {
         &self,
         policy: &Policy,
         step: &Step,
-        computed: &[ComputedValue],
+        computed: &SetArguments,
         subject: &Subject,
         answers: (&[Exchange], &[String]),
         now: &Moment,
     ) -> (Result<Json, NotComputed>, u64) {
-        let expressions = computed.iter().map(|computed| &computed.value);
         let (values, cost) =
-            self.compute(step, expressions, subject, answers, &mut Remembered::default(), now);
-        let set = values.and_then(|values| {
-            let names = computed.iter().map(|computed| computed.name.clone());
-            self.put(policy, step, subject, &names.zip(values).collect::<Vec<_>>())
-        });
+            self.compute(step, computed.expressions(), subject, answers, &mut Remembered::default(), now);
+        let set = values.and_then(|values| self.put(policy, step, subject, computed, values));
         (set, cost)
     }
 
@@ -77,13 +72,22 @@ impl Task {
         policy: &Policy,
         step: &Step,
         subject: &Subject,
-        values: &[(Arc<str>, Json)],
+        computed: &SetArguments,
+        values: Vec<Json>,
     ) -> Result<Json, NotComputed> {
         let failed = |code: &'static str, text: String| Finding::new(code, text, Some(step.origin()));
         let target = subject.call().and_then(|call| Some((call, policy.function(call.function)?)));
         let Some((call, function)) = target else { return Err(NotComputed::Failed(Vec::new())) };
         let limits = policy.limits();
-        let arguments = function.parameters.rewrite(&call.arguments, values, &limits.eval);
+        let (parameters, held, eval) = (&function.parameters, &call.arguments, &limits.eval);
+        let arguments = match (computed, values.as_slice()) {
+            (SetArguments::Each(computed), _) => {
+                let names = computed.iter().map(|computed| computed.name.clone());
+                parameters.rewrite(held, &names.zip(values).collect::<Vec<_>>(), eval)
+            }
+            (SetArguments::Whole(_), [whole]) => parameters.replace(held, whole, eval),
+            (SetArguments::Whole(_), _) => Err(Vec::new()),
+        };
         let arguments = arguments.map_err(|faults| {
             NotComputed::Failed(faults.into_iter().map(|fault| failed("bad_arguments", fault)).collect())
         })?;

@@ -21,10 +21,80 @@ pub(in crate::manifest) fn unread_variable(name: &Embedded) -> Diagnostic {
         .help(format!("read it in a step as `variables.{}`, or take it out", name.text))
 }
 
+pub(in crate::manifest) fn bad_expression_name(name: &Embedded) -> Diagnostic {
+    let message = format!("no expression can be called as `expressions.{}(…)`", name.text);
+    Diagnostic::error("bad_expression_name", message, name.place.clone())
+        .help("take an identifier such as `within_cap` that is no macro and no reserved word")
+}
+
+/// A reason why an entry of `parameters` of a named expression declares no parameter.
+pub(in crate::manifest) enum BadParameter<'p> {
+    /// The mapping has this many entries, and not one.
+    Count(&'p Place, usize),
+    /// An earlier entry has the name.
+    Twice(&'p Embedded),
+    /// The name is no identifier, or that of a variable of policies.
+    Name(&'p Embedded),
+}
+
+pub(in crate::manifest) fn bad_expression_parameter(problem: BadParameter<'_>) -> Diagnostic {
+    let (message, place, help) = match problem {
+        BadParameter::Count(place, found) => (
+            format!("expected one `name: type` in each entry of the list, found {found}"),
+            place,
+            "write `[amount: double, cap: double]`",
+        ),
+        BadParameter::Twice(name) => (
+            format!("an entry before declares the parameter `{}`", name.text),
+            &name.place,
+            "give each parameter a name of its own",
+        ),
+        BadParameter::Name(name) => (
+            format!("`{}` cannot be the name of a parameter", name.text),
+            &name.place,
+            "take an identifier such as `amount` that is no variable of policies (`input`, `context`, `now`) and no reserved word",
+        ),
+    };
+    Diagnostic::error("bad_expression_parameter", message, place.clone()).help(help)
+}
+
+/// Types that other languages have, with those that CEL calls so.
+const TYPES: [(&str, &str); 12] = [
+    ("number", "double"),
+    ("float", "double"),
+    ("integer", "int"),
+    ("boolean", "bool"),
+    ("str", "string"),
+    ("text", "string"),
+    ("array", "list(dyn)"),
+    ("list", "list(dyn)"),
+    ("object", "map(string, dyn)"),
+    ("map", "map(string, dyn)"),
+    ("any", "dyn"),
+    ("null", "null_type"),
+];
+
+pub(in crate::manifest) fn unknown_cel_type(text: &Embedded) -> Diagnostic {
+    const KNOWN: [&str; 9] =
+        ["bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "uint"];
+    let finding = Diagnostic::error(
+        "unknown_cel_type",
+        format!("expected a type of CEL, found `{}`", text.text),
+        text.place.clone(),
+    );
+    let other = TYPES.iter().find(|(name, _)| *name == &*text.text).map(|(_, known)| *known);
+    match other.or_else(|| nearest(&text.text, KNOWN)) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => {
+            finding.help(format!("types are {}, and `list(T)` and `map(string, T)` of such", quoted(&KNOWN)))
+        }
+    }
+}
+
 pub(in crate::manifest) fn empty_policy(place: &Place) -> Diagnostic {
     Diagnostic::warning(
         "empty_policy",
-        "the policy has no steps, limits or settings for reviews",
+        "the policy has no steps, limits, named expressions or settings for reviews",
         place.clone(),
     )
     .help("put steps under `capabilities`, `guardrails` or `model`")
