@@ -258,7 +258,7 @@ fn page(rows: &[Row]) -> String {
         );
     }
     text.push_str(
-        "\nThe word in brackets is that of `celador eval --scope`. Steps of policies have `labels` and `sources` besides; [functions](../../../functions.md) has all that every expression may call. `mount` is known where the agent has one, `call` in steps of policies, `counters` in those of a policy that has some, and `event` may be without a value but in events.\n",
+        "\nThe word in brackets is that of `celador eval --scope`. Steps of policies have `labels`, `sources`, `callLabels` and `taskLabels` besides; [functions](../../../functions.md) has all that every expression may call. `mount` is known where the agent has one, `call` in steps of policies, `counters` in those of a policy that has some, and `event` may be without a value but in events.\n",
     );
     text.push_str("\n## Variables\n");
     let mut parents: Vec<&str> = Vec::new();

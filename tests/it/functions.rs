@@ -8,7 +8,7 @@ use celador::cel::{
 };
 use celador::context::{
     Caller, ContextSchema, CopyRules, FunctionDecl, FunctionId, HASH, InvocationRecord, InvocationStatus,
-    LABELLING, LabelChange, Labelling, PUT, SchemaDecl, SeenBy, TaskContext, TaskFacts, WITHIN,
+    LABELLING, LabelChange, Labelling, PUT, SchemaDecl, SeenBy, TaskContext, TaskFacts, ValueSource, WITHIN,
 };
 use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
@@ -73,7 +73,15 @@ static FETCHED: LazyLock<TaskContext> = LazyLock::new(|| {
         rejected: false,
     });
     let (of, labels) = (task.source_of(fetched), ["untrusted".into()].into());
-    task.label(Labelling { of, change: LabelChange::Given, labels, by: None, seen_by: SeenBy::default() });
+    let given = |of, labels| Labelling {
+        of,
+        change: LabelChange::Given,
+        labels,
+        by: None,
+        seen_by: SeenBy::default(),
+    };
+    task.label(given(of, labels));
+    task.label(given(ValueSource::Task, ["suspicious".into()].into()));
     task
 });
 

@@ -6,6 +6,7 @@
 use super::messages;
 use super::path::function;
 use crate::cel::{Checked, Expr, ExprKind, Literal};
+use crate::context::{CALL_LABELS, LABELS, TASK_LABELS};
 use crate::diagnostic::{Diagnostic, slip};
 use crate::policy::{Expression, Step, StepAction, StepLabels};
 use crate::source::Place;
@@ -59,13 +60,13 @@ impl Labels {
     }
 }
 
-/// Hands over each text that is looked for in what `labels` gives.
+/// Hands over each text that is looked for in what `labels`, `callLabels` or `taskLabels` gives.
 fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
     let name = |expr: &Expr| function(checked, expr).map_or("", |(name, _)| name);
     if let ExprKind::Call { target: None, args, .. } = &expr.kind
         && let ("@in", [constant, of]) = (name(expr), args.as_slice())
         && let ExprKind::Literal(Literal::String(text)) = &constant.kind
-        && name(of) == "labels"
+        && [LABELS, CALL_LABELS, TASK_LABELS].contains(&name(of))
     {
         found(constant, text);
     }

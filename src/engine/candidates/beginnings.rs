@@ -34,6 +34,8 @@ pub(crate) struct Beginning {
     pub(crate) input: Map<String, Value>,
     /// The labels of the first input, and of the results before.
     pub(crate) labels: Vec<String>,
+    /// The labels of the task.
+    pub(crate) task_labels: Vec<String>,
     /// What counters hold.
     pub(crate) counters: Vec<StartingCounter>,
 }
@@ -55,6 +57,7 @@ enum Dimension {
     Claim(String, Vec<Option<Value>>),
     Input(String, Vec<Option<Value>>),
     Labels(Vec<Vec<String>>),
+    TaskLabels(Vec<Vec<String>>),
     Counter(Vec<StartingCounter>),
 }
 
@@ -81,7 +84,7 @@ impl Dimension {
         match self {
             Self::Id(values) | Self::Email(values) => values.len(),
             Self::Claim(_, values) | Self::Input(_, values) => values.len(),
-            Self::Labels(values) => values.len(),
+            Self::Labels(values) | Self::TaskLabels(values) => values.len(),
             Self::Counter(values) => values.len(),
         }
     }
@@ -98,6 +101,7 @@ impl Dimension {
             Self::Claim(name, values) => put(&mut beginning.claims, name, values.get(at)),
             Self::Input(name, values) => put(&mut beginning.input, name, values.get(at)),
             Self::Labels(values) => beginning.labels = values.get(at).cloned().unwrap_or_default(),
+            Self::TaskLabels(values) => beginning.task_labels = values.get(at).cloned().unwrap_or_default(),
             Self::Counter(values) => beginning.counters.extend(values.get(at).cloned()),
         }
     }
@@ -167,11 +171,13 @@ fn dimensions(sides: &[&ResolvedAgent], named: &Named) -> Vec<Dimension> {
         let texts = named.plain_texts().map(str::to_owned);
         all.push(Dimension::Id(std::iter::once("u-1".to_owned()).chain(texts).take(MOST_VALUES).collect()));
     }
-    let labels: BTreeSet<String> = policies().flat_map(labels_of).collect();
-    if !labels.is_empty() {
-        let each = labels.iter().map(|label| vec![label.clone()]).take(MOST_VALUES);
-        let both = std::iter::once(labels.iter().cloned().collect()).filter(|_| labels.len() > 1);
-        all.push(Dimension::Labels(std::iter::once(Vec::new()).chain(each).chain(both).collect()));
+    for (of_task, dimension) in [(false, Dimension::Labels as fn(_) -> _), (true, Dimension::TaskLabels)] {
+        let labels: BTreeSet<String> = policies().flat_map(|policy| labels_of(policy, of_task)).collect();
+        if !labels.is_empty() {
+            let each = labels.iter().map(|label| vec![label.clone()]).take(MOST_VALUES);
+            let both = std::iter::once(labels.iter().cloned().collect()).filter(|_| labels.len() > 1);
+            all.push(dimension(std::iter::once(Vec::new()).chain(each).chain(both).collect()));
+        }
     }
     let mut known = BTreeSet::new();
     for (policy, counter) in policies().flat_map(|policy| policy.counters.iter().map(move |it| (policy, it)))
@@ -246,10 +252,10 @@ fn claims(sides: &[&ResolvedAgent]) -> Vec<(String, Vec<Declared>)> {
     claims
 }
 
-/// The labels that steps of a policy give or take away.
-fn labels_of(policy: &DeclaredPolicy) -> Vec<String> {
+/// The labels that steps of a policy give to the task, or to values, or take away.
+fn labels_of(policy: &DeclaredPolicy, of_task: bool) -> Vec<String> {
     let written = policy.steps().filter_map(|step| match &step.action {
-        DeclaredAction::Label(labels) => Some(&labels.texts),
+        DeclaredAction::Label(labels) if labels.of_task == of_task => Some(&labels.texts),
         _ => None,
     });
     let texts = written.flat_map(|texts| match texts {

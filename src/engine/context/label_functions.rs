@@ -9,6 +9,10 @@ use crate::cel::{Code, ErrorCode, Fault, Function, Map, Meter, Value};
 pub const LABELS: &str = "labels";
 /// The name of the function that gives what a value was copied from.
 pub const SOURCES: &str = "sources";
+/// The name of the function that gives the labels of the result of a call.
+pub const CALL_LABELS: &str = "callLabels";
+/// The name of the function that gives the labels of the task.
+pub const TASK_LABELS: &str = "taskLabels";
 /// The questions of `sources(x, true)`, and those for the bindings of the call at hand; no function has such a name.
 pub(super) const WHOLE_SOURCES: &str = "@whole_sources";
 pub(super) const BINDINGS: &str = "@bindings";
@@ -17,8 +21,41 @@ pub(super) const WHOLE_BINDINGS: &str = "@whole_bindings";
 const COST: &str =
     "1 for each letter of the texts, a tenth of the values that they may repeat, and what is built";
 
+const COST_OF_MARKS: &str = "1, and a tenth of the lengths of the labels";
+
 /// The functions.
 pub const LABELLING: &[Function] = &[
+    Function {
+        name: CALL_LABELS,
+        doc: "the labels, in order, that steps have given to the result of a call on record, whatever text it has; of an open call none",
+        cost: COST_OF_MARKS,
+        overloads: &[("call_labels_map", "callLabels(map(string, dyn)) -> list(string)")],
+        examples: &[
+            ("callLabels({'seq': 1})", "['untrusted']"),
+            ("callLabels({'seq': 2})", "[]"),
+            ("callLabels({'seq': null})", "[]"),
+            ("callLabels({'fn': 'web_fetch'})", "error: no_such_field"),
+        ],
+        code: Code::Given {
+            variables: &["context"],
+            code: call_labels,
+            accepts: |_, _| true,
+            is_of_time: false,
+        },
+    },
+    Function {
+        name: TASK_LABELS,
+        doc: "the labels, in order, that steps have given to the task with `label_task`",
+        cost: COST_OF_MARKS,
+        overloads: &[("task_labels", "taskLabels() -> list(string)")],
+        examples: &[("taskLabels()", "['suspicious']"), ("'suspicious' in taskLabels()", "true")],
+        code: Code::Given {
+            variables: &["context"],
+            code: task_labels,
+            accepts: |_, _| true,
+            is_of_time: false,
+        },
+    },
     Function {
         name: LABELS,
         doc: "the labels, in order, of the results and inputs that a value repeats, whole or in part; of a list or a map those of all texts in it",
@@ -67,6 +104,22 @@ pub const LABELLING: &[Function] = &[
 fn labels<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
     match args {
         [about, Value::Map(Map::Live { of, at })] => of.answer(*at, LABELS, about, meter),
+        _ => Err(NO_CONTEXT.into()),
+    }
+}
+
+fn call_labels<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
+    let [Value::Map(call), Value::Map(Map::Live { of, at })] = args else {
+        let kinds = args.first().map(|about| about.kind());
+        return Err(kinds.map_or(NO_CONTEXT.into(), |kind| Fault::no_overload([kind])));
+    };
+    let number = call.get_str("seq").ok_or(ErrorCode::NoSuchField)?;
+    of.answer(*at, CALL_LABELS, &number, meter)
+}
+
+fn task_labels<'a>(meter: &mut Meter<'_>, args: &[&Value<'a>]) -> Result<Value<'a>, Fault> {
+    match args {
+        [Value::Map(Map::Live { of, at })] => of.answer(*at, TASK_LABELS, &Value::Null, meter),
         _ => Err(NO_CONTEXT.into()),
     }
 }

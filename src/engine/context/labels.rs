@@ -1,6 +1,6 @@
-//! Labels: what steps of policies have said of results and inputs.
+//! Labels: what steps of policies have said of results and inputs, and of the task.
 //!
-//! In: labels that are given to a value, or taken from it. Out: an append-only record of that with the step that did it, and what follows
+//! In: labels that are given to a value or to the task, or taken away. Out: an append-only record of that with the step that did it, and what follows
 //! from it for each value. A label that was taken from a value is one that the value vouches against: a text that stands in it as a whole
 //! is not labelled so, wherever else it stands. What observed steps do stands beside it: observed steps alone see it, after all that was
 //! done. Each change costs a look-up.
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// A value that came into a task.
+/// What can have labels: a value that came into a task, or the task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueSource {
@@ -18,6 +18,8 @@ pub enum ValueSource {
     Input(u32),
     /// The result of a call, by its number in the history, from 0.
     Call(u32),
+    /// The task. No text is a copy of it.
+    Task,
 }
 
 /// Labels of a value, each once, in order.
@@ -99,12 +101,18 @@ impl ValueSource {
         match self {
             Self::Input(at) => at.wrapping_shl(1),
             Self::Call(at) => at.wrapping_shl(1) | 1,
+            // no call has this number: a task has fewer than 2^31
+            Self::Task => u32::MAX,
         }
     }
 
     /// The value with a number.
     pub(super) fn numbered(number: u32) -> Self {
-        if number & 1 == 0 { Self::Input(number >> 1) } else { Self::Call(number >> 1) }
+        match number {
+            u32::MAX => Self::Task,
+            _ if number & 1 == 0 => Self::Input(number >> 1),
+            _ => Self::Call(number >> 1),
+        }
     }
 }
 
@@ -129,7 +137,7 @@ impl MarkTable {
         };
         from.retain(|label| !labels.contains(label));
         to.extend(labels.iter().cloned());
-        if marks.vouched.is_empty() {
+        if marks.vouched.is_empty() || *of == ValueSource::Task {
             self.vouching.remove(of);
         } else {
             self.vouching.insert(*of);
@@ -146,7 +154,7 @@ impl MarkTable {
         self.marks.get(&source)
     }
 
-    /// The values that vouch against labels.
+    /// The values that vouch against labels. A task has no text that could.
     pub(super) fn vouching(&self) -> impl Iterator<Item = (ValueSource, &LabelSet)> {
         self.vouching.iter().filter_map(|source| Some((*source, &self.marks.get(source)?.vouched)))
     }

@@ -3,8 +3,10 @@
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
 use super::invocation::{InvocationStatus, Logged};
-use super::label_functions::{BINDINGS, LABELS, SOURCES, WHOLE_BINDINGS, WHOLE_SOURCES};
-use super::labels::SeenBy;
+use super::label_functions::{
+    BINDINGS, CALL_LABELS, LABELS, SOURCES, TASK_LABELS, WHOLE_BINDINGS, WHOLE_SOURCES,
+};
+use super::labels::{SeenBy, ValueSource};
 use super::part::{MAX_INDEX, Part};
 use super::schema_decl::FunctionId;
 use super::sources::Extent;
@@ -225,6 +227,8 @@ impl LiveRecord for TaskContext {
             WHOLE_SOURCES => self.answer_sources(who, about, Extent::Whole, meter),
             BINDINGS => self.answer_bindings(about, Extent::Part, meter),
             WHOLE_BINDINGS => self.answer_bindings(about, Extent::Whole, meter),
+            CALL_LABELS => self.answer_call_labels(who, about, meter),
+            TASK_LABELS => self.answer_marks(who, ValueSource::Task, meter),
             _ => Err(Fault::no_overload([about.kind()])),
         }
     }

@@ -54,6 +54,8 @@ pub(super) fn known_elsewhere(scope: Scope) -> impl Iterator<Item = (&'static st
         ("put", SCRIPT),
         ("labels", no_labels(scope)),
         ("sources", no_labels(scope)),
+        ("callLabels", no_labels(scope)),
+        ("taskLabels", no_labels(scope)),
     ];
     let never =
         ["settings", "auth", "session"].map(|name| (name, "settings and tokens never reach an expression"));

@@ -6,7 +6,7 @@
 
 use super::copy_index::{CopyIndex, Parts};
 use super::invocation::InvocationId;
-use super::labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
+use super::labels::{LabelChange, LabelSet, Labelling, Marks, SeenBy, ValueSource};
 use super::provenance::{Kept, Labelled};
 use super::task_context::TaskContext;
 use crate::cel::{Entries, ErrorCode, Fault, Json, JsonRef, Key, Kind, Meter, Value};
@@ -122,6 +122,38 @@ impl TaskContext {
         };
         let shown = found.into_iter().map(|source| self.shown_source(who, source));
         Ok(Value::list(shown.collect()))
+    }
+
+    /// The labels that steps have given to a thing.
+    pub(super) fn answer_marks(
+        &self,
+        who: SeenBy,
+        of: ValueSource,
+        meter: &mut Meter<'_>,
+    ) -> Result<Value<'static>, Fault> {
+        let marks = self.provenance.labels.seen_by(who).of(of);
+        let Some(Marks { labels, .. }) = marks else { return Ok(Value::list(Vec::new())) };
+        meter.charge_text(labels.iter().map(|label| label.len()).sum())?;
+        Ok(shown(labels))
+    }
+
+    /// The same of the result of a call, given its number in `calls`, from 1.
+    pub(super) fn answer_call_labels(
+        &self,
+        who: SeenBy,
+        about: &Value<'_>,
+        meter: &mut Meter<'_>,
+    ) -> Result<Value<'static>, Fault> {
+        let number = match about {
+            Value::Int(number) => *number,
+            // an open call has no number yet
+            Value::Null => return Ok(Value::list(Vec::new())),
+            _ => return Err(Fault::no_overload([about.kind()])),
+        };
+        match number.checked_sub(1).and_then(|at| u32::try_from(at).ok()) {
+            Some(at) => self.answer_marks(who, ValueSource::Call(at), meter),
+            None => Ok(Value::list(Vec::new())),
+        }
     }
 
     fn labels_of_texts(
@@ -258,6 +290,7 @@ impl TaskContext {
                 let texts = members.filter(|(name, _)| *name != "mimeType").map(|(_, value)| value);
                 Some(texts.chain([entry.io.extra()]).collect())
             }
+            ValueSource::Task => Some(Vec::new()),
         }
     }
 
@@ -269,6 +302,7 @@ impl TaskContext {
                 ("call", function.cloned().map_or(Value::Null, Value::owned_text), at)
             }
             ValueSource::Input(at) => ("input", Value::Null, at),
+            ValueSource::Task => ("task", Value::Null, 0),
         };
         let marks = self.provenance.labels.seen_by(who).of(source);
         let labels = marks.map(|marks| shown(&marks.labels));
@@ -300,7 +334,8 @@ impl Kept {
             it.change == LabelChange::Given && (it.seen_by == SeenBy::Everybody || it.seen_by == who)
         };
         let given = new.filter(is_seen);
-        let sources: BTreeSet<_> = given.map(|labelling| labelling.of).chain(index.unsettled()).collect();
+        let values = given.map(|labelling| labelling.of).filter(|of| *of != ValueSource::Task);
+        let sources: BTreeSet<_> = values.chain(index.unsettled()).collect();
         *recorded = record.len();
         add_all(index, sources, context);
         index

@@ -350,6 +350,11 @@ fn story(beginning: &Beginning, steps: &[PastStep]) -> Story {
     let mut story = Story::default();
     let labels: crate::context::LabelSet =
         beginning.labels.iter().map(|label| label.as_str().into()).collect();
+    if !beginning.task_labels.is_empty() {
+        let labels = beginning.task_labels.iter().map(|label| label.as_str().into()).collect();
+        story.past.push(Past::TaskLabels(labels));
+        story.state.push(json!({ "task_labels": beginning.task_labels }));
+    }
     let mut add = |mut entry: Value, past: Past, labelled: Past| {
         story.past.push(past);
         if !labels.is_empty() {

@@ -1,6 +1,6 @@
-//! Steps of policies that label what came in, or take labels away.
+//! Steps of policies that label what came in or the task, or take labels away.
 //!
-//! In: the keys `label` and `declassify` of a step. Out: [`DeclaredLabels`]: the labels as they are written, or the expression that gives
+//! In: the keys `label`, `declassify`, `label_task` and `unlabel_task` of a step. Out: [`DeclaredLabels`]: the labels as they are written, or the expression that gives
 //! them. Nothing here reads an expression.
 
 use super::fields::{Field, Fields, Key};
@@ -18,6 +18,8 @@ pub const MAX_LABEL_BYTES: usize = 256;
 pub struct DeclaredLabels {
     /// Whether it takes them away.
     pub takes: bool,
+    /// Whether the task has them, and not the result or input.
+    pub of_task: bool,
     /// Which labels these are.
     pub texts: LabelTexts,
 }
@@ -38,6 +40,10 @@ mapping! {
         label: LabelList,
         /// Labels that the result or input loses and vouches against, in the same form.
         declassify: LabelList,
+        /// Labels that the task gets, in the same form; rules read them by `taskLabels()`.
+        label_task: LabelList,
+        /// Labels that the task loses, in the same form.
+        unlabel_task: LabelList,
     }
 }
 
@@ -49,15 +55,20 @@ shape! {
 }
 
 /// The keys that a step has of these.
-pub(super) fn label_keys<'f>(fields: &Fields<'f, LabelKeys>) -> [Option<Field<'f>>; 2] {
-    [fields.label().get(), fields.declassify().get()]
+pub(super) fn label_keys<'f>(fields: &Fields<'f, LabelKeys>) -> [Option<Field<'f>>; 4] {
+    [fields.label().get(), fields.declassify().get(), fields.label_task().get(), fields.unlabel_task().get()]
 }
 
 impl DeclaredLabels {
     /// The key under which they stand.
     #[must_use]
     pub fn key(&self) -> &'static str {
-        if self.takes { "declassify" } else { "label" }
+        match (self.of_task, self.takes) {
+            (false, false) => "label",
+            (false, true) => "declassify",
+            (true, false) => "label_task",
+            (true, true) => "unlabel_task",
+        }
     }
 
     /// The expression that gives them, if one does.
@@ -69,11 +80,21 @@ impl DeclaredLabels {
         }
     }
 
-    /// What a step has under these keys; nothing if it has neither, or what is there is wrong.
+    /// What a step has under these keys; nothing if it has none of them, or what is there is wrong.
     pub(super) fn read(fields: &Fields<'_, LabelKeys>, reader: &mut Reader) -> Option<Self> {
-        let given = fields.label().labels(reader).map(|texts| Self { takes: false, texts });
-        let taken = fields.declassify().labels(reader).map(|texts| Self { takes: true, texts });
-        given.or(taken)
+        let keys = [
+            (fields.label(), false, false),
+            (fields.declassify(), true, false),
+            (fields.label_task(), false, true),
+            (fields.unlabel_task(), true, true),
+        ];
+        let mut read = keys.into_iter().filter_map(|(key, takes, of_task)| {
+            key.labels(reader).map(|texts| Self { takes, of_task, texts })
+        });
+        let first = read.next();
+        // each of them is read, so that what is wrong with it is told
+        read.for_each(drop);
+        first
     }
 }
 

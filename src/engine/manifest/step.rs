@@ -218,7 +218,7 @@ impl Hook {
         match self {
             Self::BeforeFirst | Self::Before => &["assert", "invoke"],
             Self::After | Self::GuardrailBefore if of_policy => {
-                &["assert", "invoke", "transform", "label", "declassify"]
+                &["assert", "invoke", "transform", "label", "declassify", "label_task", "unlabel_task"]
             }
             Self::After
             | Self::GuardrailBefore
@@ -328,7 +328,9 @@ fn step_schema(hook: Hook, of_policy: bool, keys: Value) -> Value {
     let may_invoke = actions.contains(&"invoke");
     if let Some(Value::Object(keys)) = schema.get_mut("properties") {
         keys.retain(|key, _| match key.as_str() {
-            "assert" | "invoke" | "transform" | "label" | "declassify" => actions.contains(&key.as_str()),
+            "assert" | "invoke" | "transform" | "label" | "declassify" | "label_task" | "unlabel_task" => {
+                actions.contains(&key.as_str())
+            }
             key if effects.contains(&key) => actions.contains(&key),
             "bindings" => may_invoke,
             "match" => hook.owner().is_none() && !of_policy,
@@ -438,7 +440,9 @@ impl DeclaredStep {
                 (Hook::Trigger, _) => messages::trigger_action(field.key),
                 (Hook::Tools, _) => messages::tools_action(field.key),
                 (_, "transform") => messages::transform_too_early(field.key),
-                (_, "label" | "declassify") => messages::label_too_early(field.key),
+                (_, "label" | "declassify" | "label_task" | "unlabel_task") => {
+                    messages::label_too_early(field.key)
+                }
                 _ => messages::misplaced_effect(field.key),
             };
             reader.report(&field.path, finding);

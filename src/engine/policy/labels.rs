@@ -21,6 +21,8 @@ pub const COPY_LETTERS: usize = 12;
 pub struct LabelStep {
     /// Whether it takes them away.
     pub takes: bool,
+    /// Whether the task has them, and not the result or input.
+    pub of_task: bool,
     /// Which labels these are.
     pub labels: StepLabels,
 }
@@ -54,7 +56,7 @@ impl LabelStep {
                 StepLabels::Computed(expression)
             }
         };
-        Some(Self { takes: written.takes, labels })
+        Some(Self { takes: written.takes, of_task: written.of_task, labels })
     }
 
     /// The expression that gives the labels, if one does.

@@ -9,13 +9,13 @@
 
 use super::template::{PathStep, Placeholder};
 use crate::cel::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
-use crate::context::{LABELS, SOURCES, Selector, WITHIN};
+use crate::context::{CALL_LABELS, LABELS, SOURCES, Selector, TASK_LABELS, WITHIN};
 
 /// The root of what functions read of the context beside their arguments. No author can write it.
 pub(super) const CONTEXT_ASKED: &str = "@context";
 
 /// Those functions.
-const ASKS_CONTEXT: [&str; 2] = [LABELS, SOURCES];
+const ASKS_CONTEXT: [&str; 4] = [LABELS, SOURCES, CALL_LABELS, TASK_LABELS];
 
 /// Hands over each path that an expression reads.
 pub(crate) fn for_each_path<'e>(expression: &'e Expr, found: &mut dyn FnMut(&'e str, &[Selector])) {
@@ -82,6 +82,13 @@ impl<'e> Walk<'e, '_> {
             }
             ExprKind::Call { target: None, function, args } if ASKS_CONTEXT.contains(&&*function.text) => {
                 (self.found)(CONTEXT_ASKED, &[Selector::Name(function.text.clone())]);
+                let item = args.first().filter(|_| *function.text == *CALL_LABELS);
+                if let Some((root, mut item)) = item.and_then(|item| self.item(item)) {
+                    // that there is the call; its labels are those of its function's results
+                    item.push(Selector::Name("fn".to_owned()));
+                    (self.found)(root, &item);
+                    return;
+                }
                 args.iter().for_each(|about| self.expression(about));
             }
             ExprKind::Call { target, function, args } => match (target.as_deref(), &**args) {

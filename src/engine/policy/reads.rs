@@ -10,7 +10,7 @@
 
 use super::read_path::{CONTEXT_ASKED, for_each_path};
 use super::{Binding, CounterReader, Execute, Expression, Policy, Step, StepAction};
-use crate::context::{CallsOnPath, FunctionId, LABELS, Selector};
+use crate::context::{CALL_LABELS, CallsOnPath, FunctionId, LABELS, Selector, TASK_LABELS};
 use crate::manifest::mode::Mode;
 use crate::manifest::step::Hook;
 use std::collections::BTreeSet;
@@ -141,7 +141,10 @@ impl Reads {
     /// Whoever asks for labels reads the results that may be labelled, and whoever asks for sources reads all of them. Labels stand on
     /// record once a call is closed.
     fn add_sources(&mut self, policy: &Policy, path: &[Selector]) {
-        if path == [Selector::Name(LABELS.to_owned())] {
+        let is_of_labels = [LABELS, CALL_LABELS, TASK_LABELS]
+            .iter()
+            .any(|name| path == [Selector::Name((*name).to_owned())]);
+        if is_of_labels {
             self.whole.functions.extend(policy.labelled_functions());
             self.inputs |= policy.guardrails(Hook::GuardrailBefore).iter().any(is_label);
         } else {

@@ -7,7 +7,7 @@
 
 use super::read_path::{CONTEXT_ASKED, for_each_path};
 use super::{Expression, Policy, Shown};
-use crate::context::{CallValues, LABELS, Root, Selector, ValuesOnPath};
+use crate::context::{CallValues, Root, SOURCES, Selector, ValuesOnPath};
 
 /// The values that are read, by function.
 struct Found<'p> {
@@ -84,7 +84,7 @@ impl Found<'_> {
     fn add_path(&mut self, root: &str, path: &[Selector]) {
         if root == CONTEXT_ASKED {
             // labels are looked for in what is labelled, sources in every result
-            if path != [Selector::Name(LABELS.to_owned())] {
+            if path == [Selector::Name(SOURCES.to_owned())] {
                 self.add_to_all(CallValues { input: false, output: true });
             }
             return;

@@ -34,7 +34,8 @@ mapping! {
     /// Something that happened, and when.
     #[rules = { "oneOf": [
         { "required": ["input"] }, { "required": ["llm"] }, { "required": ["call"] }, { "required": ["invoke"] },
-        { "required": ["output"] }, { "required": ["interrupt"] }, { "required": ["locked"] }
+        { "required": ["output"] }, { "required": ["interrupt"] }, { "required": ["locked"] },
+        { "required": ["task_labels"] }
     ] }]
     pub(super) PastKeys as "past" = "an entry of `state`" {
         /// When it happened, RFC 3339; as the entry before without it.
@@ -53,6 +54,8 @@ mapping! {
         interrupt: InterruptKeys,
         /// A step locked the task.
         locked: LockedKeys,
+        /// Steps gave the task these labels.
+        task_labels: List<Name>,
         /// Labels that steps have given to the input, or to the result of the call.
         labels: List<Name>,
     }
@@ -117,6 +120,8 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
         Past::Call(read_past_call(field.node, &field.path, reader)?)
     } else if let Some(field) = fields.invoke().written() {
         Past::Invoke(read_past_call(field.node, &field.path, reader)?)
+    } else if let Some(field) = fields.task_labels().written() {
+        Past::TaskLabels(label_set(field.node, &field.path, reader)?)
     } else if let Some(field) = fields.interrupt().written() {
         reader.fields::<InterruptKeys>(field.node, &field.path)?.refuse_others(reader);
         Past::Interrupt
@@ -136,12 +141,7 @@ fn read_past(node: &Node, path: &Path, reader: &mut Reader) -> Option<StateEntry
 /// The labels of what is on record.
 fn read_labels(fields: &Fields<'_, PastKeys>, past: &Past, reader: &mut Reader) -> Option<Past> {
     let field = fields.labels().get()?;
-    let texts = reader.texts(field.node, &field.path)?;
-    let is_label = |text: &str| (1..=MAX_LABEL_BYTES).contains(&text.len());
-    for (at, text) in texts.iter().enumerate().filter(|(_, text)| !is_label(&text.text)) {
-        reader.report(&field.path.item(at), messages::bad_label(text, MAX_LABEL_BYTES));
-    }
-    let labels: LabelSet = texts.iter().map(|text| text.text.clone()).collect();
+    let labels = label_set(field.node, &field.path, reader)?;
     match past {
         Past::Input(_) => Some(Past::InputLabels(labels)),
         Past::Call(_) | Past::Invoke(_) => Some(Past::CallLabels(labels)),
@@ -150,6 +150,15 @@ fn read_labels(fields: &Fields<'_, PastKeys>, past: &Past, reader: &mut Reader) 
             None
         }
     }
+}
+
+fn label_set(node: &Node, path: &Path, reader: &mut Reader) -> Option<LabelSet> {
+    let texts = reader.texts(node, path)?;
+    let is_label = |text: &str| (1..=MAX_LABEL_BYTES).contains(&text.len());
+    for (at, text) in texts.iter().enumerate().filter(|(_, text)| !is_label(&text.text)) {
+        reader.report(&path.item(at), messages::bad_label(text, MAX_LABEL_BYTES));
+    }
+    Some(texts.iter().map(|text| text.text.clone()).collect())
 }
 
 fn read_past_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<PastCall> {

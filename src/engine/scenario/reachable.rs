@@ -24,12 +24,13 @@ struct GivenLabels {
 }
 
 impl GivenLabels {
-    fn of<'p>(steps: impl Iterator<Item = &'p Step>) -> Self {
+    /// The labels that steps give to the task, or to what they are about.
+    fn of<'p>(steps: impl Iterator<Item = &'p Step>, of_task: bool) -> Self {
         let mut given = Self::default();
         for step in steps {
             let StepAction::Label(labels) = &step.action else { continue };
             match &labels.labels {
-                _ if labels.takes => {}
+                _ if labels.takes || labels.of_task != of_task => {}
                 StepLabels::Written(written) => given.written.extend(written.iter().cloned()),
                 StepLabels::Computed(_) => given.is_any = true,
             }
@@ -68,6 +69,10 @@ pub(super) fn unreachable(entry: &StateEntry, policy: &Policy, is_served: bool) 
 
 /// A label of an entry that no step can have given.
 fn unreachable_labels(entry: &StateEntry, policy: &Policy) -> Option<Diagnostic> {
+    if let Past::TaskLabels(labels) = &entry.past {
+        let given = GivenLabels::of(policy.steps(), true);
+        return unreachable_label(entry, &given, labels, "the task");
+    }
     let (given, labels, of) = match (&entry.past, entry.labels.as_ref()?) {
         (Past::Call(call), Past::CallLabels(labels)) => {
             let position = policy.position(&call.function)?;
@@ -76,15 +81,24 @@ fn unreachable_labels(entry: &StateEntry, policy: &Policy) -> Option<Diagnostic>
                 return None;
             }
             let steps = policy.steps_of_call(Hook::After, position).iter();
-            (GivenLabels::of(steps), labels, format!("a result of `{}`", call.function))
+            (GivenLabels::of(steps, false), labels, format!("a result of `{}`", call.function))
         }
         (Past::Input(_), Past::InputLabels(labels)) => {
             let steps = policy.guardrails(Hook::GuardrailBefore).iter();
-            (GivenLabels::of(steps), labels, "an input".to_owned())
+            (GivenLabels::of(steps, false), labels, "an input".to_owned())
         }
         _ => return None,
     };
+    unreachable_label(entry, &given, labels, &of)
+}
+
+fn unreachable_label(
+    entry: &StateEntry,
+    given: &GivenLabels,
+    labels: &LabelSet,
+    of: &str,
+) -> Option<Diagnostic> {
     let missing = given.missing(labels)?;
     let known: Vec<&str> = given.written.iter().map(|label| &**label).collect();
-    Some(messages::unreachable_label(&entry.place, missing, &of, &known))
+    Some(messages::unreachable_label(&entry.place, missing, of, &known))
 }

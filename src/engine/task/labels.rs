@@ -1,4 +1,4 @@
-//! Steps of policies that label what came in: a result, or an input under test.
+//! Steps of policies that label what came in, a result or an input under test, or the task.
 //!
 //! In: the step, and the operation that passes it. Out: the labels that it gave or took, on record with the step that did. A result that a person
 //! gave in the tool's place is not on record, and has none. What is no label makes the step fail.
@@ -51,7 +51,8 @@ impl Task {
     ) -> Option<Labelling> {
         let change = if of_step.takes { LabelChange::Taken } else { LabelChange::Given };
         let by = step.name.as_ref().map(|name| name.to_string().into());
-        Some(Labelling { of: self.labelled_by(subject)?, change, labels: labels.clone(), by, seen_by })
+        let of = if of_step.of_task { ValueSource::Task } else { self.labelled_by(subject)? };
+        Some(Labelling { of, change, labels: labels.clone(), by, seen_by })
     }
 
     /// The labels that the expression of a step gives, or why they are none.

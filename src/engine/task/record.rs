@@ -28,6 +28,8 @@ pub enum Past {
     InputLabels(LabelSet),
     /// A step gave the result of the last call these labels; nothing without one.
     CallLabels(LabelSet),
+    /// Steps gave the task these labels.
+    TaskLabels(LabelSet),
     /// The task was interrupted.
     Interrupt,
     /// The task was locked for this reason.
@@ -84,6 +86,7 @@ impl Task {
             Past::Invoke(call) => self.record_past(call, Caller::Middleware, at)?,
             Past::InputLabels(labels) => self.record_labels(self.context.last_input_source(), labels),
             Past::CallLabels(labels) => self.record_labels(self.context.last_call_source(), labels),
+            Past::TaskLabels(labels) => self.record_labels(Some(ValueSource::Task), labels),
             Past::Interrupt => {}
             Past::Locked(reason) => self.end = Some(End::Locked(reason)),
         }

@@ -39,7 +39,7 @@ pub(in crate::manifest) fn misplaced_effect(key: &Embedded) -> Diagnostic {
 }
 
 pub(in crate::manifest) fn label_too_early(key: &Embedded) -> Diagnostic {
-    let message = format!("`{}` is about what came in: a result or an input", key.text);
+    let message = format!("`{}` is for steps behind a call and on an input", key.text);
     Diagnostic::error("label_too_early", message, key.place.clone())
         .help("move the step to `after` of a capability or to `guardrails.before`")
 }

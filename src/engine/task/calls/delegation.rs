@@ -130,9 +130,10 @@ fn came_along(of: ValueSource, labels: LabelSet) -> Labelling {
     Labelling { of, change: LabelChange::Given, labels, by: None, seen_by: SeenBy::Everybody }
 }
 
-/// All labels that are given somewhere and seen by everybody.
+/// All labels that are given to a value and seen by everybody. Those of the task pass to no other task.
 pub(in crate::task) fn all_labels<'l>(changes: impl IntoIterator<Item = &'l Labelling>) -> LabelSet {
-    let given = changes.into_iter().filter(|it| it.change == LabelChange::Given);
+    let is_given = |it: &&Labelling| it.change == LabelChange::Given && it.of != ValueSource::Task;
+    let given = changes.into_iter().filter(is_given);
     given.filter(|it| it.seen_by == SeenBy::Everybody).flat_map(|it| it.labels.iter().cloned()).collect()
 }
 

@@ -117,6 +117,10 @@ pub enum StepKind {
     Label,
     /// It takes labels away.
     Declassify,
+    /// It gives labels to the task.
+    LabelTask,
+    /// It takes labels of the task away.
+    UnlabelTask,
     /// It gives arguments other values.
     Set,
     /// It answers in the place of the tool.
@@ -137,8 +141,12 @@ impl StepKind {
             StepAction::Assert(_) => Self::Assert,
             StepAction::Invoke(_) => Self::Invoke,
             StepAction::Transform(_) => Self::Transform,
-            StepAction::Label(LabelStep { takes: false, .. }) => Self::Label,
-            StepAction::Label(LabelStep { takes: true, .. }) => Self::Declassify,
+            StepAction::Label(LabelStep { takes, of_task, .. }) => match (of_task, takes) {
+                (false, false) => Self::Label,
+                (false, true) => Self::Declassify,
+                (true, false) => Self::LabelTask,
+                (true, true) => Self::UnlabelTask,
+            },
             StepAction::Effect(effect) => match effect {
                 Effect::Set(_) => Self::Set,
                 Effect::Respond(_) => Self::Respond,
