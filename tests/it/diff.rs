@@ -366,3 +366,45 @@ fn revisions_of_git_are_read_without_a_checkout() {
     assert_eq!(diff("nowhere:policies", "policies").0, 1);
     assert_eq!(diff("--help:policies", "policies").0, 1);
 }
+
+#[test]
+fn rules_that_get_named_expressions_are_proved_to_be_the_same() {
+    const DESK: &str = r#"
+kind: celador/v1/tools
+namespace: demo
+name: desk
+tools:
+  - {name: pay, inputSchema: {type: object, properties: {amount: {type: number}}, required: [amount]}}
+---
+kind: commonagents.info/v1beta2/agent
+namespace: demo
+name: clerk
+description: Answers.
+prompt: You are careful.
+capabilities: {desk: "*"}
+---
+kind: celador/v1/policy
+namespace: demo
+name: rules
+"#;
+    let policy = |expressions: &str, rule: &str| {
+        format!("{DESK}{expressions}capabilities: {{pay: {{before: [{{assert: \"{rule}\"}}]}}}}\n")
+    };
+    let named = |value: &str| {
+        let expressions = format!("expressions: {{f: {{parameters: [x: dyn], value: \"{value}\"}}}}\n");
+        policy(&expressions, "expressions.f(input.amount)")
+    };
+    let before = |old: &str, new: &str| {
+        let found = differences(old, new).into_iter();
+        let mut found = found.filter(|it| it.operation == "before" && it.function.as_deref() == Some("pay"));
+        found.next().unwrap().difference
+    };
+    let inline = policy("", "input.amount > 0 && input.amount <= 100");
+    let (one, other) = (named("x > 0 && x <= 100"), named("!(x <= 0 || x > 100)"));
+    for (old, new) in [(&inline, &one), (&one, &inline), (&one, &other), (&inline, &other)] {
+        assert_eq!(before(old, new), Difference::None, "{old}\n{new}");
+    }
+    for (old, new) in [(&one, named("x > 0 && x <= 101")), (&inline, named("x >= 0 && x <= 100"))] {
+        assert_ne!(before(old, &new), Difference::None, "{new}");
+    }
+}

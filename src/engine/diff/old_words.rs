@@ -1,10 +1,13 @@
 //! New rules in the words of the old ones, where both say the same.
 //!
-//! In: an agent, or a trigger, before and after. Out: that of after, in which each condition and assert that is proved to answer as the one in its place did before has the text of before. If the
+//! In: an agent, or a trigger, before and after. Out: that of after, in which each condition and assert that is proved to answer as the one in its place did before has the text of before, and where names of a policy
+//! are read by such alone, the policy has the names of before. If the
 //! digests of the two are the same then, no other difference is left.
 
 use crate::analysis::answer_alike;
 use crate::manifest::catalog::ResolvedAgent;
+use crate::manifest::named_expression::EXPRESSIONS;
+use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredAction, DeclaredStep};
 use crate::manifest::trigger::DeclaredTrigger;
 use crate::policy::{Expression, Policy, Step, StepAction, Trigger};
@@ -32,6 +35,7 @@ pub(super) fn in_old_words(
     words.list(&old.agent.guardrails.after, &mut agent.guardrails.after);
     for (old, new) in old.policies.iter().zip(&mut rewritten.policies) {
         let (old, new) = (&*old.policy, Arc::make_mut(&mut new.policy));
+        words.names(old, new);
         for (old, new) in old.capabilities.iter().zip(&mut new.capabilities) {
             words.list(&old.before_first, &mut new.before_first);
             words.list(&old.before, &mut new.before);
@@ -77,6 +81,20 @@ fn of<'c, 'p>(compiled: &'c Compiled<'p>, text: &'c Embedded) -> Option<&'c [&'p
     compiled.get(&(place.source.name(), place.span.start)).map(Vec::as_slice)
 }
 
+/// The condition of a step, and its assert.
+fn judged(step: &DeclaredStep) -> impl Iterator<Item = &Embedded> {
+    let assert = match &step.action {
+        DeclaredAction::Assert(assert) => Some(assert),
+        _ => None,
+    };
+    step.condition.iter().chain(assert)
+}
+
+/// Whether a text may read a variable or a named expression.
+fn reads_names(text: &Embedded) -> bool {
+    ["variables", EXPRESSIONS].iter().any(|root| text.text.contains(root))
+}
+
 struct Words<'p> {
     old: Compiled<'p>,
     new: Compiled<'p>,
@@ -113,14 +131,57 @@ impl<'p> Words<'p> {
         }
     }
 
+    /// Gives the new policy the variables and named expressions of the old one, if all that reads any are conditions and asserts that answer
+    /// as those in their place did before.
+    fn names(&mut self, old: &DeclaredPolicy, new: &mut DeclaredPolicy) {
+        let is_counted = |policy: &DeclaredPolicy| {
+            let mut texts = policy.counters.iter().flat_map(|it| it.key.iter().chain(&it.add));
+            texts.any(reads_names)
+        };
+        let are_same = old.named_texts().map(|it| &it.text).eq(new.named_texts().map(|it| &it.text));
+        let are_as_many = old.steps().count() == new.steps().count();
+        if are_same || is_counted(old) || is_counted(new) || !are_as_many {
+            return;
+        }
+        let are_alike = old.steps().zip(new.steps()).all(|(old, new)| self.reads_alike(old, new));
+        if !are_alike {
+            return;
+        }
+        new.variables.clone_from(&old.variables);
+        new.expressions.clone_from(&old.expressions);
+        new.imports.clone_from(&old.imports);
+        self.changed = true;
+    }
+
+    /// Whether names are read by conditions and asserts alone that answer alike in both steps.
+    fn reads_alike(&self, old: &DeclaredStep, new: &DeclaredStep) -> bool {
+        if ![old, new].into_iter().any(|step| step.expressions().chain(step.says()).any(reads_names)) {
+            return true;
+        }
+        let others = |step: &DeclaredStep| {
+            let is_judged = |text: &&Embedded| judged(step).any(|it| std::ptr::eq(it, *text));
+            step.says().any(reads_names)
+                || step.expressions().filter(|text| !is_judged(text)).any(reads_names)
+        };
+        let mut pairs = judged(old).zip(judged(new));
+        !others(old)
+            && !others(new)
+            && old.condition.is_some() == new.condition.is_some()
+            && judged(old).count() == judged(new).count()
+            && pairs.all(|(old, new)| self.is_alike(old, new))
+    }
+
+    fn is_alike(&self, old: &Embedded, new: &Embedded) -> bool {
+        let [Some(before), Some(after)] = [of(&self.old, old), of(&self.new, new)] else { return false };
+        before.len() == after.len()
+            && before.iter().zip(after).all(|(before, after)| answer_alike(before, after))
+    }
+
     fn text(&mut self, old: &Embedded, new: &mut Embedded) {
         if old.text == new.text {
             return;
         }
-        let [Some(before), Some(after)] = [of(&self.old, old), of(&self.new, new)] else { return };
-        let alike = before.len() == after.len()
-            && before.iter().zip(after).all(|(before, after)| answer_alike(before, after));
-        if alike {
+        if self.is_alike(old, new) {
             new.text = old.text.clone();
             self.changed = true;
         }
