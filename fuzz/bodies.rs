@@ -7,6 +7,7 @@ mod foreign;
 pub mod grammar;
 mod guards;
 mod labels;
+mod named;
 mod redaction;
 #[cfg(feature = "server")]
 mod requests;
@@ -16,6 +17,7 @@ mod stored;
 
 pub use foreign::foreign;
 pub use labels::labels;
+pub use named::named;
 pub use redaction::redaction;
 #[cfg(feature = "server")]
 pub use requests::requests;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 20] = [
+const TARGETS: [(&str, Body); 21] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("exchange", exchange),
@@ -22,6 +22,7 @@ const TARGETS: [(&str, Body); 20] = [
     ("labels", bodies::labels),
     ("manifest", bodies::manifest),
     ("mcp", mcp),
+    ("named", bodies::named),
     ("pattern", bodies::pattern),
     ("redaction", bodies::redaction),
     ("requests", requests),
@@ -68,7 +69,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 19] = [
+const FOLDERS: [(&str, Body); 20] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
@@ -81,6 +82,7 @@ const FOLDERS: [(&str, Body); 19] = [
     ("fuzz/seeds/json", bodies::json),
     ("fuzz/seeds/labels", bodies::labels),
     ("fuzz/seeds/mcp", mcp),
+    ("fuzz/seeds/named", bodies::named),
     ("fuzz/seeds/pattern", bodies::pattern),
     ("fuzz/seeds/redaction", bodies::redaction),
     ("fuzz/seeds/requests", requests),
@@ -207,6 +209,11 @@ proptest! {
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
+
+    #[test]
+    fn mutated_named_expressions_do_no_harm(bytes in mutated(seeds("fuzz/seeds/named"))) {
+        bodies::named(&bytes);
+    }
 
     #[test]
     fn mutated_manifests_do_no_harm(bytes in mutated(seeds("tests/data/manifest"))) {
