@@ -109,10 +109,12 @@ fn read_parameters(node: &Node, path: &Path, reader: &mut Reader) -> Vec<Express
             reader.report(&path, messages::bad_expression_parameter(BadParameter::Name(&entry.key)));
         }
         let Some(text) = reader.text(&entry.value, &path) else { continue };
-        match Type::parse(&text.text) {
-            Some(ty) => parameters.push(ExpressionParameter { name: entry.key.clone(), ty }),
-            None => reader.report(&path, messages::unknown_cel_type(&text)),
+        let ty = Type::parse(&text.text);
+        if ty.is_none() {
+            reader.report(&path, messages::unknown_cel_type(&text));
         }
+        // without its type the parameter is known all the same, so that nothing else is reported because of it
+        parameters.push(ExpressionParameter { name: entry.key.clone(), ty: ty.unwrap_or(Type::Dyn) });
     }
     parameters
 }

@@ -193,6 +193,8 @@ enum Problem {
     Count(Span, String, usize, usize),
     /// A named expression of another policy that reads the counters of that policy.
     Counters(Span, String),
+    /// An argument that asks for a review.
+    Asks(Span),
     /// A named expression that is not called.
     NotCalled(Span, String),
     /// It is not said which one is meant.
@@ -261,6 +263,7 @@ impl<'d> Expansion<'d> {
                 messages::argument_count(text.locate(*span), name, *expected, *found)
             }
             Problem::Counters(span, name) => messages::counters_of_use(text.locate(*span), name),
+            Problem::Asks(span) => messages::impure_variable(text.locate(*span), Names::Expressions),
             Problem::NotCalled(span, name) => messages::not_called(text.locate(*span), name),
             Problem::NotNamed(span, names) => {
                 messages::not_named(text.locate(*span), *names, self.definitions.known(*names))
@@ -347,6 +350,9 @@ impl<'d> Expansion<'d> {
         let ExprKind::Call { args, .. } = &mut expr.kind else { return };
         args.iter_mut().for_each(|argument| self.walk(argument, level.saturating_add(1)));
         let (id, span) = (expr.id, expr.span);
+        if let Some(asked) = args.iter().find_map(asking) {
+            return self.problems.push(Problem::Asks(asked));
+        }
         let Some(of) = self.definitions.library(library) else {
             let library = library.unwrap_or_default().to_owned();
             return self.problems.push(Problem::UnknownUse(span, library));
