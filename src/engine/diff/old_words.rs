@@ -135,8 +135,8 @@ impl<'p> Words<'p> {
     /// as those in their place did before.
     fn names(&mut self, old: &DeclaredPolicy, new: &mut DeclaredPolicy) {
         let is_counted = |policy: &DeclaredPolicy| {
-            let mut texts = policy.counters.iter().flat_map(|it| it.key.iter().chain(&it.add));
-            texts.any(reads_names)
+            let mut texts = policy.counters.iter().flat_map(|it| it.expressions());
+            texts.any(|(_, text)| reads_names(text))
         };
         let are_same = old.named_texts().map(|it| &it.text).eq(new.named_texts().map(|it| &it.text));
         let are_as_many = old.steps().count() == new.steps().count();
