@@ -53,7 +53,7 @@ from celador._steps import Ask, Given, Hold, Next, Obligations, Run, Tell, Whom
 from celador._turns import Conversation, Tasks
 
 if TYPE_CHECKING:
-    from celador import Agent, Review, Tool
+    from celador import Agent, Review, Tool, User
     from fastmcp import FastMCP
     from mcp.server import MCPServer, Server
 
@@ -144,6 +144,8 @@ class _Guard:
         self._elicit = elicit
         self._passes = passes
         self._connections: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+        # The calls that clients were asked about, by their random ids: the task of each, and for whom it is.
+        self._asked: dict[str, tuple[str, str | User | None]] = {}
 
     async def __call__(self, ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         method = ctx.method
@@ -198,6 +200,10 @@ class _Guard:
     def _conversation(self, ctx: ServerRequestContext[Any, Any]) -> str:
         if self._task is not None:
             return self._task(ctx)
+        # a client that keeps no connection answers in a request of its own
+        asked = self._asked.get(_asked_here(ctx.params or {}) or "")
+        if asked is not None and asked[1] == self._tasks.whom(ctx):
+            return asked[0]
         connection = getattr(ctx.session, "_connection", ctx.session)
         return self._connections.setdefault(connection, str(uuid.uuid4()))
 
@@ -296,8 +302,12 @@ class _Guard:
             # an answer to a question that was asked: its call has a random id, which nobody knows beforehand
             answer = (params.get("inputResponses") or {}).get(_QUESTION) if _asked_here(params) == id else None
             if answer is None:
+                self._asked[id] = self._conversation(ctx), self._tasks.whom(ctx)
+                while len(self._asked) > Tasks.MOST_OPEN:
+                    del self._asked[next(iter(self._asked))]
                 question = ElicitRequest(params=ElicitRequestFormParams(message=message, requested_schema=_APPROVAL))
                 return InputRequiredResult(input_requests={_QUESTION: question}, request_state=json.dumps({_QUESTION: id}))
+        self._asked.pop(id, None)
         approved = answer is not None and answer.get("action") == "accept" and (answer.get("content") or {}).get("approve") is True
         await conversation.answer_and_wake(review, "approve" if approved else "deny")
         return None

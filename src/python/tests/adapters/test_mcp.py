@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import multiprocessing
 import pathlib
+import types
 from typing import Any
 
 import celador
@@ -293,3 +294,38 @@ def test_a_state_that_somebody_makes_up_selects_nothing(kind: str) -> None:
     assert guard._id(conversation, made_up, "refund", {"order": "o1", "amount": 600}) != "made-up"
     conversation.call("known", "refund", {"order": "o1", "amount": 600})
     assert guard._id(conversation, {"requestState": '{"celador": "known"}'}, "refund", {"order": "o1", "amount": 600}) == "known"
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_an_answer_finds_its_call_without_a_connection(kind: str, mode: Any) -> None:
+    """Without `task` a request of a client that keeps no connection is a task of its own, and the answer to a question is another request."""
+    shop, asked = desk.Shop(), []
+    server = served(kind, desk.agent({}), shop, user=LEAD, task=None)
+
+    async def answer(context: Any, params: Any) -> ElicitResult:
+        asked.append(params.message)
+        return ElicitResult(action="accept", content={"approve": True})
+
+    async def run() -> list[Any]:
+        async with Client(reached(server), mode=mode, elicitation_callback=answer) as client:
+            return [await client.call_tool("refund", {"order": order, "amount": 600}) for order in ("o1", "o2")]
+
+    results = asyncio.run(run())
+    assert len(asked) == 2 and [bool(result.is_error) for result in results] == [False, False]
+    assert [arguments["order"] for name, arguments in shop.ran if name == "refund"] == ["o1", "o2"]
+
+
+def test_the_state_of_a_question_is_of_use_to_its_user_alone(kind: str) -> None:
+    guard = celador.mcp._Guard(Tasks(desk.agent({}), lambda request: request.user, None), None, "user", frozenset())
+    guard._asked["known"] = ("thread-1", "u-1")
+    state = {"requestState": '{"celador": "known"}'}
+
+    def chosen(user: str) -> str:
+        context: Any = types.SimpleNamespace(params=state, user=user, session=types.SimpleNamespace(_connection=_Connection()))
+        return guard._conversation(context)
+
+    assert chosen("u-1") == "thread-1" and chosen("u-2") != "thread-1"
+
+
+class _Connection:
+    """A connection, as far as the guard knows one."""
