@@ -66,7 +66,7 @@ enum State {
     /// The JSON of a context, and where it was read.
     Snapshot(PathBuf, Json),
     /// `env` and `state` of a case.
-    Background(Background),
+    Background(Box<Background>),
 }
 
 impl Subject {
@@ -97,7 +97,7 @@ impl Subject {
                 let mount = policy.mount(&task_id);
                 return Ok(Self { policy: Some(policy), context, runtime, mount, brought: None, limits });
             }
-            Some(State::Background(background)) => background,
+            Some(State::Background(background)) => *background,
             None => Background { environment: Environment::default(), state: Vec::new() },
         };
         let start = Place::new(&Source::new("", ""), Span::default());
@@ -194,10 +194,12 @@ impl State {
                 return Ok(Self::Snapshot(path.to_owned(), json));
             }
         }
-        Background::read(&source, limits).map(Self::Background).map_err(|findings| {
-            screen.complain(&findings);
-            Failure::Told(ExitCode::Unusable)
-        })
+        Background::read(&source, limits).map(|background| Self::Background(Box::new(background))).map_err(
+            |findings| {
+                screen.complain(&findings);
+                Failure::Told(ExitCode::Unusable)
+            },
+        )
     }
 }
 

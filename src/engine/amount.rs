@@ -254,7 +254,11 @@ impl Decimal {
         match self.amount() {
             Some(amount) => amount.to_int(),
             // towards zero is up
-            None => i64::try_from(self.0 / UNIT.cast_signed()).unwrap_or(i64::MIN),
+            None => self
+                .0
+                .checked_div(UNIT.cast_signed())
+                .and_then(|it| i64::try_from(it).ok())
+                .unwrap_or(i64::MIN),
         }
     }
 }

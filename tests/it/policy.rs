@@ -76,7 +76,9 @@ fn reviews_stand_where_a_task_can_wait() {
 #[test]
 fn messages_are_checked_placeholder_by_placeholder() {
     // INT-15, INT-19, MW-37
-    let message = |text: &str| findings(&step(&format!("{{assert: now != '', error_message: \"{text}\"}}")));
+    let message = |text: &str| {
+        findings(&step(&format!("{{assert: context.user.id != '', error_message: \"{text}\"}}")))
+    };
     let path = "capabilities.ledger.before[0].error_message";
     let rows: [(&str, Vec<String>); 7] = [
         ("é {input.account} {context.user.email} {now} {event.payload.x} {runtime.version}", vec![]),
@@ -168,7 +170,7 @@ fn what_is_decided_before_it_runs_is_pointed_out() {
     let path = "capabilities.ledger.before[0]";
     assert_eq!(findings(&step("{assert: '1 < 2'}")), [format!("warning {path}.assert constant: '1 < 2'")]);
     assert_eq!(
-        findings(&step("{assert: now != '', condition: 'size([]) > 0'}")),
+        findings(&step("{assert: context.user.id != '', condition: 'size([]) > 0'}")),
         [format!("warning {path}.condition constant: 'size([]) > 0'")]
     );
     assert_eq!(

@@ -190,11 +190,9 @@ fn early_reviews(
         // behind steps that judge the task, another one may be about what happened during the review
         let judges_task = list.iter().take(at).any(|step| reads_task(step.expressions()));
         let mut rejects = behind.filter(|((_, step), other)| {
-            other.judges
-                && !other.says_never
-                && !asks(step)
-                && !reads_what_passes(step.expressions())
-                && !(judges_task && reads_task(step.expressions()))
+            let is_apart =
+                reads_what_passes(step.expressions()) || judges_task && reads_task(step.expressions());
+            other.judges && !other.says_never && !asks(step) && !is_apart
         });
         // the person decides where the step passes for one answer and fails for the other
         let is_asked = [problem.sat.all(&[own.condition.yes, own.passes]), own.fails];

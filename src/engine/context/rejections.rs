@@ -95,7 +95,7 @@ mod tests {
     use crate::context::Moment;
 
     fn moment(second: i128) -> Moment {
-        Timestamp::from_nanos(second * 1_000_000_000).unwrap().into()
+        Timestamp::from_nanos(second.saturating_mul(1_000_000_000)).unwrap().into()
     }
 
     #[test]

@@ -195,7 +195,7 @@ pub const WARNINGS: &[Warning] = &[
     row("invoked_agent", MayLoseARule, "A step invokes an agent, so its call never happens."),
     decided(
         "late_assert",
-        MayLoseARule,
+        Advice,
         "An assert in `after` reads nothing of the result, and the call has run when it is asked.",
     ),
     row(

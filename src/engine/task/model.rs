@@ -126,7 +126,7 @@ impl Task {
         self.model.count(CountedTurn { has_usage: usage.is_some(), has_cost: cost.is_some(), spent });
         if let Some(fault) = turn.fault {
             return Decision {
-                message: Some(messages::answer_refused().into()),
+                message: Some(messages::answer_refused()),
                 findings: turn.findings.into_iter().chain([fault]).collect(),
                 ..Decision::new(Verdict::Block)
             }

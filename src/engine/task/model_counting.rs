@@ -141,9 +141,5 @@ impl Task {
 
 /// A turn that cannot be counted.
 pub(super) fn uncounted(fault: Finding) -> Decision {
-    Decision {
-        message: Some(messages::blocked().into()),
-        findings: vec![fault],
-        ..Decision::new(Verdict::Block)
-    }
+    Decision { message: Some(messages::blocked()), findings: vec![fault], ..Decision::new(Verdict::Block) }
 }

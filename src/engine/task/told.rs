@@ -97,9 +97,7 @@ impl Decision {
         let states = counters.iter().map(|counter| {
             let mut used = self.counters.iter();
             let used = used.find(|used| used.is_of(counter))?;
-            let mut state = CounterState::default();
-            state.tally = Tally::of(used.counted?);
-            Some(state)
+            Some(CounterState { tally: Tally::of(used.counted?), ..CounterState::default() })
         });
         states.collect()
     }
