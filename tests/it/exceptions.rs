@@ -125,7 +125,7 @@ fn an_exception_is_over_when_its_time_is() {
     };
     assert!(expired("2026-06-30T23:59:59Z").is_empty());
     let cap = ("expired_exception", "exceptions[0].until".to_owned());
-    assert_eq!(expired("2026-07-01T00:00:00Z"), [cap.clone()]);
+    assert_eq!(expired("2026-07-01T00:00:00Z"), std::slice::from_ref(&cap));
     let lead = ("expired_exception", "exceptions[1].until".to_owned());
     assert_eq!(expired("2027-01-01T00:00:00Z"), [cap, lead]);
     let comment = "# celador: allow(expired_exception) it stays as a reminder\n  - {rule: cap,";

@@ -371,10 +371,10 @@ fn the_page_about_policies_is_true() {
     };
     let (found, message, steps) = verdict("payments_refund", json!({"amount": 5000}));
     assert_eq!((found, message.as_str()), ("block", "5000 is more than 1000."));
-    assert_eq!(steps, "before[0] of acme/payments#cap");
+    assert_eq!(steps, "before[0] of acme/payments#known-user, before[0] of acme/payments#cap");
     let (found, _, steps) = verdict("payments_refund", json!({"amount": 20}));
     assert_eq!(found, "allow");
-    assert_eq!(steps, "before[0] of acme/payments#cap, before[0] of acme/payments#known-user, before[0]");
+    assert_eq!(steps, "before[0] of acme/payments#known-user, before[0] of acme/payments#cap, before[0]");
     assert_eq!(verdict("payments_find", json!({"order": "o-1"})).0, "allow");
     assert_eq!(verdict("payments_refund", json!({"amount": 600})).0, "suspend");
 
