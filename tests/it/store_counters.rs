@@ -598,8 +598,9 @@ fn spend(store: &StoredTasks, id: &str, takes_turns: bool, tally: &Tally) {
             }
         };
         let counters = [all(), pace()];
-        let at = now();
+        // a time from before a long wait is one whose amounts may no longer be kept
         let turn = takes_turns.then(|| store.counter_turn(&kim(), &counters));
+        let at = now();
         let seen = match store.counters(&kim(), &counters) {
             Ok(seen) => seen,
             Err(error) => {
