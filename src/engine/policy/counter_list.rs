@@ -68,12 +68,27 @@ impl Compiler<'_> {
                 (Some(ty), _) | (None, Some(ty)) => ty,
             };
             fields.push((counter.name.text.clone(), ty.clone(), counter.decrease == Decrease::BelowZero));
-            let both = by_calls.zip(by_model);
+            let is_limit_alone = self.is_limit_an_expression(applied, counter);
+            let both = by_calls.zip(by_model).filter(|_| is_limit_alone);
             added.push(both.map(|(by_calls, by_model)| Added { by_calls, by_model, ty }));
         }
         let name = named(&applied.policy).to_string().into();
         self.counters.insert(at, (name, counters_type(fields)));
         self.added.insert(at, added);
+    }
+
+    /// Whether the limit of a counter is an expression by itself. Its step puts it in brackets, and it could close them.
+    fn is_limit_an_expression(&mut self, applied: &AppliedPolicy, counter: &DeclaredCounter) -> bool {
+        let Some(limit) = &counter.limit else { return true };
+        let limits = &self.limits.eval;
+        let Err(issues) = parse(&limit.text, limits) else { return true };
+        // what is none in brackets either is reported where its step is compiled
+        if parse(&format!("({}\n)", limit.text), limits).is_ok() {
+            let path = format!("{}.limit", counter.path);
+            let findings = issues.iter().map(|issue| messages::of_issue(issue, limit).path(&path)).collect();
+            self.found_at(&named(&applied.policy), &limit.place, findings);
+        }
+        false
     }
 
     /// The counters of all policies, by function. In: the steps of policies.
