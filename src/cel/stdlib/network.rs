@@ -8,7 +8,7 @@
 use super::no_overload;
 use crate::fault::{ErrorCode, Fault};
 use crate::function::{Code, Function};
-use crate::value::{Cidr, Opaque, Value};
+use crate::value::{Cidr, Opaque, Value, read_address};
 use core::net::{IpAddr, Ipv4Addr};
 
 pub(super) static NETWORK: &[Function] = &[
@@ -250,36 +250,10 @@ fn contains(network: Cidr, other: Cidr) -> bool {
 }
 
 fn read_ip(text: &str) -> Result<IpAddr, Fault> {
-    Ok(read_address(text)?.to_canonical())
+    let address = read_address(text).ok_or(ErrorCode::InvalidArgument)?;
+    Ok(address.to_canonical())
 }
-
-/// The address as it is written: one that maps an IPv4 address stays of IPv6.
-fn read_address(text: &str) -> Result<IpAddr, Fault> {
-    let address: IpAddr = text.parse().map_err(|_| ErrorCode::InvalidArgument)?;
-    if address.is_ipv6() && text.contains('.') {
-        return Err(ErrorCode::InvalidArgument.into());
-    }
-    Ok(address)
-}
-
-/// The bits of an IPv6 address before the IPv4 address that it maps.
-const MAPPED_BITS: u8 = 96;
-
-/// Bytes of the longest text that says a network; a longer one is not looked at, so that asking has one price.
-const LONGEST_CIDR: usize = 49;
 
 fn read_cidr(text: &str) -> Result<Cidr, Fault> {
-    if text.len() > LONGEST_CIDR {
-        return Err(ErrorCode::InvalidArgument.into());
-    }
-    let (address, length) = text.split_once('/').ok_or(ErrorCode::InvalidArgument)?;
-    let plain =
-        length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
-    let length: u8 = length.parse().ok().filter(|_| plain).ok_or(ErrorCode::InvalidArgument)?;
-    let written = read_address(address)?;
-    let address = written.to_canonical();
-    // a wider network would be of IPv4 in part, and there is no such value
-    let length = if address == written { Some(length) } else { length.checked_sub(MAPPED_BITS) };
-    Cidr::new(address, length.ok_or(ErrorCode::InvalidArgument)?)
-        .ok_or_else(|| ErrorCode::InvalidArgument.into())
+    Cidr::parse(text).ok_or_else(|| ErrorCode::InvalidArgument.into())
 }

@@ -33,6 +33,7 @@ pub use json_parts::{Keys, Part};
 pub use list::List;
 pub use live::{LiveList, LiveRecord, Repeated, TimeOrder, View};
 pub use map::{Entries, Key, Map};
+pub(crate) use opaque::read_address;
 pub use opaque::{Cidr, Opaque};
 pub(crate) use time::CalendarField;
 pub use time::{Duration, Timestamp};

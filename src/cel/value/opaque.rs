@@ -101,6 +101,31 @@ impl Cidr {
         (length <= width(address)).then_some(Self { address, length })
     }
 
+    /// The network that a text such as `10.0.0.0/8` says, read as strictly as the function `cidr` does; nothing for any other text. A network of
+    /// IPv4 addresses that are mapped to IPv6 is the IPv4 network.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if text.len() > LONGEST_CIDR {
+            return None;
+        }
+        let (address, length) = text.split_once('/')?;
+        let is_plain =
+            length.bytes().all(|byte| byte.is_ascii_digit()) && (length == "0" || !length.starts_with('0'));
+        let length: u8 = length.parse().ok().filter(|_| is_plain)?;
+        let written = read_address(address)?;
+        let address = written.to_canonical();
+        // a wider network would be of IPv4 in part, and there is no such value
+        let length = if address == written { Some(length) } else { length.checked_sub(MAPPED_BITS) };
+        Self::new(address, length?)
+    }
+
+    /// The network of one address. An IPv4 address that is mapped to IPv6 is the IPv4 address.
+    #[must_use]
+    pub fn of_address(address: IpAddr) -> Self {
+        let address = address.to_canonical();
+        Self { address, length: width(address) }
+    }
+
     /// The address as it was written.
     #[must_use]
     pub fn address(&self) -> IpAddr {
@@ -134,6 +159,19 @@ impl Cidr {
         Self::new(address, self.length).is_some_and(|other| other.masked() == self.masked())
             && address.is_ipv4() == self.address.is_ipv4()
     }
+}
+
+/// The bits of an IPv6 address before the IPv4 address that it maps.
+const MAPPED_BITS: u8 = 96;
+
+/// Bytes of the longest text that says a network; a longer one is not looked at, so that asking has one price.
+const LONGEST_CIDR: usize = 49;
+
+/// The address that a text says, as it is written: one that maps an IPv4 address stays of IPv6.
+pub(crate) fn read_address(text: &str) -> Option<IpAddr> {
+    let address: IpAddr = text.parse().ok()?;
+    // with dots inside, it is written in a way that the conformance suite has as an error
+    (address.is_ipv4() || !text.contains('.')).then_some(address)
 }
 
 /// The bits of an address.

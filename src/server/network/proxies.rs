@@ -7,6 +7,7 @@
 use crate::error::ServeError;
 use crate::messages;
 use axum::http::HeaderMap;
+use celador::cel::Cidr;
 use std::net::IpAddr;
 
 /// The header in which proxies say from where a request came to them.
@@ -17,44 +18,7 @@ const MAX_HOPS: usize = 32;
 
 /// The proxies whose word counts.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Proxies(Vec<Network>);
-
-/// The addresses that begin alike.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Network {
-    address: IpAddr,
-    bits: u32,
-}
-
-impl Network {
-    /// `10.0.0.0/8`, or one address.
-    fn parse(text: &str) -> Option<Self> {
-        let (address, bits) = match text.split_once('/') {
-            Some((address, bits)) => (address, Some(bits)),
-            None => (text, None),
-        };
-        let address: IpAddr = address.parse().ok()?;
-        let most = if address.is_ipv4() { 32 } else { 128 };
-        let bits = match bits {
-            Some(bits) if bits.bytes().all(|byte| byte.is_ascii_digit()) => bits.parse().ok()?,
-            Some(_) => return None,
-            None => most,
-        };
-        (bits <= most).then_some(Self { address, bits })
-    }
-
-    fn contains(self, address: IpAddr) -> bool {
-        let same = |own: u128, other: u128, width: u32| {
-            let shift = width.saturating_sub(self.bits);
-            own.checked_shr(shift).unwrap_or(0) == other.checked_shr(shift).unwrap_or(0)
-        };
-        match (self.address, address.to_canonical()) {
-            (IpAddr::V4(own), IpAddr::V4(other)) => same(own.to_bits().into(), other.to_bits().into(), 32),
-            (IpAddr::V6(own), IpAddr::V6(other)) => same(own.to_bits(), other.to_bits(), 128),
-            _ => false,
-        }
-    }
-}
+pub(crate) struct Proxies(Vec<Cidr>);
 
 impl Proxies {
     /// The proxies that settings name.
@@ -65,13 +29,14 @@ impl Proxies {
         let network = |text: &String| {
             let expected = "an address or a network such as `10.0.0.0/8`";
             let wrong = || ServeError::setting("trusted_proxies", messages::not(expected, text));
-            Network::parse(text).ok_or_else(wrong)
+            let network = Cidr::parse(text).or_else(|| text.parse().ok().map(Cidr::of_address));
+            network.ok_or_else(wrong)
         };
         named.iter().map(network).collect::<Result<_, _>>().map(Self)
     }
 
     fn trusts(&self, address: IpAddr) -> bool {
-        self.0.iter().any(|network| network.contains(address))
+        self.0.iter().any(|network| network.contains(address.to_canonical()))
     }
 
     /// The address from which a request comes that came over a connection from `peer`.
@@ -96,7 +61,7 @@ impl Proxies {
 
 #[cfg(test)]
 mod tests {
-    use super::{Network, Proxies};
+    use super::Proxies;
     use axum::http::{HeaderMap, HeaderValue};
 
     #[test]
@@ -144,10 +109,10 @@ mod tests {
         for text in
             ["10.0.0.0/33", "10.0.0/8", "10.0.0.0/", "10.0.0.0/-1", "10.0.0.0/+8", "::/129", "proxy", ""]
         {
-            assert_eq!(Network::parse(text), None, "{text}");
+            assert!(Proxies::new(&[text.to_owned()]).is_err(), "{text}");
         }
         let contains = |network: &str, address: &str| {
-            Network::parse(network).unwrap().contains(address.parse().unwrap())
+            Proxies::new(&[network.to_owned()]).unwrap().trusts(address.parse().unwrap())
         };
         assert!(contains("0.0.0.0/0", "203.0.113.9") && contains("::/0", "2001:db8::1"));
         assert!(!contains("0.0.0.0/0", "2001:db8::1") && !contains("10.0.0.0/9", "10.128.0.0"));
