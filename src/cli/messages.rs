@@ -22,7 +22,7 @@ pub(crate) fn standing(finding: &Diagnostic) -> Option<String> {
     }
 }
 
-/// How to learn more about findings, the first of which has this code.
+/// How to learn more about a finding with this code.
 pub(crate) fn explained(code: &str) -> String {
     format!("`celador explain-code {code}` explains the finding, with an example")
 }

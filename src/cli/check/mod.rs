@@ -113,7 +113,9 @@ impl Arguments {
         };
         let refused = warnings_that(|standing| *standing == Standing::Refused);
         let allowed = warnings_that(|standing| matches!(standing, Standing::Allowed(_)));
-        if let Some(first) = findings.first().filter(|_| screen.format() == Format::Human) {
+        // an error is what has to be understood first
+        let first = findings.iter().find(|finding| finding.is_refused()).or(findings.first());
+        if let Some(first) = first.filter(|_| screen.format() == Format::Human) {
             screen.line(&messages::explained(first.code))?;
         }
         match screen.format() {
