@@ -1,6 +1,6 @@
 //! The decision log: what is written is read again, and nothing can be done to it that is not found.
 
-use crate::task_fixture::{call, decided, noon, task};
+use crate::task_fixture::{call, decided, log_entry, noon, task};
 use celador::{CallResult, Timestamp};
 use celador_store::decision_log::{
     DecisionLog, Digest, Flaw, LogEntry, LogError, LogSettings, SyncMode, VerifyError, verify,
@@ -19,30 +19,15 @@ fn now() -> Timestamp {
 
 fn entry(task: &str) -> LogEntry<'_> {
     LogEntry {
-        at: now(),
         who: Some("did:web:kim.example"),
-        task,
-        stored: None,
         namespace: "support",
         agent: "support-desk",
-        policy: serde_json::from_str("65261").unwrap(),
-        operation: "before",
         function: Some("payments_refund"),
         verdict: "block",
         step: Some("before[0]"),
-        policy_step: None,
-        limit: None,
-        ended: None,
-        switch: None,
-        reason: None,
-        decided: &[],
-        observed: &[],
-        exceptions: &[],
-        enforced: None,
-        terms: None,
         cost: 12,
         took: Duration::from_nanos(3456),
-        content: None,
+        ..log_entry(task, now())
     }
 }
 

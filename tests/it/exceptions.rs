@@ -1,16 +1,16 @@
 //! Exceptions of policies: who let something pass, in decisions, in explanations, in the decision log and in reports.
 
+use crate::task_fixture::{at, log_entry};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{CallResult, Decision, Verdict};
-use celador::{Call, StartTask, Task, Timestamp, User};
+use celador::{Call, StartTask, Task, User};
 use celador_store::decision_log::{DecisionLog, LogEntry, LogSettings};
 use serde_json::{Value, json};
 use std::process::Command;
-use std::time::Duration;
 
 const MANIFESTS: &str = r#"
 kind: commonagents.info/v1beta2/tool
@@ -58,10 +58,6 @@ fn task() -> Task {
     let engine = Engine::parse("shop.yaml", MANIFESTS).unwrap_or_else(|error| panic!("{error}"));
     let start = StartTask::new("t-1", "shop", "clerk", User::default(), at(NOW));
     engine.start(start).unwrap()
-}
-
-fn at(time: &str) -> Timestamp {
-    time.parse().unwrap()
 }
 
 fn pay(task: &mut Task, amount: i64, to: &str, now: &str) -> Decision {
@@ -141,32 +137,7 @@ fn log() -> tempfile::TempDir {
     let mut task = task();
     for (amount, to) in [(500, "fair"), (80, "fair"), (40, "kim"), (500, "kim"), (600, "ann")] {
         let decision = pay(&mut task, amount, to, NOW);
-        let entry = LogEntry {
-            at: at(NOW),
-            who: None,
-            task: "t-1",
-            stored: None,
-            namespace: "shop",
-            agent: "clerk",
-            policy: task.policy().fingerprint(),
-            operation: "before",
-            function: Some("pay"),
-            verdict: "",
-            step: None,
-            policy_step: None,
-            limit: None,
-            ended: None,
-            switch: None,
-            reason: None,
-            decided: &[],
-            observed: &[],
-            exceptions: &[],
-            enforced: None,
-            terms: None,
-            cost: 0,
-            took: Duration::ZERO,
-            content: None,
-        };
+        let entry = LogEntry { policy: task.policy().fingerprint(), ..log_entry("t-1", at(NOW)) };
         log.record(&entry.of(&decision)).unwrap();
     }
     folder

@@ -6,14 +6,16 @@ use serde_json::{Value, json};
 use std::fs;
 use std::path::Path;
 
-const MANIFESTS: &str = r#"
+const AGENT: &str = r#"
 kind: commonagents.info/v1beta2/agent
 namespace: shop
 name: clerk
 description: Answers.
 prompt: You are careful.
 ---
-kind: celador/v1/policy
+"#;
+
+const MODELS: &str = r#"kind: celador/v1/policy
 namespace: shop
 name: models
 model:
@@ -25,7 +27,12 @@ model:
 "#;
 
 fn settings(settings: &mut celador_server::Settings, folder: &Path) {
-    fs::write(folder.join("shop.yaml"), MANIFESTS).unwrap();
+    serve(MODELS, settings, folder);
+}
+
+/// Serves the agent with a policy.
+fn serve(policy: &str, settings: &mut celador_server::Settings, folder: &Path) {
+    fs::write(folder.join("shop.yaml"), [AGENT, policy].concat()).unwrap();
     settings.policies = vec![folder.join("shop.yaml")];
 }
 
@@ -104,14 +111,7 @@ fn a_body_of_another_shape_changes_nothing() {
     assert_eq!(serving.get("/v1/tasks/t-1/context").json()["context"]["_history"]["turns"], json!([]));
 }
 
-const BUDGET: &str = r#"
-kind: commonagents.info/v1beta2/agent
-namespace: shop
-name: clerk
-description: Answers.
-prompt: You are careful.
----
-kind: celador/v1/policy
+const BUDGET: &str = r#"kind: celador/v1/policy
 namespace: shop
 name: budget
 counters:
@@ -121,8 +121,7 @@ model: {before: [{id: deep, assert: context.depth < 2, on_fail: block}]}
 "#;
 
 fn budget(settings: &mut celador_server::Settings, folder: &Path) {
-    fs::write(folder.join("shop.yaml"), BUDGET).unwrap();
-    settings.policies = vec![folder.join("shop.yaml")];
+    serve(BUDGET, settings, folder);
 }
 
 #[test]

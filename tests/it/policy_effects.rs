@@ -2,14 +2,13 @@
 //! decision shows is in `tests/data/cases/own/policy-*`.
 
 use crate::shop_fixture::{NOW, begin, shop_agent, shop_tool};
+use crate::task_fixture::log_entry;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::StepOutcome;
 use celador::{Answer, Call, CallResult, Decision, Engine, Outcome, Task, Verdict};
-use celador_store::decision_log::LogEntry;
 use serde_json::{Value, json};
-use std::time::Duration;
 
 const AGENT: &str = concat!(
     shop_tool!("pay", "refund" takes "{amount: {type: number}, card: {type: string, secret: true}}"),
@@ -44,32 +43,7 @@ fn before(task: &mut Task, arguments: Value) -> Decision {
 
 /// The line of the decision log about a decision.
 fn line(decision: &Decision) -> Value {
-    let entry = LogEntry {
-        at: celador::Timestamp::from_nanos(0).unwrap(),
-        who: None,
-        task: "t-1",
-        stored: None,
-        namespace: "shop",
-        agent: "clerk",
-        policy: serde_json::from_str("65261").unwrap(),
-        operation: "before",
-        function: Some("pay"),
-        verdict: "",
-        step: None,
-        policy_step: None,
-        limit: None,
-        ended: None,
-        switch: None,
-        reason: None,
-        decided: &[],
-        observed: &[],
-        exceptions: &[],
-        enforced: None,
-        terms: None,
-        cost: 0,
-        took: Duration::ZERO,
-        content: None,
-    };
+    let entry = log_entry("t-1", celador::Timestamp::from_nanos(0).unwrap());
     serde_json::to_value(entry.of(decision)).unwrap()
 }
 

@@ -4,7 +4,7 @@
 //! tasks at rest take their next step, that tasks in the middle of an operation go on where they waited, and that nothing
 //! happens twice. `CELADOR_WRITE_RELEASE=folder` writes such a store by the code of today.
 
-use crate::task_fixture::at;
+use crate::task_fixture::{at, log_entry};
 use celador::cel::{Json, Timestamp};
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
@@ -99,30 +99,13 @@ impl<'r> Running<'r> {
         let terms = Terms { manifests: Some(Arc::new(ManifestSet::of(&manifests()))), ..Terms::default() };
         self.head = self.store.append_under(&self.head, &step, terms).unwrap();
         let entry = LogEntry {
-            at: now,
             who: Some("kim"),
-            task: self.task.id(),
-            stored: None,
-            namespace: "shop",
-            agent: "clerk",
             policy: self.task.policy().fingerprint(),
             operation: operation.as_str(),
             function: None,
             verdict: "asks",
-            step: None,
-            policy_step: None,
-            limit: None,
-            ended: None,
-            switch: None,
-            reason: None,
-            decided: &[],
-            observed: &[],
-            exceptions: &[],
-            enforced: None,
-            terms: None,
-            cost: 0,
             took: Duration::from_nanos(1),
-            content: None,
+            ..log_entry(self.task.id(), now)
         };
         let entry = match &kept {
             Some(decision) => entry.of(decision),

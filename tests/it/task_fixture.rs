@@ -12,8 +12,40 @@ use celador::task::{
     Call, CallResult, Decision, Host, Invocation, Progress, Retain, SavedTask, StartTask, Task, TaskMark,
     TaskState, Termination, TerminationReason, Trial, Tried, User,
 };
+use celador_store::decision_log::LogEntry;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+/// An entry of the decision log about a call of `pay` by the clerk of the shop, without a decision.
+pub fn log_entry(task: &str, at: Timestamp) -> LogEntry<'_> {
+    LogEntry {
+        at,
+        who: None,
+        task,
+        stored: None,
+        namespace: "shop",
+        agent: "clerk",
+        policy: serde_json::from_str("65261").unwrap(),
+        operation: "before",
+        function: Some("pay"),
+        verdict: "",
+        step: None,
+        policy_step: None,
+        limit: None,
+        ended: None,
+        switch: None,
+        reason: None,
+        decided: &[],
+        observed: &[],
+        exceptions: &[],
+        enforced: None,
+        terms: None,
+        cost: 0,
+        took: Duration::ZERO,
+        content: None,
+    }
+}
 
 /// The state of a task that has ended at a limit.
 pub fn at_limit(numbers: &str) -> TaskState {
