@@ -71,9 +71,9 @@ pub const LABELLING: &[Function] = &[
     },
     Function {
         name: SOURCES,
-        doc: "what a value was copied from, whole or in part: of each result, input and bound argument of the call at hand its `kind` (`call`, `input` or `binding`), `fn` (null \
-              for an input), `seq` (its number, from 1; null for a binding) and `labels`, and of a binding the `name` of the parameter. With `true` behind it only sources that have the \
-              whole value: each text in it, of four letters at least, and none as a part of a longer word, number or address. A permission asks that, since a copy of a part vouches for no other part",
+        doc: "the results, inputs and bound arguments of the call from which a value was copied, as a whole or in part. Each source has `kind` (`call`, `input` or `binding`), `fn` (null \
+              for an input), `seq` (its number, from 1; null for a binding) and `labels`; a binding has the `name` of the parameter. With `true` as the second argument, a source has to contain the \
+              whole value: each text of the value, of at least four letters, and not as a part of a longer word, number or address. Rules that permit a value need this form",
         cost: "1 for each letter of the texts, a tenth of the values that they may repeat (of all values for a whole one that is shorter than a copy), and what is built",
         overloads: &[
             ("sources_dyn", "sources(dyn) -> list(map(string, dyn))"),

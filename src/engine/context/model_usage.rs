@@ -58,7 +58,7 @@ impl ModelUsage {
         Self { cost, ..self }
     }
 
-    /// The same of a call whose cost nobody reports: one that nobody has estimated is nothing.
+    /// The same for an answer that does not report its cost: the estimate, or zero without one.
     pub(crate) fn with_estimated_cost(self) -> Self {
         if self.cost == Amount::LEAST { self.with_cost(Amount::ZERO) } else { self }
     }

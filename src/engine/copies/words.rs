@@ -1,7 +1,7 @@
 //! Copies of whole values: a text that is in another one from end to end, and not as a part of a word, a number or an address.
 //!
-//! A rule that forbids a copy asks for any part of it. A rule that permits a value because the user has said it must not: whoever said "update my password" did
-//! not choose `password1`, and `5000` is not in "pay 50000", "15,000" or "5000.75".
+//! A rule that forbids a copy asks for any part of the text. A rule that permits a value because the user has said it needs the whole text: a user who says
+//! "update my password" did not choose `password1`, and `5000` is not in "pay 50000", "15,000" or "5000.75".
 
 use super::{Letters, Number, SHORTEST, each_text, runs, whole};
 use crate::cel::JsonRef;

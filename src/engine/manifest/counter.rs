@@ -136,20 +136,7 @@ impl DeclaredCounter {
 
     /// The same, to be changed.
     pub(super) fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Embedded> {
-        let Self {
-            name: _,
-            place: _,
-            path: _,
-            on: _,
-            key,
-            window: _,
-            add,
-            model,
-            limit,
-            decrease: _,
-            scope: _,
-        } = self;
-        [key, add, model, limit].into_iter().flatten()
+        [&mut self.key, &mut self.add, &mut self.model, &mut self.limit].into_iter().flatten()
     }
 }
 

@@ -75,11 +75,7 @@ impl Task {
             self.spent_by_turn(None, Some(&turn.request), &turn.usage, now);
         let difference = |mut amount: Reservation| {
             // the key is that of the answer, whatever the task has done since
-            let is_same = |known: &&Reservation| {
-                (known.counter.policy(), known.counter.name())
-                    == (amount.counter.policy(), amount.counter.name())
-            };
-            let known = turn.amounts.iter().find(is_same)?;
+            let known = turn.amounts.iter().find(|known| is_same_counter(&known.counter, &amount.counter))?;
             amount.amount = amount.amount.plus(known.amount.negated());
             amount.counter = known.counter.clone();
             (!amount.amount.is_zero()).then_some(amount)
@@ -121,9 +117,9 @@ impl Task {
                 }
             };
             let Some(amount) = needed.add else { continue };
-            let is_held =
-                |held: &&CounterId| (held.policy(), held.name()) == (needed.id.policy(), needed.id.name());
-            let held = id.and_then(|id| self.holdings.of(id.as_str()).find(is_held)).cloned();
+            let held = id.and_then(|id| {
+                self.holdings.of(id.as_str()).find(|held| is_same_counter(held, &needed.id)).cloned()
+            });
             let call = id.map_or_else(String::new, |id| id.as_str().to_owned());
             spent.uses.push(CounterUse {
                 policy: counter.policy.clone(),
@@ -137,6 +133,11 @@ impl Task {
         }
         spent
     }
+}
+
+/// Whether two counters are of one declaration, whatever their keys are.
+fn is_same_counter(one: &CounterId, other: &CounterId) -> bool {
+    (one.policy(), one.name()) == (other.policy(), other.name())
 }
 
 /// A turn that cannot be counted.

@@ -140,7 +140,7 @@ impl Holdings {
         self.untold.spend.extend(spent);
     }
 
-    /// Amounts are spent that nobody has held.
+    /// Spends amounts that no call has reserved.
     pub(in crate::task) fn spend(&mut self, amounts: Vec<Reservation>) {
         self.untold.spend.extend(amounts);
     }

@@ -167,7 +167,7 @@ impl Task {
         self.parent.as_ref()
     }
 
-    /// The first task of the tree that it is in: that of the tasks that have delegated which nobody has delegated to.
+    /// The id of the root of its tree of delegated tasks: its own id, if no task has delegated to it.
     #[must_use]
     pub fn tree_root(&self) -> &str {
         self.parent.as_ref().map_or(&self.id, Parent::tree_root)
