@@ -280,7 +280,7 @@ fn pair() -> impl Strategy<Value = (String, String)> {
 /// No run tells two rules apart that are said to be the same.
 #[test]
 fn no_run_contradicts_what_is_proved_to_be_the_same() {
-    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(40, |rounds| rounds.parse().unwrap());
+    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(12, |rounds| rounds.parse().unwrap());
     let shop = shop();
     let mut runner = TestRunner::deterministic();
     let (mut proved, mut proved_others, mut runs) = (0, 0, 0);
@@ -315,16 +315,16 @@ fn no_run_contradicts_what_is_proved_to_be_the_same() {
 #[test]
 fn no_change_passes_without_a_word() {
     let text = first_policy();
-    let unknown_alone = |changed: &str, operation: &str| {
+    let differing = |changed: &str| -> Vec<(&'static str, &'static str)> {
         let found = differences(&text, changed);
         let differs = found.iter().filter(|one| one.difference != Difference::None);
-        assert_eq!(differs.map(|one| one.operation).collect::<Vec<_>>(), [operation], "{:?}", words(&found));
+        differs.map(|one| (one.operation, one.difference.as_str())).collect()
     };
-    // what the model is told, and what is checked of what is sent to it
-    unknown_alone(&text.replace("prompt: ", "prompt: Be quick. "), "model");
+    // what the model is told decides nothing that is tried
+    assert_eq!(differing(&text.replace("prompt: ", "prompt: Be quick. ")), [("model", "unknown")]);
     let policy = "kind: celador/v1/policy\nnamespace: shop\nname: short\n\
         model: {before: [{assert: 'input.model != \"large\"'}]}\n";
-    unknown_alone(&format!("{text}\n---\n{policy}"), "model");
+    assert_eq!(differing(&format!("{text}\n---\n{policy}")), [("model", "found")]);
 }
 
 #[test]

@@ -29,9 +29,18 @@ fn set(text: &str) -> PolicySet {
     PolicySet::new(catalog, engine)
 }
 
-/// What is known of the calls of the only function.
-fn of_calls(old: &str, new: &str) -> OperationDifference {
-    compare(&set(old), &set(new)).into_iter().find(|one| one.operation == "before").unwrap()
+/// What is known of an operation: of `before` of the only function, for example.
+fn of(operation: &str, [old, new]: &[String; 2]) -> OperationDifference {
+    compare(&set(old), &set(new)).into_iter().find(|one| one.operation == operation).unwrap()
+}
+
+/// What is known of the operation of a row of `diff.yaml`, and both sides.
+fn of_row(row: &Value) -> (OperationDifference, [String; 2]) {
+    let text = |key: &str| row.get(key).and_then(Value::as_str);
+    let shop = text("in_place_of").map_or_else(|| SHOP.to_owned(), |part| SHOP.replace(part, "CHANGED"));
+    let shop = format!("{shop}{}", text("policy").unwrap());
+    let sides = ["old", "new"].map(|side| shop.replace("CHANGED", text(side).unwrap()));
+    (of(text("operation").unwrap_or("before"), &sides), sides)
 }
 
 fn rows(name: &str) -> Vec<Value> {
@@ -48,8 +57,7 @@ fn an_answer_says_how_it_was_found() {
     for row in rows("diff.yaml") {
         let text = |key: &str| row.get(key).and_then(Value::as_str);
         let about = text("about").unwrap();
-        let policy = |with: &str| format!("{SHOP}{}", text("policy").unwrap().replace("CHANGED", with));
-        let found = of_calls(&policy(text("old").unwrap()), &policy(text("new").unwrap()));
+        let (found, _) = of_row(&row);
         assert_eq!(found.difference.as_str(), text("known").unwrap(), "{about}: {found:?}");
         assert_eq!(found.method.map(Method::as_str), Some(text("method").unwrap_or("search")), "{about}");
         assert!(found.evidence.tried > 0 && found.evidence.reached <= found.evidence.tried, "{about}");
@@ -73,7 +81,7 @@ fn an_answer_says_how_it_was_found() {
 #[test]
 fn identical_rules_are_not_tried() {
     let policy = format!("{SHOP}capabilities: {{refund: {{before: [{{assert: input.amount < 5}}]}}}}\n");
-    let found = of_calls(&policy, &format!("# the same\n{policy}"));
+    let found = of("before", &[policy.clone(), format!("# the same\n{policy}")]);
     assert_eq!((found.difference, found.method), (Difference::None, Some(Method::Identical)));
     assert_eq!(found.evidence.tried, 0);
 }
@@ -83,9 +91,7 @@ fn identical_rules_are_not_tried() {
 fn a_witness_has_all_that_a_case_needs() {
     for row in rows("diff.yaml").iter().filter(|row| row["known"] == "found") {
         let text = |key: &str| row[key].as_str().unwrap();
-        let policy = |with: &str| format!("{SHOP}{}", text("policy").replace("CHANGED", with));
-        let sides = [policy(text("old")), policy(text("new"))];
-        let found = of_calls(&sides[0], &sides[1]);
+        let (found, sides) = of_row(row);
         for (_, witness) in found.difference.witnesses() {
             for (side, outcome) in sides.iter().zip([&witness.old, &witness.new]) {
                 if outcome.by.is_none() && outcome.verdict.to_string() == "error" {

@@ -228,6 +228,49 @@ fn checks_of_tools_are_covered() {
     assert!(mutation.tried.iter().any(|tried| tried.mutant.path == "tools[1].assert"));
 }
 
+/// Filters and aliases of events have mutants; a case that brings the event notices them.
+#[test]
+fn expressions_of_events_have_mutants() {
+    let agent = "kind: commonagents.info/v1beta2/agent\nnamespace: shop\nname: clerk\ndescription: D.\nprompt: P.\n\
+        capabilities: {desk: '*'}\n---\n\
+        kind: commonagents.info/v1beta2/tool\nnamespace: shop\nname: desk\ndescription: D.\nactions:\n\
+        - name: open\n  description: Opens.\n  execute: {stateless_http: {method: POST, url: \"https://svc.example.com/run\"}}\n\
+        events:\n\
+        - name: replied\n  message: \"Note by {event.author}.\"\n  parameters: {author: event.payload.user}\n\
+        \x20 receive: {webhook: {filter: \"event.payload.kind == 'reply' && event.payload.size < 10\"}}\n";
+    let case = |name: &str, payload: &str, decision: &str| {
+        format!(
+            "  {name}: {{about: An event., manifest: {{files: [agent.yaml], agent: shop/clerk}},\n\
+             \x20  state: [{{input: {{message: hello}}}}],\n\
+             \x20  call: {{op: event, capability: desk, event: replied, payload: {payload}}}, expect: {decision}}}\n"
+        )
+    };
+    let cases = [
+        case("let-by", "{kind: reply, size: 9, user: kim}", "{decision: route, value: Note by kim.}"),
+        case("other-kind", "{kind: note, size: 9, user: kim}", "{decision: discard, stage: filter}"),
+    ];
+    let files = Files::Given(GivenFiles::new([
+        ("agent.yaml", agent.to_owned()),
+        ("case.yaml", format!("cases:\n{}", cases.concat())),
+    ]));
+    let (mut runner, cases) = passing(files);
+    let mutation = runner.mutate(&cases, Search::Nothing);
+    let of_events = mutation.tried.iter().filter(|tried| tried.mutant.path.starts_with("events[0]"));
+    let fates: BTreeSet<(&str, &str, &str, bool)> = of_events
+        .map(|it| (&*it.mutant.path, it.mutant.kind, &*it.mutant.about, it.fate != Fate::Survived))
+        .collect();
+    let filter = "events[0].receive.webhook.filter";
+    for expected in [
+        (filter, "filter_dropped", "`filter` is not there", true),
+        (filter, "operator_swapped", "`&&` is `||`", true),
+        (filter, "constant_moved", "`10` is `11`", false),
+        (filter, "constant_moved", "`10` is `9`", true),
+        (filter, "constant_moved", "`'reply'` is `'reply~'`", true),
+    ] {
+        assert!(fates.contains(&expected), "{expected:?} is not among {fates:#?}");
+    }
+}
+
 /// A case, what is changed, and what the case that is found asks and expects.
 #[derive(Deserialize)]
 struct KillerRow {

@@ -21,6 +21,7 @@ use crate::cel::{Expr, ExprKind, Literal, parse};
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::counter::DeclaredCounter;
+use crate::manifest::event::EventDecl;
 use crate::manifest::step::DeclaredAction;
 use crate::manifest::trigger::DeclaredTrigger;
 use crate::source::Embedded;
@@ -51,6 +52,9 @@ impl Named {
         let texts = steps.flat_map(|step| step.expressions());
         let texts = texts.chain(variables.map(|variable| &variable.expression));
         self.add_texts(texts.chain(bindings.map(|binding| &binding.value)), limits);
+        let tools = resolved.capabilities.iter().filter_map(|entry| entry.tool());
+        let of_events = tools.flat_map(|tool| &tool.events).flat_map(EventDecl::expressions);
+        self.add_texts(of_events.map(|(_, text)| text), limits);
         for applied in &resolved.policies {
             let counters = applied.policy.counters.iter();
             let of_counters = counters.flat_map(DeclaredCounter::expressions).map(|(_, text)| text);

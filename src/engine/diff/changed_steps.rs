@@ -7,7 +7,7 @@ use super::AgentOfSet;
 use crate::manifest::step::Hook;
 use crate::policy::{Policy, StepKey, StepList, step_digests, step_key};
 use crate::task::{Explanation, SkipReason, StepEnding};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// The steps that differ, old and new. Where both are empty something else differs, such as a schema or a limit, and each evaluation counts.
 #[derive(Debug, Default)]
@@ -89,6 +89,14 @@ fn lists<'p>(policy: &'p Policy, operation: &str, function: Option<&str>) -> Vec
         "output" => vec![policy.guardrails(Hook::GuardrailAfter)],
         "before" => of_call(&[Hook::BeforeFirst, Hook::Before]),
         "after" => of_call(&[Hook::After]),
+        "model" => [Hook::ModelBefore, Hook::ModelAfter].map(|hook| policy.steps_of_model(hook)).to_vec(),
+        "event" => {
+            let capabilities: BTreeSet<usize> =
+                policy.events().iter().map(|event| event.capability).collect();
+            let hooks = [Hook::BeforeFirst, Hook::Before, Hook::After];
+            let lists = |capability| hooks.map(|hook| policy.steps_of_event(hook, capability));
+            capabilities.into_iter().flat_map(lists).collect()
+        }
         _ => Vec::new(),
     }
 }

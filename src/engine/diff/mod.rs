@@ -9,12 +9,18 @@
 //! | `old_words` | new rules in the words of the old ones, where both say the same |
 //! | `changed_steps` | the steps that differ, which a task has to reach to be evidence |
 //! | `search` | tasks and calls made of them, through both engines |
+//! | `model_calls` | calls of the model and their answers |
+//! | `events` | events of tools |
 //! | `witness` | the tasks that show a difference, and the evidence of all that were tried |
-//! | `triggers` | triggers, and payloads of their events |
+//! | `triggers` | triggers |
+//! | `payloads` | payloads of events |
 //! | `schedules` | schedules, and times of their runs |
 
 mod changed_steps;
+mod events;
+mod model_calls;
 mod old_words;
+mod payloads;
 mod schedules;
 mod search;
 mod triggers;
@@ -53,7 +59,7 @@ pub enum Difference {
         /// It goes as far, with another value, verdict or message.
         otherwise: Option<Box<Witness>>,
     },
-    /// Rules differ, and no task that was tried shows a difference. Calls of the model and events are not tried.
+    /// Rules differ, and no task that was tried shows a difference.
     Unknown,
     /// The operation is new.
     Added,
@@ -312,15 +318,21 @@ fn operations(agent: &str, sides: &Sides<'_>, search: &Search<'_>) -> Vec<Operat
         });
         answer.at(agent, operation, None)
     };
-    let untried = |operation, digest: fn(&OperationRules) -> Digest| {
-        sides.compared(|rules| Some(digest(rules)), |_| None).at(agent, operation, None)
+    let model = || {
+        let answer = sides.compared(
+            |rules| Some(rules.models),
+            |sides| Some(search.model(&ChangedSteps::of(sides, "model", None))),
+        );
+        answer.at(agent, "model", None)
     };
-    let mut found = vec![
-        message("input"),
-        message("output"),
-        untried("model", |rules| rules.models),
-        untried("event", |rules| rules.events),
-    ];
+    let event = || {
+        let answer = sides.compared(
+            |rules| Some(rules.events),
+            |sides| search.event(sides, &ChangedSteps::of(sides, "event", None)),
+        );
+        answer.at(agent, "event", None)
+    };
+    let mut found = vec![message("input"), message("output"), model(), event()];
     let of_old = sides.old.map(AgentOfSet::functions).unwrap_or_default();
     let of_new = sides.new.map(AgentOfSet::functions).unwrap_or_default();
     for function in of_old.union(&of_new) {

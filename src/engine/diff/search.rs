@@ -56,7 +56,8 @@ struct Story {
 }
 
 /// Something that a task takes, up to its decision or to a review.
-type Take<'t> = dyn Fn(&mut Task, &Value, &mut GeneratedWorld<'_>) -> Result<Progress, TaskError> + 't;
+pub(super) type Take<'t> =
+    dyn Fn(&mut Task, &Value, &mut GeneratedWorld<'_>) -> Result<Progress, TaskError> + 't;
 
 impl<'s> Search<'s> {
     pub(super) fn new(
@@ -66,6 +67,11 @@ impl<'s> Search<'s> {
         (named, tools): (&'s Named, &'s [BroughtTool]),
     ) -> Self {
         Self { engines, policies, agent, sides, named, tools, settings: OnceCell::new() }
+    }
+
+    /// The constants of both sides.
+    pub(super) fn named(&self) -> &Named {
+        self.named
     }
 
     /// Tries inputs or responses.
@@ -211,7 +217,12 @@ impl<'s> Search<'s> {
     }
 
     /// Tries operations in tasks until a witness for each direction is found, or there were enough.
-    fn tried(&self, changed: &ChangedSteps, calls: &[Value], take: &Take<'_>) -> (Difference, Evidence) {
+    pub(super) fn tried(
+        &self,
+        changed: &ChangedSteps,
+        calls: &[Value],
+        take: &Take<'_>,
+    ) -> (Difference, Evidence) {
         let settings = self.settings();
         let Some((first, others)) = settings.split_first() else { return Tries::default().difference() };
         let mut round = Round { search: self, changed, take, tries: Tries::default() };

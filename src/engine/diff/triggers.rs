@@ -3,20 +3,20 @@
 //! In: triggers before and after, by name. Out: for each whether its events make other tasks, with payloads that both sides have judged.
 
 use super::old_words::trigger_in_old_words;
-use super::witness::{Judgement, MOST, Outcome, Tries, Witness};
+use super::payloads::payloads;
+use super::witness::{Judgement, Outcome, Tries, Witness};
 use super::{Answer, Difference, Method, PolicySet};
 use crate::candidates::Named;
 use crate::cel::{Json, Timestamp};
-use crate::context::{Root, Selector};
 use crate::engine::Engine;
 use crate::evidence::Evidence;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::launch::Launch;
 use crate::manifest::trigger::DeclaredTrigger;
-use crate::policy::{FiringOutcome, Trigger, for_each_path, rules_of_trigger};
+use crate::policy::{FiringOutcome, Trigger, rules_of_trigger};
 use crate::task::Verdict;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -125,7 +125,9 @@ fn tried(old: &TriggerOfSet<'_>, new: &TriggerOfSet<'_>, limits: &EngineLimits) 
     let mut named = Named::default();
     [old, new].iter().for_each(|side| named.add_trigger(side.written, limits));
     let mut tries = Tries::default();
-    for payload in payloads(&named, [old, new]) {
+    let declared = [old, new].map(|side| side.written.payload.as_ref().map(|schema| schema.node.to_json()));
+    let expressions: Vec<_> = [old, new].into_iter().flat_map(|side| side.trigger.expressions()).collect();
+    for payload in payloads(&named, declared, &expressions) {
         if tries.are_enough() {
             break;
         }
@@ -138,56 +140,4 @@ fn tried(old: &TriggerOfSet<'_>, new: &TriggerOfSet<'_>, limits: &EngineLimits) 
         });
     }
     tries.difference()
-}
-
-/// Payloads in which each part that a schema names, or a step reads, has some values.
-fn payloads(named: &Named, sides: [&TriggerOfSet<'_>; 2]) -> Vec<Value> {
-    let declared =
-        |side: &TriggerOfSet<'_>| side.written.payload.as_ref().map(|schema| schema.node.to_json());
-    let all = match sides.map(declared) {
-        // what nobody declares may be a text or a number
-        [None, None] => ["string", "integer"].map(|kind| read_parts(sides, kind)).to_vec(),
-        declared => declared.into_iter().flatten().collect(),
-    };
-    let fitting = |schema: &Value| match schema.get("properties").and_then(Value::as_object) {
-        Some(parts) => named.objects(parts, MOST).into_iter().map(Value::Object).collect(),
-        None => named.fitting(schema),
-    };
-    all.iter().flat_map(fitting).collect()
-}
-
-/// A schema of the parts of a payload that steps read, each of this type.
-fn read_parts(sides: [&TriggerOfSet<'_>; 2], kind: &str) -> Value {
-    let mut schema = json!({ "type": "object" });
-    for expression in sides.iter().flat_map(|side| side.trigger.expressions()) {
-        for_each_path(expression.program().expr(), &mut |root, path| {
-            let mut names = path.iter().map_while(|selector| match selector {
-                Selector::Name(name) => Some(name.as_str()),
-                _ => None,
-            });
-            if Root::long_name(root) != Root::Event.name() || names.next() != Some("payload") {
-                return;
-            }
-            add_part(&mut schema, names, kind);
-        });
-    }
-    schema
-}
-
-/// Adds the part at the end of a path, unless it is known.
-fn add_part<'n>(schema: &mut Value, names: impl Iterator<Item = &'n str>, kind: &str) {
-    let mut part = schema;
-    for name in names {
-        if !part.is_object() {
-            *part = json!({});
-        }
-        let Some(members) = part.as_object_mut() else { return };
-        members.insert("type".to_owned(), "object".into());
-        let parts = members.entry("properties").or_insert_with(|| json!({}));
-        let Some(parts) = parts.as_object_mut() else { return };
-        part = parts.entry(name).or_insert(Value::Null);
-    }
-    if part.is_null() {
-        *part = json!({ "type": kind });
-    }
 }

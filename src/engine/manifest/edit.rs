@@ -6,9 +6,11 @@
 use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
 use super::counter::DeclaredCounter;
+use super::event::EventDecl;
 use super::mentions::settle_defaults;
 use super::node::{Data, Node};
 use super::policy::DeclaredPolicy;
+use super::resolved_agent::{CapabilityEntry, Target};
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::amount::Amount;
 use crate::source::{Embedded, Place};
@@ -22,7 +24,7 @@ pub enum Edit {
     Drop,
     /// A step comes behind the one that follows it.
     Swap,
-    /// An expression reads otherwise: of a step, a variable or a counter. It is at the place of the edit.
+    /// An expression reads otherwise: of a step, a variable, a counter or an event. It is at the place of the edit.
     Text(Arc<str>),
     /// The value of a parameter is another one.
     Value(Value),
@@ -128,6 +130,9 @@ impl Catalog {
                     Edit::Value(value) => replace_value(&mut applied.policy, at, value),
                     _ => {}
                 }
+            }
+            if let Edit::Text(text) = edit {
+                rewrite_events(&mut resolved.capabilities, at, text);
             }
             // without a step its functions may be mentioned by none
             settle_defaults(&resolved.agent, &resolved.capabilities, &mut resolved.policies);
@@ -264,6 +269,18 @@ fn rewrite_imports(policy: &mut Arc<DeclaredPolicy>, at: &Place, text: &Arc<str>
     for import in &mut Arc::make_mut(policy).imports {
         rewrite_names(Arc::make_mut(&mut import.policy), at, text);
         rewrite_imports(&mut import.policy, at, text);
+    }
+}
+
+/// The same of the events of tools.
+fn rewrite_events(capabilities: &mut [CapabilityEntry], at: &Place, text: &Arc<str>) {
+    for entry in capabilities {
+        let Target::Tool(tool) = &mut entry.target else { continue };
+        let has_it = |event: &EventDecl| event.expressions().any(|(_, text)| is_same(&text.place, at));
+        if tool.events.iter().any(has_it) {
+            let expressions = Arc::make_mut(tool).events.iter_mut().flat_map(EventDecl::expressions_mut);
+            expressions.for_each(|expression| replace_text(expression, at, text));
+        }
     }
 }
 

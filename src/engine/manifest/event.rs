@@ -53,6 +53,30 @@ pub struct Receive {
     pub node: Node,
 }
 
+impl EventDecl {
+    /// Its expressions, each with its path: those of `aliases`, the filter, and that of new items.
+    pub fn expressions(&self) -> impl Iterator<Item = (String, &Embedded)> {
+        let Receive { kind, path, filter, node: _ } = &self.receive;
+        let detect = match kind {
+            ReceiveKind::Poll { detect } => Some(("detect", detect)),
+            ReceiveKind::Webhook { .. } | ReceiveKind::Subscription => None,
+        };
+        let received = filter.iter().map(|filter| ("filter", filter)).chain(detect);
+        let aliases = self.aliases.iter().map(|alias| (alias.path.clone(), &alias.value));
+        aliases.chain(received.map(move |(key, text)| (format!("{path}.{key}"), text)))
+    }
+
+    /// The same, to be changed.
+    pub(super) fn expressions_mut(&mut self) -> impl Iterator<Item = &mut Embedded> {
+        let Receive { kind, filter, .. } = &mut self.receive;
+        let detect = match kind {
+            ReceiveKind::Poll { detect } => Some(detect),
+            ReceiveKind::Webhook { .. } | ReceiveKind::Subscription => None,
+        };
+        self.aliases.iter_mut().map(|alias| &mut alias.value).chain(filter).chain(detect)
+    }
+}
+
 /// The ways in which an event arrives.
 #[derive(Clone, Debug)]
 pub enum ReceiveKind {

@@ -200,7 +200,7 @@ impl Event {
     }
 
     /// Its expressions: the map of names, the filter, and what finds new items.
-    pub(super) fn expressions(&self) -> impl Iterator<Item = &Expression> {
+    pub(crate) fn expressions(&self) -> impl Iterator<Item = &Expression> {
         let filter = self.filter.iter().map(Filter::expression);
         self.names.iter().map(|(_, value)| value).chain(filter).chain(&self.detect)
     }

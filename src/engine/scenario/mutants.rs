@@ -1,7 +1,7 @@
 //! The mutants of some policies: small changes, each of which some case ought to notice.
 //!
 //! In: linked documents. Out: for each step that it is not there, comes later, fails with milder consequences, or is for more than it says; for each expression, be it of a step,
-//! a variable or a counter, one for each operator of `mutation_operators` and each part; for each value of a parameter and each limit that it is another one. Nothing is run
+//! a variable, a counter or an event, one for each operator of `mutation_operators` and each part; for each value of a parameter and each limit that it is another one. Nothing is run
 //! here: [`Runner::mutate`](super::Runner::mutate) tries them.
 
 use super::coverage::{file_name, limits_of};
@@ -10,6 +10,7 @@ use crate::cel::parse;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
+use crate::manifest::catalog::CapabilityEntry;
 use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
 use crate::manifest::named_expression::EXPRESSIONS;
@@ -103,6 +104,7 @@ pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
         for applied in &resolved.policies {
             of_definitions(&applied.policy, limits, &mut seen, &mut found);
         }
+        resolved.capabilities.iter().for_each(|entry| of_events(entry, limits, &mut seen, &mut found));
     }
     for resolved in catalog.agents() {
         let policies =
@@ -296,6 +298,36 @@ fn of_definitions(
                 about: format!("`{old}` is `{changed}`"),
                 change: Change::Edit(value.node.place.clone(), Edit::Value(changed), steps.clone()),
             });
+        }
+    }
+}
+
+/// Mutants of the expressions of the events that a capability brings: filters, aliases, and those of new items.
+fn of_events(
+    entry: &CapabilityEntry,
+    limits: &EngineLimits,
+    seen: &mut HashSet<(String, Span)>,
+    found: &mut Vec<Mutant>,
+) {
+    let declared = entry.tool().map(|tool| tool.events.as_slice()).unwrap_or_default();
+    let active = entry.events.iter().filter(|event| event.active);
+    for event in active.filter_map(|event| declared.get(event.event)) {
+        for (path, text) in event.expressions() {
+            if !seen.insert((text.place.source.name().to_owned(), text.place.span)) {
+                continue;
+            }
+            let is_filter =
+                event.receive.filter.as_ref().is_some_and(|filter| filter.place.span == text.place.span);
+            if is_filter {
+                found.push(Mutant {
+                    path: path.clone(),
+                    place: text.place.clone(),
+                    kind: "filter_dropped",
+                    about: "`filter` is not there".to_owned(),
+                    change: Change::Edit(text.place.clone(), Edit::Text("true".into()), Vec::new()),
+                });
+            }
+            MutatedText { text, is_judged: is_filter, path, steps: Vec::new() }.mutants(limits, found);
         }
     }
 }
