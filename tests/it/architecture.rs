@@ -1,8 +1,9 @@
 //! The house rules that code can hold: the direction of dependencies, and where IO, clocks and printing may be.
 
 use crate::imports::{circles, code, imports, rust_files};
+use regex::Regex;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The packages of the workspace, by their folders, each using only those before it: Cargo holds that.
 const PACKAGES: &[&str] =
@@ -112,4 +113,68 @@ fn every_file_says_what_it_is() {
             assert!(text.starts_with("//!"), "{} has no header", file.display());
         }
     }
+}
+
+/// The documents of the repository, its history aside.
+fn documents(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_left_out = ["target", "node_modules", ".git", "dist", "CHANGELOG.md"];
+        if is_left_out.iter().any(|name| path.ends_with(name)) {
+            continue;
+        }
+        if path.is_dir() {
+            found.extend(documents(&path));
+        } else if path.extension().is_some_and(|end| end == "md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+/// Paths from the top of the repository, and in the documents about the code names of Rust files with a folder.
+#[test]
+fn each_path_that_a_document_names_exists() {
+    // what a crash of a fuzz target is written to
+    const MADE_LATER: &[&str] = &["fuzz/regressions"];
+    let top: Vec<String> = fs::read_dir(root())
+        .unwrap()
+        .map(|entry| entry.unwrap())
+        .filter(|entry| entry.path().is_dir() && entry.file_name() != "target")
+        .map(|entry| entry.file_name().into_string().unwrap())
+        .collect();
+    let sources: Vec<String> = PACKAGES
+        .iter()
+        .flat_map(|package| rust_files(&root().join(package)))
+        .map(|file| file.to_str().unwrap().to_owned())
+        .collect();
+    let path = Regex::new(r"`([\w.-]+/[\w./*-]+)`").unwrap();
+    let (mut named, mut wrong) = (0, Vec::new());
+    for document in documents(&root()) {
+        let text = fs::read_to_string(&document).unwrap();
+        let is_about_code =
+            ["ARCHITECTURE.md", "CONTRIBUTING.md"].iter().any(|name| document.ends_with(name));
+        for word in path.captures_iter(&text) {
+            let word = &word[1];
+            // of a pattern the folder that it begins with
+            let fixed = match word.split_once('*') {
+                Some((before, _)) => before.rsplit_once('/').map_or("", |(folder, _)| folder),
+                None => word,
+            };
+            let exists = if top.iter().any(|folder| word.starts_with(&format!("{folder}/"))) {
+                root().join(fixed).exists() || MADE_LATER.iter().any(|known| fixed.starts_with(known))
+            } else if is_about_code && word.ends_with(".rs") {
+                sources.iter().any(|source| source.ends_with(&format!("/{word}")))
+            } else {
+                continue;
+            };
+            named += 1;
+            if !exists {
+                wrong.push(format!("{}: {word}", document.display()));
+            }
+        }
+    }
+    assert!(named > 100, "only {named} paths were found");
+    assert!(wrong.is_empty(), "documents name what is not there:\n{}", wrong.join("\n"));
 }

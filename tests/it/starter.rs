@@ -49,7 +49,7 @@ fn each_policy_of_the_library_can_be_copied_and_is_clean_and_passes() {
         .map(|entry| entry.file_name().into_string().unwrap())
         .collect();
     names.sort();
-    assert_eq!(names.len(), 12);
+    assert!(!names.is_empty(), "no policy is in {}", library.display());
     for name in &names {
         let folder = fresh(&format!("policy-{name}"));
         let made = celador(&["init", "--policy", name], &folder);
