@@ -208,6 +208,18 @@ fn links_to_folders_are_followed_and_end() {
 }
 
 #[test]
+fn packages_of_npm_are_searched_where_they_are_named() {
+    let folder = world();
+    let package = folder.path().join("node_modules/house");
+    fs::create_dir_all(&package).unwrap();
+    fs::write(package.join("house.yaml"), "kind: celador/v1/polcy\nname: house\n").unwrap();
+    let (code, said) = end(folder.path(), "test .");
+    assert!(code == 0 && said.ends_with("3 passed, 0 failed\n"), "{code}\n{said}");
+    let (code, said) = end(folder.path(), "check . node_modules/house");
+    assert!(code == 3 && said.contains("node_modules/house/house.yaml"), "{code}\n{said}");
+}
+
+#[test]
 fn a_manifest_that_is_not_there_breaks_the_case() {
     hold(&[
         (

@@ -98,6 +98,8 @@ impl<'e> Checker<'e> {
             self.ask(&record, name);
             if !may_be_asked(&record, name) {
                 self.report(messages::never_has(key.span, name, &record));
+            } else if matches!(record.storage, Storage::Open | Storage::Unsaid) {
+                self.look_near(key.span, name, &record);
             }
         }
     }

@@ -266,7 +266,7 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The truth of a final result (`CEL-14`): false, null, zero, NaN and everything empty are falsy, all else truthy.
+    /// The truth of a final result (`CEL-14`): false, null, zero, NaN and everything empty are falsy, all else truthy. An optional is as its value.
     /// Operators never ask this; `!`, `&&`, `||` and `?:` keep to `bool`.
     #[must_use]
     pub fn is_truthy(&self) -> bool {
@@ -281,7 +281,7 @@ impl<'a> Value<'a> {
             Self::Bytes(bytes) => !bytes.is_empty(),
             Self::List(list) => !list.is_empty(),
             Self::Map(map) => !map.is_empty(),
-            Self::Optional(value) => value.is_some(),
+            Self::Optional(value) => value.as_ref().is_some_and(|value| value.is_truthy()),
             Self::Timestamp(_) | Self::Duration(_) | Self::Type(_) | Self::Opaque(_) => true,
         }
     }

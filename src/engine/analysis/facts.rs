@@ -25,7 +25,7 @@ pub(super) struct Facts {
 }
 
 /// Functions of texts whatever else they are given, and a regular expression that finds nothing in any text that the function gives.
-const LACKING: [(&str, &str); 9] = [
+const LACKING: [(&str, &str); 13] = [
     ("lowerAscii", "[A-Z]"),
     ("upperAscii", "[a-z]"),
     ("trim", r"^[ \t\r\n]|[ \t\r\n]$"),
@@ -35,7 +35,14 @@ const LACKING: [(&str, &str); 9] = [
     ("getHostname", "/"),
     ("getScheme", "[A-Z]"),
     ("getScheme", "[/:]"),
+    ("getPort", "[^0-9]"),
+    ("mail.domain", "[A-Z@]"),
+    ("mail.domain", "^$"),
+    ("path.clean", ".[/]$"),
 ];
+
+/// A day, as `date` writes it.
+const DAY: &str = "^-?[0-9]{4,5}-[0-9]{2}-[0-9]{2}$";
 
 /// A number as `string` writes it: no zero at its end behind the point, no sign of thousands.
 const NUMBER: &str = r"^(NaN|[+-]Inf|-?(0|[1-9][0-9]*)(\.[0-9]*[1-9])?(e[+-][0-9]+)?)$";
@@ -93,8 +100,9 @@ fn is_beyond(checked: &Checked, path: &Expr) -> bool {
     is_own || is_beyond(checked, operand)
 }
 
-/// A point in time, as `now` writes it.
-const MOMENT: &str = "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?Z$";
+/// A point in time, as `now` writes it. No clock tells a time before 1900.
+const MOMENT: &str =
+    "^(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}([.][0-9]{1,9})?Z$";
 
 /// Questions about every text that an expression gives, each with its answer.
 pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
@@ -116,6 +124,8 @@ pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
         ("string", [None]) if args.iter().all(|it| is_number(checked, it) && !is_of_result(checked, it)) => {
             vec![(Question::Matches(NUMBER.to_owned()), true)]
         }
+        ("date", _) => vec![(Question::Matches(DAY.to_owned()), true)],
+        ("hash.sha256", _) => vec![(Question::Matches("^[0-9a-f]{64}$".to_owned()), true)],
         ("charAt", _) => above(1),
         ("substring", [Some(Sample::Int(start)), Some(Sample::Int(end))]) => {
             match end.checked_sub(*start).and_then(|size| u64::try_from(size).ok()) {

@@ -5,9 +5,9 @@
 
 use super::messages;
 use super::path::function;
-use super::pattern::{loose_hosts, loose_pattern};
+use super::pattern::{LooseHost, LoosePrefix, is_host, loose_hosts, loose_pattern, loose_prefix};
 use super::reach::is_root;
-use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal};
+use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal, Type};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Expression, Step, StepAction};
@@ -71,6 +71,11 @@ impl<'e> Look<'e, '_> {
                 self.part(&comprehension.body, lets_by);
                 self.local.pop();
             }
+            ExprKind::Bind { variable, value, body } => {
+                self.local.push((&variable.text, value));
+                self.part(body, lets_by);
+                self.local.pop();
+            }
             ExprKind::Call { target, args, .. } => {
                 let name = function(self.checked, expr).map_or("", |(name, _)| name);
                 match (name, args.as_slice()) {
@@ -84,7 +89,11 @@ impl<'e> Look<'e, '_> {
                             self.question(name, subject, pattern);
                         }
                     }
-                    _ => {}
+                    _ => {
+                        if let Some((subject, part)) = position(self.checked, expr, lets_by) {
+                            self.question("contains", subject, part);
+                        }
+                    }
                 }
             }
             _ => {}
@@ -92,14 +101,34 @@ impl<'e> Look<'e, '_> {
     }
 
     fn question(&mut self, name: &'static str, subject: &Expr, pattern: &'e Expr) {
-        let is_plain = self.is_plain_argument(subject, self.local.len());
+        let depth = self.local.len();
+        let is_plain = self.is_plain_argument(subject, depth);
+        if name == "contains" && is_text(subject) && self.is_plain_argument(pattern, depth) {
+            self.tell(messages::list_in_text(self.expression.place_of(subject.span)));
+        }
+        if is_plain && self.is_list_as_text(subject) {
+            self.tell(messages::list_as_text(self.expression.place_of(subject.span)));
+        }
+        if matches!(name, "startsWith" | "endsWith") && is_plain && self.is_of_user(pattern) {
+            let place = self.expression.place_of(pattern.span);
+            self.tell(messages::loose_prefix(place, &LoosePrefix::Value { is_end: name == "endsWith" }));
+        }
         for constant in self.constants(pattern) {
             let ExprKind::Literal(Literal::String(text)) = &constant.kind else { continue };
             let hosts = loose_hosts(name, text);
             let hosts = hosts.iter().filter(|host| is_plain || !host.is_of_any_part());
+            let begins = (name == "startsWith" && self.is_host(subject) && is_host(text))
+                .then(|| LooseHost::Begin(text.clone()));
             let mut found: Vec<Diagnostic> = hosts
+                .chain(&begins)
                 .map(|host| messages::loose_host(self.expression.place_of(constant.span), host))
                 .collect();
+            if name == "startsWith" && is_plain && found.is_empty() {
+                found
+                    .extend(loose_prefix(text).map(|loose| {
+                        messages::loose_prefix(self.expression.place_of(constant.span), &loose)
+                    }));
+            }
             if name == "matches" && is_plain && found.is_empty() {
                 let loose = loose_pattern(text);
                 found
@@ -107,8 +136,38 @@ impl<'e> Look<'e, '_> {
                         messages::loose_pattern(self.expression.place_of(constant.span), loose)
                     }));
             }
-            let path = self.expression.origin().path;
-            self.findings.extend(found.into_iter().map(|finding| finding.path(path.clone())));
+            found.into_iter().for_each(|finding| self.tell(finding));
+        }
+    }
+
+    fn tell(&mut self, finding: Diagnostic) {
+        self.findings.push(finding.path(self.expression.origin().path));
+    }
+
+    /// Whether a text is the host of an address.
+    fn is_host(&self, subject: &Expr) -> bool {
+        function(self.checked, subject).is_some_and(|(name, _)| ["getHost", "getHostname"].contains(&name))
+    }
+
+    /// Whether a text is that of a list.
+    fn is_list_as_text(&self, subject: &Expr) -> bool {
+        let ExprKind::Call { target, args, .. } = &subject.kind else { return false };
+        let is_list = |expr: &Expr| matches!(self.checked.type_of(expr.id), Type::List(_));
+        match (function(self.checked, subject), target.as_deref(), args.as_slice()) {
+            (Some(("join", _)), Some(target), _) => is_list(target),
+            (Some(("text" | "string", _)), None, [only]) => is_list(only),
+            _ => false,
+        }
+    }
+
+    /// Whether an expression is a part of what is known of the user.
+    fn is_of_user(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Select { operand, field, .. } => {
+                field.text == "user" && is_root(self.checked, operand, Root::Context)
+                    || self.is_of_user(operand)
+            }
+            _ => false,
         }
     }
 
@@ -119,6 +178,7 @@ impl<'e> Look<'e, '_> {
             Some((_, Expr { kind: ExprKind::List(elements), .. })) => {
                 elements.iter().map(|element| &element.value).collect()
             }
+            Some((_, value @ Expr { kind: ExprKind::Literal(_), .. })) => vec![value],
             _ => Vec::new(),
         }
     }
@@ -138,9 +198,43 @@ impl<'e> Look<'e, '_> {
                 is_user || (!PROSE.contains(&&*field.text) && self.is_plain_argument(operand, depth))
             }
             ExprKind::Index { operand, .. } => self.is_plain_argument(operand, depth),
-            // `input.url.lowerAscii()`
-            ExprKind::Call { target: Some(target), .. } => self.is_plain_argument(target, depth),
+            ExprKind::Call { target, args, .. } => match (target.as_deref(), args.as_slice()) {
+                // `url(input.url)`, `path.clean(input.path)`
+                (_, [only])
+                    if function(self.checked, subject).is_some_and(|(name, _)| READERS.contains(&name)) =>
+                {
+                    self.is_plain_argument(only, depth)
+                }
+                // `input.url.lowerAscii()`
+                (Some(target), _) => self.is_plain_argument(target, depth),
+                (None, _) => false,
+            },
             _ => false,
         }
+    }
+}
+
+/// Functions that give the text that they are given, or a reading of it.
+const READERS: [&str; 4] = ["string", "text", "url", "path.clean"];
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(&expr.kind, ExprKind::Literal(Literal::String(_)))
+}
+
+/// The text and the part of it whose position a comparison asks for, where the answer that lets a call by is that it has one: `input.url.indexOf('a') >= 0`.
+fn position<'e>(checked: &Checked, expr: &'e Expr, lets_by: bool) -> Option<(&'e Expr, &'e Expr)> {
+    let ExprKind::Call { target: None, args, .. } = &expr.kind else { return None };
+    let [call, bound] = args.as_slice() else { return None };
+    let ExprKind::Literal(Literal::Int(bound)) = &bound.kind else { return None };
+    let is_found = match (function(checked, expr)?.0, bound) {
+        ("_>=_", 0) | ("_>_" | "_!=_", -1) => true,
+        ("_<_", 0) | ("_<=_" | "_==_", -1) => false,
+        _ => return None,
+    };
+    match (&call.kind, function(checked, call)?.0) {
+        (ExprKind::Call { target: Some(subject), args, .. }, "indexOf" | "lastIndexOf") => {
+            args.first().filter(|_| is_found == lets_by).map(|part| (&**subject, part))
+        }
+        _ => None,
     }
 }

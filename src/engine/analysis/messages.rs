@@ -1,7 +1,7 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
 use super::claim::{Claim, Verdict};
-use super::pattern::{LooseHost, LoosePattern, Wide};
+use super::pattern::{LooseHost, LoosePattern, LoosePrefix, Wide};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
 
@@ -191,9 +191,25 @@ pub(super) fn early_step(place: Place, behind: Place) -> Diagnostic {
         .help("put the step with the review after this other step")
 }
 
+/// The calls without an argument that fail at a step which reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fails {
+    /// All of them.
+    Always,
+    /// Those for which the condition of the step holds.
+    UnderCondition,
+    /// Those for which no other operand of an `||` is true.
+    UnlessExempt,
+}
+
 /// `assert: input.reason != ''`, where `reason` is not required
-pub(super) fn read_without_has(place: Place, function: &str, argument: &str) -> Diagnostic {
-    let message = format!("calls of `{function}` may omit `{argument}`, and each call without it fails here");
+pub(super) fn read_without_has(place: Place, function: &str, argument: &str, fails: Fails) -> Diagnostic {
+    let fails = match fails {
+        Fails::Always => "each call without it fails here",
+        Fails::UnderCondition => "each call without it for which the condition holds fails here",
+        Fails::UnlessExempt => "a call without it fails here unless the rest of `||` is true",
+    };
+    let message = format!("calls of `{function}` may omit `{argument}`, and {fails}");
     let help = match argument.contains("[]") {
         true => "ask for it first with `has(…)`, or require it in the schema of the tool".to_owned(),
         false => format!(
@@ -214,9 +230,15 @@ pub(super) fn late_assert(place: Place, of_model: bool) -> Diagnostic {
 }
 
 /// An assert in `before_first` that reads arguments.
-pub(super) fn first_call_only(place: Place) -> Diagnostic {
-    let message =
-        "`before_first` runs before the first call only, so the arguments of later calls are not checked";
+pub(super) fn first_call_only(place: Place, of_arguments: bool) -> Diagnostic {
+    let message = match of_arguments {
+        true => {
+            "`before_first` runs before the first call only, so the arguments of later calls are not checked"
+        }
+        false => {
+            "`before_first` runs before the first call only, so the counter is not checked for later calls"
+        }
+    };
     Diagnostic::warning("first_call_only", message, place).help("move the step to `before`")
 }
 
@@ -224,8 +246,31 @@ pub(super) fn first_call_only(place: Place) -> Diagnostic {
 pub(super) fn unheeded_assert(place: Place) -> Diagnostic {
     let message = "this assert stops nothing, as the step continues on failure";
     Diagnostic::warning("unheeded_assert", message, place).help(
-        "remove `on_fail: continue`; in a policy, write `mode: observe` to try a rule, or `severity` or `user_message` to report failures",
+        "remove `on_fail: continue`; in a policy, write `mode: observe` to try a rule, or `severity` to report failures",
     )
+}
+
+/// `{transform: "output.put('card', mask(output.card))", on_fail: continue}`
+pub(super) fn unheeded_transform(place: Place) -> Diagnostic {
+    let message = "where this transform fails the value goes on as it is, as the step continues on failure";
+    Diagnostic::warning("unheeded_transform", message, place)
+        .help("remove `on_fail: continue`, so that a value that cannot be rewritten is withheld")
+}
+
+/// `review(input.approver)`
+pub(super) fn chosen_reviewer(place: Place) -> Diagnostic {
+    let message = "the model writes this argument, so it chooses who approves its call";
+    Diagnostic::warning("chosen_reviewer", message, place)
+        .help("name the reviewer, or take it from `context.user` or from a parameter of the policy")
+}
+
+/// `default: deny`, and a function that an `after` step alone mentions
+pub(super) fn opened_behind(place: Place, function: &str) -> Diagnostic {
+    let message = format!(
+        "no step ahead of calls of `{function}` checks them, and this step makes `default: deny` let them by"
+    );
+    Diagnostic::warning("opened_by_after", message, place)
+        .help("add a step to `before` that says which calls are allowed, such as `assert: 'true'` for all")
 }
 
 /// `assert: input.order`
@@ -233,6 +278,14 @@ pub(super) fn truth_of_value(place: Place, (kind, is_false): (&str, &str), other
     let message = format!("a {kind} is true here unless it is {is_false}, so this asks for nothing else");
     Diagnostic::warning("truth_of_value", message, place)
         .help(format!("compare it with what is meant, such as `!= {other}`"))
+}
+
+/// `assert: input.?reason`
+pub(super) fn truth_of_optional(place: Place) -> Diagnostic {
+    let message =
+        "an optional value is true here where it is present and not empty, so this asks for nothing else";
+    Diagnostic::warning("truth_of_value", message, place)
+        .help("ask for its presence with `.hasValue()`, or compare `.orValue(…)` with what is meant")
 }
 
 /// `assert: input.approved` where no type is declared: `'false'`, `'deny'` and `{'allow': false}` are true
@@ -312,6 +365,10 @@ pub(super) fn loose_host(place: Place, host: &LooseHost) -> Diagnostic {
                 name.replacen('.', "\\.", 1)
             ),
         ),
+        LooseHost::Any => (
+            "what stands ahead of the name also takes `/`, so the address of any host is let by that has the name in its path".to_owned(),
+            "write `[^/]` for a sign of a host, or ask for `url(…).getHostname()`".to_owned(),
+        ),
         LooseHost::End(name) => (
             format!("hosts of others end so, too, such as `not-{name}`"),
             format!(
@@ -328,6 +385,43 @@ pub(super) fn loose_host(place: Place, host: &LooseHost) -> Diagnostic {
         ),
     };
     Diagnostic::warning("loose_host", message, place).help(help)
+}
+
+/// `input.path.startsWith('/work')`
+pub(super) fn loose_prefix(place: Place, loose: &LoosePrefix) -> Diagnostic {
+    let (message, help) = match loose {
+        LoosePrefix::Path(path) => (
+            format!("other paths begin so, too, such as `{path}-other`"),
+            format!("write `path.within(…, '{path}')`, or end the text with `/`"),
+        ),
+        LoosePrefix::Statement => (
+            "a text that begins so may go on with another statement, such as `; drop table orders`"
+                .to_owned(),
+            "write `sql.parse(…).all(s, s.kinds == ['select'])`".to_owned(),
+        ),
+        LoosePrefix::Value { is_end } => {
+            let (side, sign) = if *is_end { ("end", "ahead of") } else { ("beginning", "behind") };
+            (
+                format!(
+                    "the value may be the {side} of another one: `a` also lets by what is of `ab` or `ba`"
+                ),
+                format!("add the sign that stands {sign} it, such as `+ ':'`, or compare with `==`"),
+            )
+        }
+    };
+    Diagnostic::warning("loose_prefix", message, place).help(help)
+}
+
+/// `input.to.join(',').endsWith('@example.com')`
+pub(super) fn list_as_text(place: Place) -> Diagnostic {
+    let message = "the elements are one text here, so one that fits is enough";
+    Diagnostic::warning("list_in_text", message, place).help("ask each element with `all`")
+}
+
+/// `'cat ls wc'.contains(input.program)`
+pub(super) fn list_in_text(place: Place) -> Diagnostic {
+    let message = "each part of this text is let by, also a single letter and the empty text";
+    Diagnostic::warning("list_in_text", message, place).help("write a list, and ask with `in`")
 }
 
 /// `text.matches('[0-9]+')`, where a match allows a call

@@ -6,7 +6,7 @@
 use super::arithmetic::mixed_numbers;
 use super::loose;
 use super::messages;
-use super::path::{asks_host, function, is_predicate, mentions};
+use super::path::{asks_host, function, is_argument, is_predicate, mentions};
 use super::pattern::wide;
 use super::reach::is_root;
 use super::sample::{Sample, constant};
@@ -52,10 +52,20 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         && let Some(checked) = assert.checked()
     {
         early_reviews(assert, &checked, &checked.expr, &mut findings);
+        chosen_reviewers(&checked, &checked.expr, &mut |reviewer| {
+            let place = assert.place_of(reviewer.span);
+            findings.push(messages::chosen_reviewer(place).path(assert.origin().path));
+        });
         negated_reviews(&checked, &checked.expr, false, &mut |review| {
             let place = assert.place_of(review.span);
             findings.push(messages::negated_review(place).path(assert.origin().path));
         });
+    }
+    if let StepAction::Transform(value) = &step.action
+        && step.on_fail == OnFail::Continue
+        && value.program().constant().is_none()
+    {
+        findings.push(messages::unheeded_transform(value.place().clone()).path(value.origin().path));
     }
     let stops = step.on_fail != OnFail::Continue || step.mode != Mode::Enforce;
     if let Some(assert) = assert.filter(|_| !stops)
@@ -85,6 +95,18 @@ fn early_reviews(assert: &Expression, checked: &Checked, expr: &Expr, findings: 
     for operand in operands {
         operand.for_each_part(&mut |part| early_reviews(assert, checked, part, findings));
     }
+}
+
+/// Hands over the reviewers of each review that are arguments of the call or parts of them.
+fn chosen_reviewers<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr)) {
+    if let (Some(("review", _)), ExprKind::Call { args, .. }) = (function(checked, expr), &expr.kind)
+        && let Some(reviewer) = args.first().filter(|reviewer| is_argument(checked, reviewer))
+    {
+        found(reviewer);
+    }
+    let mut parts = Vec::new();
+    expr.for_each_part(&mut |part| parts.push(part));
+    parts.into_iter().for_each(|part| chosen_reviewers(checked, part, found));
 }
 
 /// Hands over each review whose approval makes an assert fail, and whose denial makes it hold. `negated` says whether the part does so where it is true.
@@ -133,6 +155,18 @@ pub(super) fn asks_person(checked: &Checked, expr: &Expr) -> bool {
     asks
 }
 
+/// Functions that `default: deny` does not deny, as a step behind their calls mentions them, and no step ahead does.
+pub(super) fn of_default(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
+    if !resolved.denies_by_default() {
+        return Vec::new();
+    }
+    let opened = resolved.mentioned_behind_calls().into_iter();
+    let told = opened.filter_map(|(at, place)| {
+        resolved.function(at).map(|(_, function)| messages::opened_behind(place, &function.key))
+    });
+    told.collect()
+}
+
 /// A step that puts in the place of a result or an argument what is there already.
 fn same_again(step: &Step) -> Vec<Diagnostic> {
     let is_same = |value: &Expression, argument: Option<&str>| {
@@ -146,7 +180,7 @@ fn same_again(step: &Step) -> Vec<Diagnostic> {
     };
     let told = |value: &Expression| messages::same_again(value.place().clone()).path(value.origin().path);
     match &step.action {
-        StepAction::Transform(value) if is_same(value, None) => vec![told(value)],
+        StepAction::Transform(value) if is_same(value, None) || puts_same(value) => vec![told(value)],
         StepAction::Effect(Effect::Set(SetArguments::Whole(value))) => {
             let is_input = |checked: &Checked| is_root(checked, &checked.expr, Root::Input);
             value.checked().as_ref().is_some_and(is_input).then(|| told(value)).into_iter().collect()
@@ -156,6 +190,21 @@ fn same_again(step: &Step) -> Vec<Diagnostic> {
             same.map(|it| told(&it.value)).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// `output.put('card', output.card)`
+fn puts_same(value: &Expression) -> bool {
+    let Some(checked) = value.checked() else { return false };
+    let ExprKind::Call { target: Some(target), args, .. } = &checked.expr.kind else { return false };
+    let ([key, put], Some(("put", _))) = (args.as_slice(), function(&checked, &checked.expr)) else {
+        return false;
+    };
+    match (constant(key), &put.kind) {
+        (Some(Sample::Text(key)), ExprKind::Select { operand, field, .. }) => {
+            *field.text == *key && operand.to_string() == target.to_string()
+        }
+        _ => false,
     }
 }
 
@@ -172,6 +221,10 @@ fn truths(expression: &Expression, checked: &Checked, expr: &Expr) -> Vec<Diagno
         (Type::String, _) => ("text", "empty", "''"),
         (Type::List(_), _) => ("list", "empty", "[]"),
         (Type::Map(_), _) => ("map", "empty", "{}"),
+        (Type::Optional(value), _) if **value != Type::Bool => {
+            let place = expression.place_of(expr.span);
+            return vec![messages::truth_of_optional(place).path(expression.origin().path)];
+        }
         // whether a count is zero is a question that is meant
         (Type::Dyn, Some(Numbers::All | Numbers::Whole)) => ("number", "0", "0"),
         // a call that no overload takes has been told of

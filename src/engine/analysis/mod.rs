@@ -298,6 +298,7 @@ impl Analyst {
         self.findings.extend(misuse::of_claims(resolved));
         self.findings.extend(misuse::of_turns(&resolved.agent.name.place, &resolved.agent.limits));
         self.findings.extend(misuse::of_agent(resolved));
+        self.findings.extend(misuse::of_default(resolved));
         for policy in resolved.policies.iter().map(|applied| &applied.policy) {
             self.findings.extend(misuse::of_limits(policy));
             self.findings.extend(misuse::of_turns(&policy.name.place, &policy.limits));

@@ -1,10 +1,10 @@
 //! Optional arguments that a step reads without `has`: every call without one fails at the step.
 //!
 //! In: the lists of steps that the calls of each function pass. Out: findings by step. An argument that an earlier step asks for, reads or sets is present for later steps,
-//! so each argument is reported once per list. A step with a condition may select the calls that have the argument, so its action is not looked at. Linear in the steps, times the functions.
+//! so each argument is reported once per list. A condition that compares an argument with constants may select the calls that have another one, so the action of such a step is not looked at. Linear in the steps, times the functions.
 
 use super::document;
-use super::messages;
+use super::messages::{self, Fails};
 use super::path::part;
 use crate::cel::{ExprKind, Type};
 use crate::diagnostic::Diagnostic;
@@ -12,7 +12,8 @@ use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{
     AgentFunction, ArgumentPath, Effect, Expression, Missing, NeededArgument, ParameterSource, Policy,
-    SetArguments, Step, StepAction, asked_for, given_by_truth, needed_for_truth, needed_for_value,
+    SetArguments, Step, StepAction, asked_for, given_by_truth, needed_for_exemption, needed_for_truth,
+    needed_for_value, tells_kinds_apart,
 };
 use std::collections::{HashMap, HashSet};
 
@@ -20,6 +21,7 @@ use std::collections::{HashMap, HashSet};
 pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>> {
     let mut found: HashMap<*const Step, Vec<Diagnostic>> = HashMap::new();
     let mut told = HashSet::new();
+    let callers = callers(policy);
     for (position, function) in policy.functions().iter().enumerate() {
         let mut given: HashMap<Option<&str>, HashSet<ArgumentPath>> = HashMap::new();
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
@@ -27,10 +29,13 @@ pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>>
             for step in steps.iter().filter(|step| step.is_for(&function.name)) {
                 // a policy does not rely on what another document asks for
                 let given = given.entry(document(step)).or_default();
-                for (expression, argument) in lacking(step, (policy, function), given) {
+                for Lacking { expression, argument, fails } in
+                    lacking(step, (policy, function), &callers, given)
+                {
                     let place = expression.place_of(argument.span);
                     if told.insert((std::ptr::from_ref(step), place.span)) {
-                        let finding = messages::read_without_has(place, &function.key, &written(&argument));
+                        let finding =
+                            messages::read_without_has(place, &function.key, &written(&argument), fails);
                         let finding = finding.path(expression.origin().path);
                         found.entry(std::ptr::from_ref(step)).or_default().push(finding);
                     }
@@ -46,46 +51,80 @@ pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>>
     found
 }
 
-/// Arguments that a step needs and calls of a function may omit, each with the expression that reads it.
+/// An argument that a step needs and calls of a function may omit.
+struct Lacking<'s> {
+    /// What reads it.
+    expression: &'s Expression,
+    argument: NeededArgument,
+    /// Which calls without it fail.
+    fails: Fails,
+}
+
+/// Arguments that a step needs and calls of a function may omit.
 fn lacking<'s>(
     step: &'s Step,
     (policy, function): (&Policy, &AgentFunction),
+    callers: &HashMap<*const Step, Vec<usize>>,
     given: &HashSet<ArgumentPath>,
-) -> Vec<(&'s Expression, NeededArgument)> {
+) -> Vec<Lacking<'s>> {
     if step.on_fail == OnFail::Continue {
         return Vec::new();
     }
     let asked: Vec<ArgumentPath> = step.expressions().flat_map(|it| asked_for(it.program().expr())).collect();
-    let mut needed: Vec<(&Expression, NeededArgument)> = Vec::new();
-    let mut take = |expression: &'s Expression, more: Vec<NeededArgument>| {
-        needed.extend(more.into_iter().map(|argument| (expression, argument)));
+    let mut found: Vec<Lacking<'s>> = Vec::new();
+    let mut take = |expression: &'s Expression, more: Vec<NeededArgument>, fails: Fails| {
+        found.extend(more.into_iter().map(|argument| Lacking { expression, argument, fails }));
     };
+    let of_action = if step.condition.is_some() { Fails::UnderCondition } else { Fails::Always };
+    let mut selected: Vec<ArgumentPath> = Vec::new();
+    let mut selects_kind = false;
     if let Some(condition) = &step.condition {
-        take(condition, needed_for_value(condition.program().expr()));
-    } else {
+        let expr = condition.program().expr();
+        let needed = needed_for_value(expr);
+        selected.extend(needed.iter().map(|argument| argument.path.clone()));
+        selects_kind = tells_kinds_apart(expr);
+        take(condition, needed, Fails::Always);
+    }
+    if !selects_kind {
         match &step.action {
-            StepAction::Assert(assert) => take(assert, needed_for_truth(assert.program().expr())),
-            StepAction::Transform(value) => take(value, needed_for_value(value.program().expr())),
+            StepAction::Assert(assert) => {
+                let expr = assert.program().expr();
+                take(assert, needed_for_truth(expr), of_action);
+                take(assert, needed_for_exemption(expr), Fails::UnlessExempt);
+            }
+            StepAction::Transform(value) => take(value, needed_for_value(value.program().expr()), of_action),
             StepAction::Effect(Effect::Set(values)) => {
                 for value in values.expressions() {
-                    take(value, needed_for_value(value.program().expr()));
+                    take(value, needed_for_value(value.program().expr()), of_action);
                 }
             }
             StepAction::Effect(_) | StepAction::Invoke(_) | StepAction::Label(_) => {}
         }
     }
-    let is_one = step.functions.len() == 1;
-    needed.retain(|(expression, argument)| {
+    let callers = callers.get(&std::ptr::from_ref(step)).map(Vec::as_slice).unwrap_or_default();
+    let is_one = callers.len() == 1;
+    let is_read_by_condition = |it: &Lacking<'_>| {
+        let is_action =
+            step.condition.as_ref().is_none_or(|condition| !std::ptr::eq(condition, it.expression));
+        is_action && selected.contains(&it.argument.path)
+    };
+    found.retain(|it| {
+        let argument = &it.argument;
         !asked.contains(&argument.path)
             && !given.contains(&argument.path)
+            && !is_read_by_condition(it)
             && match argument.is_whole() {
-                true => may_lack(function, argument.name()) && !is_lacking_in_others(step, policy, argument),
+                true => {
+                    may_lack(function, argument.name()) && !is_lacking_in_others(callers, policy, argument)
+                }
                 false => {
-                    is_one && is_declared(function, argument.name()) && is_optional_part(expression, argument)
+                    is_one
+                        && is_declared(function, argument.name())
+                        && is_optional_part(it.expression, argument)
                 }
             }
     });
-    needed
+    found
 }
 
 /// Whether the model may omit an argument that has no default.
@@ -98,9 +137,22 @@ fn is_declared(function: &AgentFunction, name: &str) -> bool {
     function.parameters.iter().any(|parameter| *parameter.name == *name)
 }
 
-/// Whether some function of the step does not declare the argument, which the compiler reports as `read_not_by_all`.
-fn is_lacking_in_others(step: &Step, policy: &Policy, argument: &NeededArgument) -> bool {
-    let functions = step.functions.iter().filter_map(|at| policy.function(*at));
+/// The functions whose calls pass each step. A step that asks for the function of the call is one of its own for each of them.
+fn callers(policy: &Policy) -> HashMap<*const Step, Vec<usize>> {
+    let mut callers: HashMap<*const Step, Vec<usize>> = HashMap::new();
+    for position in 0..policy.functions().len() {
+        for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
+            for step in policy.steps_of_call(hook, position).iter() {
+                callers.entry(std::ptr::from_ref(step)).or_default().push(position);
+            }
+        }
+    }
+    callers
+}
+
+/// Whether some function of a step does not declare the argument, which the compiler reports as `read_not_by_all`.
+fn is_lacking_in_others(callers: &[usize], policy: &Policy, argument: &NeededArgument) -> bool {
+    let functions = callers.iter().filter_map(|at| policy.function(*at));
     functions.into_iter().any(|it| !it.parameters.is_open() && !is_declared(it, argument.name()))
 }
 

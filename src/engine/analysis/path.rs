@@ -80,14 +80,19 @@ pub(super) fn is_of_result(checked: &Checked, expr: &Expr) -> bool {
 
 /// Whether some part is answered by the host, who may say something else the next time.
 pub(super) fn asks_host(checked: &Checked, expr: &Expr) -> bool {
-    if let Some(Reference::Function { declaration, .. }) = checked.reference(expr.id)
-        && matches!(declaration.function.code, Code::Host)
-    {
-        return true;
-    }
-    let mut asks = false;
+    let mut asks = asked_of_host(checked, expr).is_some();
     expr.for_each_part(&mut |part| asks |= asks_host(checked, part));
     asks
+}
+
+/// The function that an expression calls, if the host answers it.
+pub(super) fn asked_of_host(checked: &Checked, expr: &Expr) -> Option<&'static str> {
+    match checked.reference(expr.id)? {
+        Reference::Function { declaration, .. } if matches!(declaration.function.code, Code::Host) => {
+            Some(declaration.function.name)
+        }
+        _ => None,
+    }
 }
 
 /// The one function that a call means.

@@ -26,6 +26,8 @@ pub(super) enum LooseHost {
     Begin(String),
     /// Any address that has it somewhere: `contains('example.com')`.
     Part(String),
+    /// Any host, as what stands ahead of it takes any sign: `^https://.*[.]example[.]com`.
+    Any,
 }
 
 impl LooseHost {
@@ -46,6 +48,30 @@ pub(super) enum LoosePattern {
     End,
     /// `(?m)^[0-9]+$`
     Lines,
+}
+
+/// A beginning that texts have which its author hardly meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LoosePrefix {
+    /// `/work`, with which `/workshop` begins.
+    Path(String),
+    /// `select`, behind which another statement may follow.
+    Statement,
+    /// A value that may be the beginning, or the end, of another one.
+    Value { is_end: bool },
+}
+
+/// Words with which statements of SQL begin that read.
+const READING_STATEMENTS: [&str; 4] = ["select", "with", "show", "explain"];
+
+/// Returns what is loose about a beginning.
+pub(super) fn loose_prefix(text: &str) -> Option<LoosePrefix> {
+    if READING_STATEMENTS.contains(&text.trim().to_ascii_lowercase().as_str()) {
+        return Some(LoosePrefix::Statement);
+    }
+    let is_open = text.ends_with(|end: char| end.is_alphanumeric());
+    let is_path = text.starts_with('/') && !text.starts_with("//");
+    (is_path && is_open).then(|| LoosePrefix::Path(text.to_owned()))
 }
 
 /// Kind of the start or the end of a regular expression.
@@ -159,6 +185,7 @@ pub(super) fn loose_hosts(function: &str, text: &str) -> Vec<LooseHost> {
                 each_part(&parsed.ast, &mut |part| {
                     if let Ast::Concat(parts) = part {
                         found.extend(dots(parts).map(LooseHost::Dot));
+                        found.extend(open_hosts(parts));
                     }
                 });
             }
@@ -187,7 +214,7 @@ fn is_open_host(scheme: &str, rest: &str) -> bool {
 }
 
 /// Whether it is the name of a host and nothing else, which begins where a name does.
-fn is_host(text: &str) -> bool {
+pub(super) fn is_host(text: &str) -> bool {
     let labels: Vec<&str> = text.split('.').collect();
     let is_label = |label: &&str| {
         !label.is_empty() && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
@@ -204,6 +231,46 @@ fn each_part(ast: &Ast, of: &mut dyn FnMut(&Ast)) {
         Ast::Alternate(parts) | Ast::Concat(parts) => parts.iter().for_each(|part| each_part(part, of)),
         _ => {}
     }
+}
+
+/// Hosts ahead of whose names any letters may stand: `.*example[.]com`, and whole addresses with `.*` in the place of a host.
+fn open_hosts(parts: &[Ast]) -> Option<LooseHost> {
+    let takes = |part: &Ast, wanted: char| match part {
+        Ast::Dot { .. } => true,
+        Ast::Class(class) => holds(class, wanted),
+        Ast::Bracket(class) => holds(&class.set, wanted),
+        _ => false,
+    };
+    let repeated = |ast: &Ast| match ast {
+        Ast::Repeat { part, .. } => Some((takes(part, 'a'), takes(part, '/'))),
+        _ => None,
+    };
+    parts.iter().enumerate().find_map(|(at, ast)| {
+        let (takes_letters, takes_slash) = repeated(ast)?;
+        let ahead: String = parts.get(..at)?.iter().filter_map(sign).collect();
+        let name: String = parts.get(at.checked_add(1)?..)?.iter().map_while(sign).collect();
+        let name = name.split(['/', ':']).next().unwrap_or_default();
+        if takes_slash && ahead.ends_with("://") {
+            return Some(LooseHost::Any);
+        }
+        (takes_letters && is_host(name)).then(|| LooseHost::End(name.to_owned()))
+    })
+}
+
+/// The one character that a part takes: `a`, `\\.` or `[.]`.
+fn sign(ast: &Ast) -> Option<char> {
+    match ast {
+        Ast::Literal { char, .. } => Some(*char),
+        Ast::Bracket(class) => match class.set.ranges() {
+            [range] if range.start() == range.end() => Some(range.start()),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn holds(class: &ClassUnicode, char: char) -> bool {
+    class.ranges().iter().any(|range| (range.start()..=range.end()).contains(&char))
 }
 
 /// The names of hosts in which a dot stands for any character: a letter ahead of it, and what hosts end with behind it, as a whole word.

@@ -3,10 +3,10 @@
 //! In: the lists of steps of a policy. Out: findings by step. An assert in `after` that reads nothing of the result runs when the call is over. One in `before_first` that
 //! reads arguments checks the first call only. One that continues on failure stops nothing. Linear in the steps.
 
-use super::document;
 use super::messages;
-use super::path::asks_host;
-use crate::context::{Root, Selector};
+use super::path::{asked_of_host, asks_host};
+use crate::cel::{Checked, Expr};
+use crate::context::{LABELS, Root, SOURCES, Selector, WHOLE_SOURCES};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
@@ -35,38 +35,27 @@ pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>>
     for hook in [Hook::ModelBefore, Hook::ModelAfter] {
         lists.push((hook, policy.steps_of_model(hook).iter().collect()));
     }
-    let mut followed: HashSet<*const Step> = HashSet::new();
-    for (_, steps) in &lists {
-        for (at, step) in steps.iter().enumerate() {
-            let mut behind = steps.iter().skip(at.saturating_add(1));
-            if behind.any(|other| document(other) == document(step)) {
-                followed.insert(std::ptr::from_ref(*step));
-            }
-        }
-    }
     let mut found = HashMap::new();
     for (hook, steps) in &lists {
         for step in steps {
             let address = std::ptr::from_ref(*step);
-            let finding = of_step(*hook, step, heard.contains(&address), followed.contains(&address));
+            let finding = of_step(*hook, step, heard.contains(&address));
             found.extend(finding.map(|finding| (address, vec![finding])));
         }
     }
     found
 }
 
-/// The finding about one step. `is_heard` says whether events also pass the step, `is_followed` whether other steps of its document follow.
-fn of_step(hook: Hook, step: &Step, is_heard: bool, is_followed: bool) -> Option<Diagnostic> {
+/// The finding about one step. `is_heard` says whether events also pass the step.
+fn of_step(hook: Hook, step: &Step, is_heard: bool) -> Option<Diagnostic> {
     let StepAction::Assert(assert) = &step.action else { return None };
     let path = assert.origin().path;
     let place = || assert.place().clone();
     if step.on_fail == OnFail::Continue {
         let is_remark = step.mode == Mode::Observe
-            || step.says_to_user()
             || step.name.as_ref().is_some_and(|name| name.severity.is_some())
-            // a message ahead of other steps is a remark, and a guardrail of a manifest can only lock the task or continue
-            || step.has_message()
-                && (is_followed || matches!(hook, Hook::GuardrailBefore | Hook::GuardrailAfter));
+            // a guardrail of a manifest can only lock the task or continue
+            || step.has_message() && matches!(hook, Hook::GuardrailBefore | Hook::GuardrailAfter);
         let asks = assert.checked().is_none_or(|checked| asks_host(&checked, &checked.expr));
         let is_constant = assert.program().constant().is_some();
         return (!is_remark && !asks && !is_constant).then(|| messages::unheeded_assert(place()).path(path));
@@ -76,10 +65,14 @@ fn of_step(hook: Hook, step: &Step, is_heard: bool, is_followed: bool) -> Option
     }
     let read = Read::of(step.condition.iter().chain([assert]));
     match hook {
-        Hook::After | Hook::ModelAfter if (read.input || read.user) && !read.other => {
+        Hook::After | Hook::ModelAfter
+            if step.on_fail != OnFail::LockTask && (read.input || read.user) && !read.other =>
+        {
             Some(messages::late_assert(place(), hook == Hook::ModelAfter).path(path))
         }
-        Hook::BeforeFirst if read.input => Some(messages::first_call_only(place()).path(path)),
+        Hook::BeforeFirst if read.input || read.counters => {
+            Some(messages::first_call_only(place(), read.input).path(path))
+        }
         _ => None,
     }
 }
@@ -91,6 +84,8 @@ struct Read {
     input: bool,
     /// The user, who is the same all along.
     user: bool,
+    /// Counters.
+    counters: bool,
     /// Values that calls, time or reviewers may change.
     other: bool,
 }
@@ -99,11 +94,14 @@ impl Read {
     fn of<'e>(expressions: impl Iterator<Item = &'e Expression>) -> Self {
         let mut read = Self::default();
         for expression in expressions {
-            read.other |= expression.checked().is_none_or(|checked| asks_host(&checked, &checked.expr));
+            read.other |= expression.checked().is_none_or(|checked| asks_task(&checked, &checked.expr));
             for_each_path(expression.program().expr(), &mut |root, path| {
                 let is = |known: Root| known.name() == Root::long_name(root);
                 match path.first() {
                     _ if is(Root::Input) => read.input = true,
+                    _ if is(Root::Counters) => (read.counters, read.other) = (true, true),
+                    // the name of a library, and labels of what is read
+                    _ if Root::ALL.iter().all(|root| !is(*root)) => {}
                     Some(Selector::Name(name)) if is(Root::Context) && name == "user" => read.user = true,
                     _ => read.other |= !is(Root::Call) && !is(Root::Runtime),
                 }
@@ -113,17 +111,27 @@ impl Read {
     }
 }
 
+/// Whether a part asks a person, or for what calls change, as labels of the task. The labels and sources of a value stay the same.
+fn asks_task(checked: &Checked, expr: &Expr) -> bool {
+    let own = asked_of_host(checked, expr);
+    let mut asks = own.is_some_and(|name| ![LABELS, SOURCES, WHOLE_SOURCES].contains(&name));
+    expr.for_each_part(&mut |part| asks |= asks_task(checked, part));
+    asks
+}
+
 /// Whether expressions read something that calls, time or reviewers may change.
 pub(super) fn reads_task<'e>(expressions: impl Iterator<Item = &'e Expression>) -> bool {
     Read::of(expressions).other
 }
 
-/// Whether expressions read the time or a counter, which may change while a review is open, or an event, which no call has.
+/// Whether expressions read the time, a counter or reviews, which may change while a review is open, or an event, which no call has.
 pub(super) fn reads_what_passes<'e>(expressions: impl Iterator<Item = &'e Expression>) -> bool {
     let mut reads = false;
     for expression in expressions {
-        for_each_path(expression.program().expr(), &mut |root, _| {
+        for_each_path(expression.program().expr(), &mut |root, path| {
             reads |= [Root::Now, Root::Counters, Root::Event].iter().any(|passing| passing.name() == root);
+            reads |= Root::long_name(root) == Root::Context.name()
+                && matches!(path.first(), Some(Selector::Name(name)) if name == "reviews");
         });
     }
     reads

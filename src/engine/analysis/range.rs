@@ -12,8 +12,8 @@ use crate::cel::{Checked, Domain, Expr, ExprKind, Literal, Numbers, Type};
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-/// Functions whose answers lie in a range, of points in time.
-const RANGES: [(&str, i64, i64); 10] = [
+/// Functions whose answers lie in a range: of points in time, and positions.
+const RANGES: [(&str, i64, i64); 12] = [
     ("getMonth", 0, 11),
     ("getDayOfYear", 0, 365),
     ("getDayOfMonth", 0, 30),
@@ -24,6 +24,8 @@ const RANGES: [(&str, i64, i64); 10] = [
     ("getMinutes", 0, 59),
     ("getSeconds", 0, 59),
     ("getMilliseconds", 0, 999),
+    ("indexOf", -1, i64::MAX),
+    ("lastIndexOf", -1, i64::MAX),
 ];
 
 /// Where numbers lie.

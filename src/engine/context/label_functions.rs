@@ -14,7 +14,7 @@ pub const CALL_LABELS: &str = "callLabels";
 /// The name of the function that gives the labels of the task.
 pub const TASK_LABELS: &str = "taskLabels";
 /// The questions of `sources(x, true)`, and those for the bindings of the call at hand; no function has such a name.
-pub(super) const WHOLE_SOURCES: &str = "@whole_sources";
+pub(crate) const WHOLE_SOURCES: &str = "@whole_sources";
 pub(super) const BINDINGS: &str = "@bindings";
 pub(super) const WHOLE_BINDINGS: &str = "@whole_bindings";
 

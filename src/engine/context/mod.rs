@@ -103,6 +103,7 @@ pub use dropped::Dropped;
 pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, REVIEW_OF_POLICIES, WITHIN};
 pub use history::Counts;
 pub use invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
+pub(crate) use label_functions::WHOLE_SOURCES;
 pub use label_functions::{CALL_LABELS, LABELLING, LABELS, SOURCES, TASK_LABELS};
 pub use labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};
 pub(crate) use log::Log;

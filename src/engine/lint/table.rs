@@ -94,6 +94,11 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "A binding gives a parameter a value that its schema refuses, so each call fails.",
     ),
+    decided(
+        "chosen_reviewer",
+        Advice,
+        "The reviewer is an argument of the call, so the model chooses who approves it.",
+    ),
     row("constant", MayLoseARule, "An assert or a condition has the same value whatever the task does."),
     row("constant_key", Advice, "The key of a counter is a constant, so one counter counts for all."),
     decided(
@@ -166,7 +171,7 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "first_call_only",
         MayLoseARule,
-        "An assert in `before_first` reads arguments, and later calls are not held to it.",
+        "An assert in `before_first` reads arguments or counters, and later calls are not held to it.",
     ),
     row(
         "foreign_keyword",
@@ -197,6 +202,11 @@ pub const WARNINGS: &[Warning] = &[
         "late_assert",
         Advice,
         "An assert in `after` reads nothing of the result, and the call has run when it is asked.",
+    ),
+    decided(
+        "list_in_text",
+        Advice,
+        "What lets something by is asked whether it is a part of a text, so single letters and the empty text fit, too.",
     ),
     row(
         "literal_braces",
@@ -232,6 +242,11 @@ pub const WARNINGS: &[Warning] = &[
         "loose_pattern",
         Advice,
         "What lets something by is asked for by a regular expression that is open at its start or end, so other texts fit, too.",
+    ),
+    decided(
+        "loose_prefix",
+        Advice,
+        "What lets something by is asked for by its beginning, with which others begin, too.",
     ),
     row("message_in_inputs", Advice, "Of two messages of a schedule or trigger the first is taken."),
     row(
@@ -357,6 +372,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "An empty `include` grants every action, where its author may have meant none.",
     ),
+    decided(
+        "opened_by_after",
+        Advice,
+        "Under `default: deny` a step behind the call alone mentions a function, so its calls are let by unchecked.",
+    ),
     row(
         "question_never_asked",
         Advice,
@@ -479,6 +499,11 @@ pub const WARNINGS: &[Warning] = &[
         "unheeded_review",
         MayLoseARule,
         "A person is asked under `on_fail: continue`, so a denial changes nothing.",
+    ),
+    decided(
+        "unheeded_transform",
+        Advice,
+        "A transform fails without consequence, so the value goes on as it is.",
     ),
     row(
         "unknown_field",

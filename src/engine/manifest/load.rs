@@ -146,7 +146,10 @@ pub fn stamps<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Stamp>, LoadError> {
     Ok(stamps)
 }
 
-/// The YAML files of a folder, sorted by path. Links to folders are followed, behind all other folders, so that a file
+/// The folder in which npm keeps the packages of others, whose YAML files are no work of this project. It is searched where a path names it.
+const PACKAGES: &str = "node_modules";
+
+/// The YAML files of a folder, sorted by path, but for hidden ones and those of npm packages. Links to folders are followed, behind all other folders, so that a file
 /// is named by a path without links if it has one; no folder is searched twice.
 fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
     let mut files = Vec::new();
@@ -161,7 +164,8 @@ fn yaml_files(folder: &Path) -> Result<Vec<PathBuf>, LoadError> {
         for entry in entries {
             let entry = entry.map_err(|reason| unreadable(&folder, reason))?;
             let path = entry.path();
-            if entry.file_name().to_string_lossy().starts_with('.') {
+            let name = entry.file_name();
+            if name.to_string_lossy().starts_with('.') || name == PACKAGES {
                 continue;
             }
             let kind = entry.file_type().map_err(|reason| unreadable(&path, reason))?;

@@ -10,13 +10,35 @@ use super::function_ref::FunctionRef;
 use super::mode::Mode;
 use super::resolved_agent::{CapabilityEntry, ResolvedAgent};
 use super::step::DeclaredStep;
+use crate::source::Place;
 use std::collections::HashSet;
 
 impl ResolvedAgent {
     /// The functions that the model can call and that no step mentions: no enforced one, or no step at all.
     #[must_use]
     pub fn unmentioned(&self, mode: Mode) -> Vec<FunctionRef> {
-        unmentioned(&self.agent, &self.capabilities, &self.policies, mode)
+        unmentioned(&self.agent, &self.capabilities, &self.policies, (mode, Steps::All))
+    }
+
+    /// The functions that a default does not deny for steps behind the call alone, each with the place of the first of these.
+    pub(crate) fn mentioned_behind_calls(&self) -> Vec<(FunctionRef, Place)> {
+        let lists = [Steps::All, Steps::Ahead];
+        let [all, ahead] = lists.map(|steps| {
+            unmentioned(&self.agent, &self.capabilities, &self.policies, (Mode::Enforce, steps))
+        });
+        let place = |at: &FunctionRef| {
+            let of_policies =
+                self.policies.iter().filter(|applied| !applied.policy.watches).flat_map(|applied| {
+                    let keys = applied.policy.capabilities.iter().zip(&applied.calls);
+                    keys.filter(|(key, selected)| {
+                        !key.calls.is_catch_all() && selected.functions.contains(at)
+                    })
+                    .flat_map(|(key, _)| &key.after)
+                });
+            of_policies.map(|step| step.place.clone()).next()
+        };
+        let behind = ahead.into_iter().filter(|at| !all.contains(at));
+        behind.filter_map(|at| Some((at, place(&at)?))).collect()
     }
 
     /// Whether calls of functions that no enforced step mentions are denied.
@@ -36,11 +58,19 @@ pub(super) fn settle_defaults(agent: &Agent, entries: &[CapabilityEntry], polici
         if !policies.iter().any(|applied| denies(applied, mode)) {
             continue;
         }
-        let functions = unmentioned(agent, entries, policies, mode);
+        let functions = unmentioned(agent, entries, policies, (mode, Steps::All));
         for applied in policies.iter_mut().filter(|applied| denies(applied, mode)) {
             applied.default.functions.clone_from(&functions);
         }
     }
+}
+
+/// Which steps of a key count as a mention.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Steps {
+    All,
+    /// Those ahead of the call.
+    Ahead,
 }
 
 /// The functions that the model can call and that no step mentions. Steps that are only tried out mention nothing for a default that is enforced: what
@@ -49,9 +79,9 @@ fn unmentioned(
     agent: &Agent,
     entries: &[CapabilityEntry],
     policies: &[AppliedPolicy],
-    mode: Mode,
+    (mode, counted): (Mode, Steps),
 ) -> Vec<FunctionRef> {
-    let mentioned = mentioned_by_policies(policies, mode);
+    let mentioned = mentioned_by_policies(policies, mode, counted);
     let mut left = Vec::new();
     for (capability, entry) in entries.iter().enumerate() {
         let Some(listed) = entry.capability(agent) else { continue };
@@ -69,7 +99,7 @@ fn unmentioned(
     left
 }
 
-fn mentioned_by_policies(policies: &[AppliedPolicy], mode: Mode) -> HashSet<FunctionRef> {
+fn mentioned_by_policies(policies: &[AppliedPolicy], mode: Mode, counted: Steps) -> HashSet<FunctionRef> {
     let mut mentioned = HashSet::new();
     // invariants look at calls and decide nothing
     for applied in policies.iter().filter(|applied| !applied.policy.watches) {
@@ -78,7 +108,10 @@ fn mentioned_by_policies(policies: &[AppliedPolicy], mode: Mode) -> HashSet<Func
             let mentions = if key.calls.is_catch_all() {
                 key.before.iter().any(counts)
             } else {
-                key.steps().any(counts)
+                match counted {
+                    Steps::All => key.steps().any(counts),
+                    Steps::Ahead => key.before_first.iter().chain(&key.before).any(counts),
+                }
             };
             if mentions {
                 mentioned.extend(selected.functions.iter().copied());

@@ -496,6 +496,20 @@ pub(super) fn put_near(place: Place, record: &str, key: &str, near: &str) -> Dia
         .help(format!("did you mean `{near}`?"))
 }
 
+/// `redact(output, ['salery'])`
+pub(super) fn redact_near(place: Place, key: &str, near: &str) -> Diagnostic {
+    let message = format!("no key of the value is called `{key}`, and one is called `{near}`");
+    Diagnostic::warning("near_field", message, place)
+        .label(format!("`{near}` stays as it is"))
+        .help(format!("did you mean `{near}`?"))
+}
+
+/// `{'emial': output.email}`, where the result has `email`
+pub(super) fn map_near(place: Place, key: &str, near: &str) -> Diagnostic {
+    let message = format!("the schema of the result lists `{near}`, and this map has `{key}`");
+    Diagnostic::warning("near_field", message, place).help(format!("did you mean `{near}`?"))
+}
+
 pub(super) fn transform_misfit(place: Place, declared: &Place) -> Diagnostic {
     let message = "what this transform makes does not fit what the action returns";
     Diagnostic::warning("transform_misfit", message, place)

@@ -148,7 +148,8 @@ pub use misfit::Misfit;
 pub(crate) use model_call::{ModelAnswer, ModelRequest};
 pub use model_schema::{answer_schema, request_schema};
 pub(crate) use needed::{
-    ArgumentPath, NeededArgument, asked_for, given_by_truth, needed_for_truth, needed_for_value,
+    ArgumentPath, NeededArgument, asked_for, given_by_truth, needed_for_exemption, needed_for_truth,
+    needed_for_value, tells_kinds_apart,
 };
 pub(crate) use of_agents::{OfPolicyStep, UseOfPolicy, of_all_agents};
 pub use origin::Origin;

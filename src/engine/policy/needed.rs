@@ -57,6 +57,19 @@ pub(crate) fn asked_for(expr: &Expr) -> Vec<ArgumentPath> {
     asked
 }
 
+/// The paths that a negation or an inequality reads which exempts a call from the rest of an `||`: `flag` of `!input.flag || input.reason != ''`. But for those that the
+/// expression asks for.
+pub(crate) fn needed_for_exemption(expr: &Expr) -> Needed {
+    let mut found = Vec::new();
+    Walk::default().exemptions(expr, false, &mut found);
+    but_for_asked(expr, found)
+}
+
+/// Whether an expression compares an argument with constants, and so tells kinds of calls apart, which may have other arguments.
+pub(crate) fn tells_kinds_apart(expr: &Expr) -> bool {
+    Walk::default().tells_kinds_apart(expr)
+}
+
 fn but_for_asked(expr: &Expr, mut needed: Needed) -> Needed {
     let asked = asked_for(expr);
     needed.retain(|it| !asked.contains(&it.path));
@@ -245,6 +258,51 @@ impl<'e> Walk<'e> {
         }
     }
 
+    /// Collects what [`needed_for_exemption`] is about; `is_operand` says whether the expression is an operand of an `||`.
+    fn exemptions(&self, expr: &'e Expr, is_operand: bool, found: &mut Needed) {
+        let ExprKind::Call { function, target: None, args } = &expr.kind else { return };
+        let read = match (function.text.as_str(), args.as_slice()) {
+            ("_&&_", operands) => {
+                return operands.iter().for_each(|operand| self.exemptions(operand, false, found));
+            }
+            // the last operand demands something
+            ("_||_", operands) => {
+                let exempting = operands.len().saturating_sub(1);
+                return operands.iter().take(exempting).for_each(|it| self.exemptions(it, true, found));
+            }
+            ("!_", [operand]) => operand,
+            ("_!=_", [one, other]) if is_constant(other) => one,
+            ("_!=_", [one, other]) if is_constant(one) => other,
+            _ => return,
+        };
+        if is_operand && let Some(path) = self.path_of(read) {
+            *found = all_of(std::mem::take(found), needed(read, path));
+        }
+    }
+
+    fn tells_kinds_apart(&self, expr: &'e Expr) -> bool {
+        let is_argument = |expr: &Expr| self.path_of(expr).is_some_and(|path| !path.is_empty());
+        let own = match &expr.kind {
+            ExprKind::Call { function, target, args } => match (function.text.as_str(), args.as_slice()) {
+                ("_==_" | "_!=_", [one, other]) => {
+                    is_argument(one) && is_text(other) || is_argument(other) && is_text(one)
+                }
+                ("@in", [one, _]) => is_argument(one),
+                ("startsWith" | "endsWith" | "contains" | "matches", _) => {
+                    target.as_deref().is_some_and(is_argument)
+                }
+                _ => false,
+            },
+            // a flag
+            _ => is_argument(expr),
+        };
+        let mut tells = own;
+        if !own && matches!(expr.kind, ExprKind::Call { .. } | ExprKind::Bind { .. }) && is_logical(expr) {
+            expr.for_each_part(&mut |part| tells |= self.tells_kinds_apart(part));
+        }
+        tells
+    }
+
     /// Collects what `has` and `?` ask for, and what is looked for among the names.
     fn asked(&mut self, expr: &'e Expr, found: &mut Vec<ArgumentPath>) {
         match &expr.kind {
@@ -288,6 +346,25 @@ impl<'e> Walk<'e> {
                 parts.into_iter().for_each(|part| self.asked(part, found));
             }
         }
+    }
+}
+
+fn is_constant(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Literal(_))
+}
+
+fn is_text(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Literal(Literal::String(_) | Literal::Bool(_) | Literal::Null))
+}
+
+/// Whether an expression combines truths.
+fn is_logical(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call { function, target: None, .. } => {
+            matches!(function.text.as_str(), "_&&_" | "_||_" | "!_" | "_?_:_")
+        }
+        ExprKind::Bind { .. } => true,
+        _ => false,
     }
 }
 

@@ -8,6 +8,8 @@ use super::expression::Expression;
 use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal, Storage, Type};
 use crate::diagnostic::slip;
 use crate::source::Span;
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// A key that a transform adds.
 pub(super) struct AddedKey {
@@ -30,6 +32,65 @@ pub(super) fn added_keys(transform: &Expression) -> Vec<AddedKey> {
         find(&checked, &checked.expr, &mut added);
     }
     added
+}
+
+/// A key of `redact` that the value does not have at any depth.
+pub(super) struct MissedKey {
+    pub(super) span: Span,
+    pub(super) key: String,
+    /// The key that was surely meant.
+    pub(super) near: String,
+}
+
+/// The keys of `redact` that are nearly keys of a declared value.
+pub(super) fn missed_keys(transform: &Expression) -> Vec<MissedKey> {
+    let mut missed = Vec::new();
+    if let Some(checked) = transform.checked() {
+        find_redactions(&checked, &checked.expr, &mut missed);
+    }
+    missed
+}
+
+fn find_redactions(checked: &Checked, expr: &Expr, missed: &mut Vec<MissedKey>) {
+    if let ExprKind::Call { function, target: None, args } = &expr.kind
+        && function.text == "redact"
+        && let [value, Expr { kind: ExprKind::List(keys), .. }] = args.as_slice()
+    {
+        let mut known = BTreeSet::new();
+        keys_below(checked.type_of(value.id), MAX_DEPTH, &mut known);
+        for key in keys.iter().map(|key| &key.value) {
+            let ExprKind::Literal(Literal::String(name)) = &key.kind else { continue };
+            let is_known = known.iter().any(|field| plain(field) == plain(name));
+            if let Some(near) = slip(name, known.iter().map(|field| &**field)).filter(|_| !is_known) {
+                missed.push(MissedKey { span: key.span, key: name.clone(), near: near.to_owned() });
+            }
+        }
+    }
+    expr.for_each_part(&mut |part| find_redactions(checked, part, missed));
+}
+
+/// How deep records are looked into.
+const MAX_DEPTH: usize = 16;
+
+/// Collects the fields of a type at each depth.
+fn keys_below(ty: &Type, depth: usize, known: &mut BTreeSet<Arc<str>>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    match ty {
+        Type::Record(record) | Type::Singleton(record) => {
+            for (name, field) in &record.fields {
+                known.insert(name.clone());
+                keys_below(&field.ty, depth, known);
+            }
+        }
+        Type::List(inner) | Type::Optional(inner) => keys_below(inner, depth, known),
+        Type::Map(entry) => keys_below(&entry.1, depth, known),
+        _ => {}
+    }
+}
+
+/// A key as `redact` compares it: letters and digits, in small letters.
+fn plain(key: &str) -> String {
+    key.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// Goes through the parts that the result is made of.

@@ -12,11 +12,12 @@ use super::messages;
 use super::needed::needed_for_truth;
 use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use super::parameter::{Parameter, ParameterSource};
-use super::put::added_keys;
+use super::put::{added_keys, missed_keys};
 use super::secrets;
 use super::step::{Invoke, Step, StepAction};
 use crate::cel::{Expr, ExprKind, Kind, Literal};
 use crate::context::{FunctionId, Scope};
+use crate::diagnostic::slip;
 use crate::manifest::catalog::DeclaredFunction;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::OnFail;
@@ -60,6 +61,21 @@ impl Compiler<'_> {
                 (None, _) => continue,
             };
             self.texts.findings.push(finding.path(&path));
+        }
+        for key in missed_keys(transform) {
+            let finding = messages::redact_near(transform.place_of(key.span), &key.key, &key.near);
+            self.texts.findings.push(finding.path(&path));
+        }
+        if let Some(output) = declared.clone().next()
+            && declared.count() == 1
+        {
+            let fields = || output.shape().fields.iter().map(|field| &*field.name);
+            for (key, span) in map_keys(transform.program().expr()) {
+                if let Some(near) = slip(key, fields()).filter(|_| !fields().any(|field| field == key)) {
+                    let finding = messages::map_near(transform.place_of(span), key, near);
+                    self.texts.findings.push(finding.path(&path));
+                }
+            }
         }
     }
 
@@ -184,6 +200,11 @@ impl Compiler<'_> {
             if !is_open && !all().any(|parameter| *parameter.name == *name) {
                 let names = all().map(|parameter| &*parameter.name);
                 findings.push(messages::set_undeclared(value.place_of(span), name, names).path(&path));
+            } else if is_open
+                && let Some(near) = slip(name, all().map(|parameter| &*parameter.name))
+                    .filter(|_| !all().any(|parameter| *parameter.name == *name))
+            {
+                findings.push(messages::put_near(value.place_of(span), "input", name, near).path(&path));
             }
         }
         for &at in functions {
@@ -259,6 +280,18 @@ fn written_keys(expr: &Expr) -> Vec<(&str, Span)> {
             written_keys(map).into_iter().chain(own).collect()
         }
         ExprKind::Bind { body, .. } => written_keys(body),
+        _ => Vec::new(),
+    }
+}
+
+/// The keys of a map that an expression gives, where it writes the whole map.
+fn map_keys(expr: &Expr) -> Vec<(&str, Span)> {
+    match &expr.kind {
+        ExprKind::Map(_) => written_keys(expr),
+        ExprKind::Call { function, target: None, args } if function.text == "_?_:_" => {
+            args.iter().skip(1).flat_map(map_keys).collect()
+        }
+        ExprKind::Bind { body, .. } => map_keys(body),
         _ => Vec::new(),
     }
 }

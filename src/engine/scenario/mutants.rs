@@ -186,7 +186,14 @@ fn of_step(
     if next.filter(may_meet).is_some() {
         add("steps_swapped", "the step comes behind the next one".to_owned(), Edit::Swap, next);
     }
+    // these never fail
+    let cannot_fail = match &step.action {
+        DeclaredAction::Label(labels) => step.condition.is_none() && labels.computed().is_none(),
+        DeclaredAction::Assert(text) => step.condition.is_none() && text.text.trim() == "true",
+        _ => false,
+    };
     let weaker = match (step.on_fail, endings) {
+        _ if cannot_fail => None,
         (OnFail::Continue, _) | (_, Endings::Block) => None,
         (OnFail::LockTask, Endings::All) => Some((OnFail::Block, "block")),
         (OnFail::Block | OnFail::LockTask, _) => Some((OnFail::Continue, "continue")),
