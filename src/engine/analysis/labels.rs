@@ -60,15 +60,62 @@ impl Labels {
     }
 }
 
-/// Hands over each text that is looked for in what `labels`, `callLabels` or `taskLabels` gives.
+/// Hands over each text that is looked for in what `labels`, `callLabels` or `taskLabels` gives, or that an element of it is compared with.
 fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
-    let name = |expr: &Expr| function(checked, expr).map_or("", |(name, _)| name);
-    if let ExprKind::Call { target: None, args, .. } = &expr.kind
-        && let ("@in", [constant, of]) = (name(expr), args.as_slice())
-        && let ExprKind::Literal(Literal::String(text)) = &constant.kind
-        && [LABELS, CALL_LABELS, TASK_LABELS].contains(&name(of))
-    {
-        found(constant, text);
+    match &expr.kind {
+        ExprKind::Call { args, .. } => match (name(checked, expr), args.as_slice()) {
+            ("@in", [constant, of]) if are_labels(checked, of) => text(constant, found),
+            ("sets.intersects" | "sets.contains", [one, other]) => {
+                for (constants, of) in [(one, other), (other, one)] {
+                    if are_labels(checked, of) {
+                        texts(constants, found);
+                    }
+                }
+            }
+            _ => {}
+        },
+        ExprKind::Comprehension(macros) if macros.second.is_none() && are_labels(checked, &macros.range) => {
+            compared(checked, &macros.variable.text, &macros.body, found);
+        }
+        _ => {}
     }
     expr.for_each_part(&mut |part| look(checked, part, found));
+}
+
+fn name(checked: &Checked, expr: &Expr) -> &'static str {
+    function(checked, expr).map_or("", |(name, _)| name)
+}
+
+/// Whether an expression is a list of labels: of a value, a call, the task, or a source.
+fn are_labels(checked: &Checked, expr: &Expr) -> bool {
+    [LABELS, CALL_LABELS, TASK_LABELS].contains(&name(checked, expr))
+}
+
+/// Hands over each text that a variable is compared with.
+fn compared<'e>(checked: &Checked, variable: &str, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
+    let is_it =
+        |expr: &Expr| matches!(&expr.kind, ExprKind::Ident { name, absolute: false } if name == variable);
+    if let ExprKind::Call { target: None, args, .. } = &expr.kind
+        && let [one, other] = args.as_slice()
+    {
+        match name(checked, expr) {
+            "_==_" | "_!=_" if is_it(one) => text(other, found),
+            "_==_" | "_!=_" if is_it(other) => text(one, found),
+            "@in" if is_it(one) => texts(other, found),
+            _ => {}
+        }
+    }
+    expr.for_each_part(&mut |part| compared(checked, variable, part, found));
+}
+
+fn texts<'e>(list: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
+    if let ExprKind::List(elements) = &list.kind {
+        elements.iter().for_each(|element| text(&element.value, found));
+    }
+}
+
+fn text<'e>(constant: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
+    if let ExprKind::Literal(Literal::String(text)) = &constant.kind {
+        found(constant, text);
+    }
 }

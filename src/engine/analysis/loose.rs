@@ -90,8 +90,8 @@ impl<'e> Look<'e, '_> {
                         }
                     }
                     _ => {
-                        if let Some((subject, part)) = position(self.checked, expr, lets_by) {
-                            self.question("contains", subject, part);
+                        if let Some((name, subject, part)) = position(self.checked, expr, lets_by) {
+                            self.question(name, subject, part);
                         }
                     }
                 }
@@ -221,19 +221,26 @@ fn is_text(expr: &Expr) -> bool {
     matches!(&expr.kind, ExprKind::Literal(Literal::String(_)))
 }
 
-/// The text and the part of it whose position a comparison asks for, where the answer that lets a call by is that it has one: `input.url.indexOf('a') >= 0`.
-fn position<'e>(checked: &Checked, expr: &'e Expr, lets_by: bool) -> Option<(&'e Expr, &'e Expr)> {
+/// The function that asks the same as a comparison of a position, with its operands, where the answer that lets a call by is that there is one:
+/// `input.url.indexOf('a') >= 0`.
+fn position<'e>(
+    checked: &Checked,
+    expr: &'e Expr,
+    lets_by: bool,
+) -> Option<(&'static str, &'e Expr, &'e Expr)> {
     let ExprKind::Call { target: None, args, .. } = &expr.kind else { return None };
     let [call, bound] = args.as_slice() else { return None };
     let ExprKind::Literal(Literal::Int(bound)) = &bound.kind else { return None };
-    let is_found = match (function(checked, expr)?.0, bound) {
-        ("_>=_", 0) | ("_>_" | "_!=_", -1) => true,
-        ("_<_", 0) | ("_<=_" | "_==_", -1) => false,
+    let (is_found, asked) = match (function(checked, expr)?.0, bound) {
+        ("_==_", 0) => (true, "startsWith"),
+        ("_!=_", 0) => (false, "startsWith"),
+        ("_>=_", 0) | ("_>_" | "_!=_", -1) => (true, "contains"),
+        ("_<_", 0) | ("_<=_" | "_==_", -1) => (false, "contains"),
         _ => return None,
     };
     match (&call.kind, function(checked, call)?.0) {
         (ExprKind::Call { target: Some(subject), args, .. }, "indexOf" | "lastIndexOf") => {
-            args.first().filter(|_| is_found == lets_by).map(|part| (&**subject, part))
+            args.first().filter(|_| is_found == lets_by).map(|part| (asked, &**subject, part))
         }
         _ => None,
     }

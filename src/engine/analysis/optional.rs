@@ -6,7 +6,7 @@
 use super::document;
 use super::messages::{self, Fails};
 use super::path::part;
-use crate::cel::{ExprKind, Type};
+use crate::cel::{ExprKind, Literal, Type};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
@@ -159,13 +159,16 @@ fn is_lacking_in_others(callers: &[usize], policy: &Policy, argument: &NeededArg
 /// Whether the schema of an argument lets an object in it omit a field.
 fn is_optional_part(expression: &Expression, argument: &NeededArgument) -> bool {
     let Some(checked) = expression.checked() else { return false };
-    let Some(ExprKind::Select { operand, field, .. }) =
-        part(&checked.expr, argument.id).map(|select| &select.kind)
-    else {
-        return false;
+    let (operand, field) = match part(&checked.expr, argument.id).map(|read| &read.kind) {
+        Some(ExprKind::Select { operand, field, .. }) => (operand, &field.text),
+        Some(ExprKind::Index { operand, index, .. }) => match &index.kind {
+            ExprKind::Literal(Literal::String(field)) => (operand, field),
+            _ => return false,
+        },
+        _ => return false,
     };
     let Type::Record(record) = checked.type_of(operand.id) else { return false };
-    let declared = record.slot(&field.text).and_then(|slot| record.fields.get_index(slot));
+    let declared = record.slot(field).and_then(|slot| record.fields.get_index(slot));
     declared.is_some_and(|(_, declared)| !declared.required)
 }
 

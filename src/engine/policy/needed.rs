@@ -259,14 +259,25 @@ impl<'e> Walk<'e> {
     }
 
     /// Collects what [`needed_for_exemption`] is about; `is_operand` says whether the expression is an operand of an `||`.
-    fn exemptions(&self, expr: &'e Expr, is_operand: bool, found: &mut Needed) {
+    fn exemptions(&mut self, expr: &'e Expr, is_operand: bool, found: &mut Needed) {
         let ExprKind::Call { function, target: None, args } = &expr.kind else { return };
         let read = match (function.text.as_str(), args.as_slice()) {
             ("_&&_", operands) => {
                 return operands.iter().for_each(|operand| self.exemptions(operand, false, found));
             }
-            // the last operand demands something
             ("_||_", operands) => {
+                // `!has(input.options) || input.options.mode != 'fast'`: of a call with options
+                let asked: Vec<ArgumentPath> = operands.iter().filter_map(|it| self.absent(it)).collect();
+                for operand in operands {
+                    let mut parts = self.for_truth(operand, true);
+                    parts.retain(|it| {
+                        let is_part =
+                            |asked: &ArgumentPath| it.path.len() > asked.len() && it.path.starts_with(asked);
+                        asked.iter().any(is_part)
+                    });
+                    *found = all_of(std::mem::take(found), parts);
+                }
+                // the last operand demands something
                 let exempting = operands.len().saturating_sub(1);
                 return operands.iter().take(exempting).for_each(|it| self.exemptions(it, true, found));
             }
@@ -277,6 +288,17 @@ impl<'e> Walk<'e> {
         };
         if is_operand && let Some(path) = self.path_of(read) {
             *found = all_of(std::mem::take(found), needed(read, path));
+        }
+    }
+
+    /// The path that `!has(…)` asks for.
+    fn absent(&self, expr: &'e Expr) -> Option<ArgumentPath> {
+        let ExprKind::Call { function, target: None, args } = &expr.kind else { return None };
+        match args.as_slice() {
+            [Expr { kind: ExprKind::Has { operand, field }, .. }] if function.text == "!_" => {
+                self.path_of(operand).map(|path| to_field(path, &field.text))
+            }
+            _ => None,
         }
     }
 
