@@ -69,7 +69,7 @@ pub(crate) fn reason_of(decision: &Decision) -> String {
         (Some(by), _) => format!("`{by}` decided first"),
         (None, Some(message)) => message.clone(),
         (None, None) if decision.verdict == Verdict::Suspend => "a review was asked for first".to_owned(),
-        (None, None) if decision.is_allowed() => "no changed step applied".to_owned(),
+        (None, None) if decision.is_allowed() => "the rule did not apply".to_owned(),
         (None, None) => format!("the operation ended with `{}`", decision.verdict),
     }
 }

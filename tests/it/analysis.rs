@@ -552,7 +552,7 @@ fn is_contradicted(finding: &Diagnostic, arguments: &Value, decision: &Decision)
 
 #[test]
 fn no_run_contradicts_an_accusation() {
-    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(150, |rounds| rounds.parse().unwrap());
+    let rounds = std::env::var("CELADOR_ANALYSIS").map_or(80, |rounds| rounds.parse().unwrap());
     let shop = shop();
     let mut runner = TestRunner::deterministic();
     let (mut accused, mut runs, mut decided) = (BTreeMap::new(), 0, 0);

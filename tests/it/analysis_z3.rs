@@ -480,7 +480,7 @@ fn z3_says_the_same() {
     }
     let of_corpus = all.len();
     let mut runner = TestRunner::deterministic();
-    let chance = std::env::var("CELADOR_ANALYSIS").map_or(60, |rounds| rounds.parse().unwrap());
+    let chance = std::env::var("CELADOR_ANALYSIS").map_or(30, |rounds| rounds.parse().unwrap());
     all.extend((0..chance).map(|_| expression().new_tree(&mut runner).unwrap().current()));
     let shop = shop();
     let (mut compared, mut parts, mut accused, mut left_open, mut unknown) = (0, 0, 0, 0, 0);

@@ -102,7 +102,10 @@ impl Arguments {
         if self.analysis {
             analysis::list(&engine.analysis(), screen)?;
         }
-        unmentioned::list(&catalog, screen)?;
+        // a document that cannot be read may mention any function, or decide for all
+        if !findings.iter().any(Diagnostic::is_error) {
+            unmentioned::list(&catalog, screen)?;
+        }
         let names = files_with_manifests(&catalog, &findings);
         let files = names.len();
         // a warning that no comment allows, and that keeps the manifests from being used, counts as an error
