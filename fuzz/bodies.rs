@@ -8,6 +8,7 @@ pub mod grammar;
 mod guards;
 mod labels;
 mod named;
+mod pseudonyms;
 mod redaction;
 #[cfg(feature = "server")]
 mod requests;
@@ -18,6 +19,7 @@ mod stored;
 pub use foreign::foreign;
 pub use labels::labels;
 pub use named::named;
+pub use pseudonyms::pseudonyms;
 pub use redaction::redaction;
 #[cfg(feature = "server")]
 pub use requests::requests;

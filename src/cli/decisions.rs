@@ -2,6 +2,7 @@
 //!
 //! In: the arguments that say so. Out: a [`Desk`], and the server of the page of reviews, if one was asked for.
 
+use super::hash_key::HashKeyFile;
 use super::limits::Changes;
 use super::service::{from_environment, refused, token};
 use super::{Failure, Screen};
@@ -46,6 +47,9 @@ pub(super) struct Decisions {
     reviews: Option<SocketAddr>,
 
     #[command(flatten)]
+    hash_key: HashKeyFile,
+
+    #[command(flatten)]
     changes: Changes,
 }
 
@@ -65,8 +69,13 @@ impl Decisions {
             return Ok((Desk::There(client), None));
         }
         let limits = self.limits()?;
-        let settings =
-            Settings { limits, texts, observe: self.observe, ..Settings::new(self.policies.clone()) };
+        let settings = Settings {
+            limits,
+            texts,
+            observe: self.observe,
+            hash_key: self.hash_key.read().map_err(Failure::Unusable)?,
+            ..Settings::new(self.policies.clone())
+        };
         self.begin(settings).map_err(|error| refused(&error, screen))
     }
 

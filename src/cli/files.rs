@@ -1,6 +1,7 @@
 //! What several commands read and write: a file within a bound, a new file, a file in the place of another, and the engine of some manifests.
 
 use super::{ExitCode, Failure, Screen, messages};
+use celador::HashKey;
 use celador::diagnostic::Diagnostic;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
@@ -33,7 +34,7 @@ pub(crate) fn read_source(path: &Path, limit: usize) -> Result<Source, Failure> 
     Ok(Source::new(path.display().to_string(), read_text(path, limit)?))
 }
 
-/// The engine of manifests. If they are refused, for an error or for a rule that may be lost, that is told and nothing is
+/// The engine of manifests, which hashes with the key of verification. If they are refused, for an error or for a rule that may be lost, that is told and nothing is
 /// run.
 pub(crate) fn load_engine(
     paths: &[PathBuf],
@@ -44,13 +45,38 @@ pub(crate) fn load_engine(
     engine_of(loaded, limits, screen)
 }
 
+/// The same where policies hash with this key, and may not hash without one.
+pub(crate) fn load_engine_hashing(
+    paths: &[PathBuf],
+    hash_key: Option<&HashKey>,
+    limits: EngineLimits,
+    screen: &mut Screen,
+) -> Result<(Catalog, Engine), Failure> {
+    let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+    let hashing = |catalog: Catalog| match hash_key {
+        Some(key) => catalog.with_hash_key(key.clone()),
+        None => catalog,
+    };
+    compiled(loaded, hashing, limits, screen)
+}
+
 /// The same of files that were read, with what was found while they were.
 pub(crate) fn engine_of(
+    loaded: (Vec<LoadedFile>, Vec<Diagnostic>),
+    limits: EngineLimits,
+    screen: &mut Screen,
+) -> Result<(Catalog, Engine), Failure> {
+    compiled(loaded, Catalog::for_verification, limits, screen)
+}
+
+fn compiled(
     (files, mut findings): (Vec<LoadedFile>, Vec<Diagnostic>),
+    hashing: impl FnOnce(Catalog) -> Catalog,
     limits: EngineLimits,
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
     let (catalog, read) = Catalog::parse(&files, &limits);
+    let catalog = hashing(catalog);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(read);
     findings.extend(compiled);

@@ -2,7 +2,7 @@
 
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::{Env, Function, LANGUAGE, LIBRARIES, MACROS, Macro, STANDARD};
-use celador::context::{FILE, HASH, LABELLING, MOUNT, PUT, REVIEW_OF_POLICIES, WITHIN};
+use celador::context::{FILE, HASH, HASHING, LABELLING, MOUNT, PSEUDONYMS, PUT, REVIEW_OF_POLICIES, WITHIN};
 use celador::detect::{DETECTION, Kind, PII, SECRETS};
 use celador::diagnostic::nearest;
 use celador::parsers::PARSERS;
@@ -49,6 +49,8 @@ impl Arguments {
             &MOUNT,
             &FILE,
             &DETECTION,
+            &HASHING,
+            &PSEUDONYMS,
             &PARSERS,
             &LABELLING,
         ]);
@@ -191,7 +193,11 @@ fn page() -> String {
     let own = [PUT, HASH, WITHIN, REVIEW_OF_POLICIES, MOUNT, FILE].into_iter().flatten();
     section(&mut page, "Policies", own.map(Row::Function));
     section(&mut page, "Where values came from", LABELLING.iter().map(Row::Function));
-    section(&mut page, "Personal data and secrets", DETECTION.iter().map(Row::Function));
+    section(
+        &mut page,
+        "Personal data and secrets",
+        DETECTION.iter().chain(HASHING).chain(PSEUDONYMS).map(Row::Function),
+    );
     kinds(&mut page, "pii", "personal data", PII);
     kinds(&mut page, "secrets", "secrets", SECRETS);
     section(&mut page, "SQL, e-mail addresses and links", PARSERS.iter().map(Row::Function));

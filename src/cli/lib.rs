@@ -21,6 +21,7 @@ mod explain_stored;
 mod files;
 mod fmt;
 mod functions;
+mod hash_key;
 #[cfg(feature = "server")]
 mod hook;
 mod import;

@@ -42,6 +42,7 @@ A client that has `npx -y @modelcontextprotocol/server-filesystem /srv` in its s
 of the first example instead.
 
 Environment:
+  CELADOR_HASH_KEY the key of `pii.hash`, in the place of --hash-key-file
   CELADOR_LOG      as --log
   CELADOR_STORE    as --store, so that a password stands in no list of processes
   CELADOR_TOKEN    the token for --server; never among the arguments, which every user of a machine can see"

@@ -29,6 +29,7 @@ Clients are given the address by OPENAI_BASE_URL=http://127.0.0.1:8718/v1 or ANT
 keep their key. A request may name its task in the header x-celador-task and its user in x-celador-user.
 
 Environment:
+  CELADOR_HASH_KEY the key of `pii.hash`, in the place of --hash-key-file
   CELADOR_LOG      as --log
   CELADOR_STORE    as --store, so that a password stands in no list of processes
   CELADOR_TOKEN    the token for --server; never among the arguments, which every user of a machine can see")]

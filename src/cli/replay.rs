@@ -3,8 +3,10 @@
 //! In: recorded tasks, lines of recorded steps, decision logs with content, or a store. Out: a table of the differences by step and function. Everything is read
 //! as a stream: one step at a time, and of tasks those that are under way.
 
+use super::files::load_engine_hashing;
+use super::hash_key::HashKeyFile;
 use super::service_reports::{Results, Wanted};
-use super::{ExitCode, Failure, Format, Screen, load_engine, messages, read_source};
+use super::{ExitCode, Failure, Format, Screen, messages, read_source};
 use celador::limits::EngineLimits;
 use celador::replay::{FlipRow, Recorded, Replayer, Tally};
 use celador::scenario::Script;
@@ -57,16 +59,21 @@ pub(crate) struct Arguments {
     max_tasks: usize,
 
     #[command(flatten)]
+    hash_key: HashKeyFile,
+
+    #[command(flatten)]
     reports: Wanted,
 }
 
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = EngineLimits::default();
-        let (_, policies) = load_engine(&self.policies, limits, screen)?;
+        // digests were recorded under the key of the host: under any other one rules would decide otherwise, and nobody would see why
+        let hash_key = self.hash_key.read().map_err(Failure::Unusable)?;
+        let (_, policies) = load_engine_hashing(&self.policies, hash_key.as_ref(), limits, screen)?;
         let mut replayer = Replayer::new(Arc::new(policies)).with_max_tasks(self.max_tasks);
         if !self.against.is_empty() {
-            let (_, old) = load_engine(&self.against, limits, screen)?;
+            let (_, old) = load_engine_hashing(&self.against, hash_key.as_ref(), limits, screen)?;
             replayer = replayer.against(Arc::new(old));
         }
         let mut stream = Stream { replayer, progress: Progress::new(), limits };

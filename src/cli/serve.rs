@@ -1,5 +1,6 @@
 //! `celador serve`: decisions over HTTP until the process is asked to end.
 
+use super::hash_key::HashKeyFile;
 use super::limits::Changes;
 use super::service::{from_environment, namespaced, refused, telemetry};
 use super::{ExitCode, Failure, Screen, messages, read_text};
@@ -37,6 +38,7 @@ Examples:
 Environment:
   CELADOR_STORE            as --store, so that a password stands in no list of processes
   CELADOR_ALETHEIA_STORE   as --aletheia-store, for the same reason
+  CELADOR_HASH_KEY         the key of `pii.hash`, in the place of --hash-key-file
   CELADOR_LOG              as --log
 
 A file of tokens: {\"tokens\": [{\"sha256\": \"…\", \"identity\": \"did:web:a\", \"scopes\": [\"tasks:write\"]}]}
@@ -143,6 +145,9 @@ pub(crate) struct Arguments {
     /// A JSON file with the settings of namespaces, for the secrets of webhooks: {namespace: {key: value}}
     #[arg(long, value_name = "FILE")]
     namespaces: Option<PathBuf>,
+
+    #[command(flatten)]
+    hash_key: HashKeyFile,
 
     /// The answer of `contexts/list`: as documented, or as servers deployed today give it
     #[arg(long, value_name = "SHAPE", value_parser = ["documented", "deployed"], default_value = "documented")]
@@ -317,6 +322,7 @@ impl Arguments {
             allow_unauthenticated: self.allow_unauthenticated,
             tls: tls.map(|(certificates, key)| Tls { certificates, key }),
             namespaces: self.namespaces.as_deref().map(namespaces).transpose()?.unwrap_or_default(),
+            hash_key: self.hash_key.read().map_err(Failure::Unusable)?,
             conversation,
             agent_contexts: agent_contexts.map(|store| ContextPlace { store, redis }),
             public_url: self.public_url.clone(),

@@ -255,7 +255,7 @@ impl Manifests {
         let set = digest.map(|digest| stored.manifests(digest)).transpose()?.flatten();
         let Some(set) = set else { return Ok(Err(messages::manifests_not_kept().to_owned())) };
         let (catalog, _) = Catalog::parse(&set.files()?, &limits);
-        let (engine, _) = Engine::kept_from_catalog(&catalog, Mode::Enforce, limits);
+        let (engine, _) = Engine::kept_from_catalog(&catalog.for_verification(), Mode::Enforce, limits);
         Ok(Ok(Self { engine: Arc::new(engine), set: Arc::new(set) }))
     }
 

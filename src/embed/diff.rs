@@ -2,7 +2,7 @@
 //!
 //! In: manifests and policies of before and after. Out: each operation with what is known of the difference, and the counts, as JSON; the rows are those of `celador diff`.
 
-use crate::sources::Sources;
+use crate::sources::{Hashing, Sources};
 use crate::{Error, Mode, Source};
 use celador::EngineLimits;
 use celador::diff::{OperationDifference, PolicySet, Summary, compare};
@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 /// Policies that are refused, and paths that cannot be read.
 pub fn diff(old: &[Source], new: &[Source]) -> Result<Value, Error> {
     let set = |sources: &[Source]| {
-        let Sources { catalog, engine, .. } = Sources::open(sources, Mode::Enforce, EngineLimits::default())?;
+        let Sources { catalog, engine, .. } =
+            Sources::open(sources, Mode::Enforce, Hashing::Verifying, EngineLimits::default())?;
         Ok::<_, Error>(PolicySet::new(catalog, engine))
     };
     let found = compare(&set(old)?, &set(new)?);

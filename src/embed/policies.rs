@@ -8,14 +8,14 @@ use crate::memory::Memory;
 #[cfg(feature = "stores")]
 use crate::remote::{Desk, NewTask};
 use crate::review::{Review, ReviewFilter};
-use crate::sources::{Source, Sources};
+use crate::sources::{Hashing, Source, Sources};
 use crate::task::{Kept, Task};
 use crate::{Clock, Error, Flaw, tools};
 use celador::context::Runtime;
 use celador::digest::Digest;
 use celador::manifest::mode::Mode;
 use celador::task::{Parent, Retain, StartTask, User};
-use celador::{BroughtTool, EngineLimits};
+use celador::{BroughtTool, EngineLimits, HashKey};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -54,6 +54,8 @@ struct Shared {
     place: Place,
     #[cfg(feature = "stores")]
     mode: Mode,
+    #[cfg(feature = "stores")]
+    hash_key: Option<HashKey>,
     memory: Arc<Memory>,
     clock: Clock,
     #[cfg(feature = "stores")]
@@ -95,7 +97,25 @@ impl Policies {
     /// # Errors
     /// What is refused, with each place; a path that cannot be read. No source, unless the place is a server, which has its own.
     pub fn load(sources: &[Source], mode: Mode, place: Place, clock: Clock) -> Result<Self, Error> {
+        Self::load_hashing(sources, mode, place, clock, None)
+    }
+
+    /// The same for policies that hash with this key (`pii.hash`).
+    ///
+    /// # Errors
+    /// As [`Policies::load`]; a key where the place is a server, which has its own.
+    pub fn load_hashing(
+        sources: &[Source],
+        mode: Mode,
+        place: Place,
+        clock: Clock,
+        hash_key: Option<HashKey>,
+    ) -> Result<Self, Error> {
         let is_server = place.is_server();
+        if is_server && hash_key.is_some() {
+            let message = "a server has a key of its own: `celador serve --hash-key-file`";
+            return Err(Error::misuse("bad_request", message));
+        }
         if is_server && mode == Mode::Observe {
             return Err(Error::misuse(
                 "bad_request",
@@ -114,7 +134,10 @@ impl Policies {
                 let message = "a server has manifests of its own: `celador serve` is given their paths";
                 return Err(Error::misuse("bad_request", message));
             }
-            sources => Some(Loaded::of(Sources::open(sources, mode, EngineLimits::default())?)),
+            sources => {
+                let hashing = Hashing::With(hash_key.as_ref());
+                Some(Loaded::of(Sources::open(sources, mode, hashing, EngineLimits::default())?))
+            }
         };
         let memory = Arc::new(Memory::new(clock.clone()));
         let shared = Shared {
@@ -122,6 +145,8 @@ impl Policies {
             place,
             #[cfg(feature = "stores")]
             mode,
+            #[cfg(feature = "stores")]
+            hash_key,
             memory,
             clock,
             #[cfg(feature = "stores")]
@@ -146,8 +171,23 @@ impl Policies {
         place: Place,
         clock: Clock,
     ) -> Result<Agent, Error> {
+        Self::agent_hashing(name, tools, policies, (mode, None), place, clock)
+    }
+
+    /// The same for policies that hash with this key (`pii.hash`).
+    ///
+    /// # Errors
+    /// As [`Policies::agent_for`] and [`Policies::load_hashing`].
+    pub fn agent_hashing(
+        name: Option<&str>,
+        tools: Vec<BroughtTool>,
+        policies: &[Source],
+        (mode, hash_key): (Mode, Option<HashKey>),
+        place: Place,
+        clock: Clock,
+    ) -> Result<Agent, Error> {
         if place.is_server() {
-            return Self::load(policies, mode, place, clock)?.agent(name, tools);
+            return Self::load_hashing(policies, mode, place, clock, hash_key)?.agent(name, tools);
         }
         let name = match name {
             Some(name) => name.to_owned(),
@@ -158,7 +198,7 @@ impl Policies {
         };
         let mut sources = vec![tools::manifests(namespace, agent, &tools)];
         sources.extend_from_slice(policies);
-        Self::load(&sources, mode, place, clock)?.agent(Some(&name), Vec::new())
+        Self::load_hashing(&sources, mode, place, clock, hash_key)?.agent(Some(&name), Vec::new())
     }
 
     /// An agent by its names (`shop/desk`), by its name where only one agent has it, or the only one. The tools are brought with each task.
@@ -231,7 +271,10 @@ impl Policies {
             Place::Store(store) => {
                 let texts = self.0.loaded.as_ref().map(|loaded| loaded.texts.clone());
                 let none = || Error::misuse("bad_request", "a store needs manifests: load some");
-                Desk::open(store, texts.ok_or_else(none)?, self.0.mode, self.0.clock.clone())?
+                {
+                    let (mode, hash_key) = (self.0.mode, self.0.hash_key.clone());
+                    Desk::open(store, texts.ok_or_else(none)?, (mode, hash_key), self.0.clock.clone())?
+                }
             }
             Place::Server { address, token } => Desk::connect(address, token.as_deref())?,
         });
@@ -399,7 +442,7 @@ impl Policies {
 
 /// The namespace of policies that are all of one.
 fn namespace_of(policies: &[Source]) -> Result<String, Error> {
-    let read = Sources::read(policies, Mode::Enforce, EngineLimits::default())?;
+    let read = Sources::read(policies, Mode::Enforce, Hashing::Verifying, EngineLimits::default())?;
     let mut namespaces: Vec<String> =
         read.catalog.policies().iter().map(|policy| policy.namespace.text.to_string()).collect();
     namespaces.sort();

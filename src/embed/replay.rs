@@ -2,7 +2,7 @@
 //!
 //! In: policies, and lines of recorded steps as `celador replay` reads them. Out: a tally as JSON; tallies add up. Lines of one task belong into one part.
 
-use crate::sources::Sources;
+use crate::sources::{Hashing, Sources};
 use crate::{Error, Mode, Source};
 use celador::EngineLimits;
 use celador::replay::{Recorded, Replayer, Tally};
@@ -28,7 +28,9 @@ impl Replaying {
     pub fn open(policies: &[Source], against: &[Source]) -> Result<Self, Error> {
         let limits = EngineLimits::default();
         let engine = |sources: &[Source]| {
-            Ok::<_, Error>(Arc::new(Sources::open(sources, Mode::Enforce, limits)?.engine))
+            Ok::<_, Error>(Arc::new(
+                Sources::open(sources, Mode::Enforce, Hashing::With(None), limits)?.engine,
+            ))
         };
         let mut replayer = Replayer::new(engine(policies)?);
         if !against.is_empty() {

@@ -10,7 +10,7 @@ use celador::manifest::given::Files;
 use celador::manifest::load::{File, FileOrigin, load};
 use celador::manifest::mode::Mode;
 use celador::source::Source as Text;
-use celador::{Engine, EngineLimits};
+use celador::{Engine, EngineLimits, HashKey};
 use std::path::{Path, PathBuf};
 
 /// Where manifests and policies come from.
@@ -50,6 +50,25 @@ impl From<&str> for Source {
     }
 }
 
+/// What policies hash with.
+#[derive(Clone, Copy)]
+pub(crate) enum Hashing<'k> {
+    /// The key of verification: it is only found out what they do.
+    Verifying,
+    /// The key of the host; without one they may not hash.
+    With(Option<&'k HashKey>),
+}
+
+impl Hashing<'_> {
+    fn of(self, catalog: Catalog) -> Catalog {
+        match self {
+            Self::Verifying => catalog.for_verification(),
+            Self::With(Some(key)) => catalog.with_hash_key(key.clone()),
+            Self::With(None) => catalog,
+        }
+    }
+}
+
 /// Sources that were read and linked.
 pub(crate) struct Sources {
     /// What was read, for whoever compiles it once more: stores, proofs.
@@ -62,7 +81,12 @@ pub(crate) struct Sources {
 
 impl Sources {
     /// Reads, links and compiles; what is wrong with the texts is among the findings.
-    pub(crate) fn read(sources: &[Source], mode: Mode, limits: EngineLimits) -> Result<Self, Error> {
+    pub(crate) fn read(
+        sources: &[Source],
+        mode: Mode,
+        hashing: Hashing<'_>,
+        limits: EngineLimits,
+    ) -> Result<Self, Error> {
         let mut paths = Vec::new();
         let mut texts = Vec::new();
         for source in sources {
@@ -79,16 +103,18 @@ impl Sources {
         let (mut files, findings) =
             if paths.is_empty() { Default::default() } else { load(&paths, &limits)? };
         files.append(&mut texts);
-        Ok(Self::of((files, findings), mode, limits))
+        Ok(Self::of((files, findings), mode, hashing, limits))
     }
 
     /// The same of files that were read, with what was found while they were.
     pub(crate) fn of(
         (files, mut findings): (Vec<File>, Vec<Diagnostic>),
         mode: Mode,
+        hashing: Hashing<'_>,
         limits: EngineLimits,
     ) -> Self {
         let (catalog, read) = Catalog::parse(&files, &limits);
+        let catalog = hashing.of(catalog);
         findings.extend(read);
         let (engine, compiled) = match mode {
             Mode::Enforce => Engine::from_catalog(&catalog, limits),
@@ -105,8 +131,13 @@ impl Sources {
     }
 
     /// The same if each agent may run.
-    pub(crate) fn open(sources: &[Source], mode: Mode, limits: EngineLimits) -> Result<Self, Error> {
-        Self::read(sources, mode, limits)?.whole()
+    pub(crate) fn open(
+        sources: &[Source],
+        mode: Mode,
+        hashing: Hashing<'_>,
+        limits: EngineLimits,
+    ) -> Result<Self, Error> {
+        Self::read(sources, mode, hashing, limits)?.whole()
     }
 
     /// The same, if each agent may run.
@@ -124,7 +155,8 @@ impl Sources {
 /// # Errors
 /// A path that cannot be read.
 pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
-    let mut findings = Sources::read(sources, Mode::Enforce, EngineLimits::default())?.findings;
+    let limits = EngineLimits::default();
+    let mut findings = Sources::read(sources, Mode::Enforce, Hashing::Verifying, limits)?.findings;
     in_order(&mut findings);
     Ok(findings.iter().map(Flaw::of).collect())
 }
@@ -135,7 +167,8 @@ pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
 /// A path that cannot be read.
 #[cfg(feature = "authoring")]
 pub fn analysis(sources: &[Source]) -> Result<serde_json::Value, Error> {
-    let analysis = Sources::read(sources, Mode::Enforce, EngineLimits::default())?.engine.analysis();
+    let limits = EngineLimits::default();
+    let analysis = Sources::read(sources, Mode::Enforce, Hashing::Verifying, limits)?.engine.analysis();
     let mut told = analysis.counts();
     if let Some(members) = told.as_object_mut() {
         members.insert("unknown".to_owned(), analysis.unknown_clauses().collect());

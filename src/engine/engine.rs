@@ -9,6 +9,7 @@ use crate::analysis::{Analysis, Analyst};
 use crate::cel::{Cache, CacheStats, Json};
 use crate::context::members_of;
 use crate::diagnostic::{Diagnostic, Standing};
+use crate::hash_key::HashKey;
 use crate::layers::{Layer, Layers};
 use crate::limits::EngineLimits;
 use crate::lint::{Allowances, Found};
@@ -75,6 +76,8 @@ pub struct Engine {
     switches: Switches,
     door: Door,
     mode: Mode,
+    /// What policies hash with whose catalog brings no key of its own.
+    hash_key: Option<HashKey>,
     warnings: Vec<Diagnostic>,
 }
 
@@ -204,7 +207,7 @@ impl Engine {
         limits: EngineLimits,
     ) -> Result<Self, OpenError> {
         let (catalog, read) = Catalog::parse(files, &limits);
-        let (mut engine, compiled) = Self::through((Door::Strict, mode), &catalog, limits);
+        let (mut engine, compiled) = Self::asking(Asked::Analysis, (Door::Strict, mode), &catalog, limits);
         findings.extend(read);
         findings.extend(compiled);
         if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
@@ -226,20 +229,20 @@ impl Engine {
     /// the findings themselves, such as a checker. To guard an agent, use [`Engine::open`].
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::through((Door::Strict, Mode::Enforce), catalog, limits)
+        Self::asking(Asked::Analysis, (Door::Strict, Mode::Enforce), catalog, limits)
     }
 
     /// The same for an engine that stops nothing, as that of [`Engine::open_observing`].
     #[must_use]
     pub fn observing_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::through((Door::Strict, Mode::Observe), catalog, limits)
+        Self::asking(Asked::Analysis, (Door::Strict, Mode::Observe), catalog, limits)
     }
 
     /// The same for every manifest that the specification calls valid, whatever rules it may have lost: for those who test
     /// the specification. To guard an agent, use [`Engine::from_catalog`].
     #[must_use]
     pub fn lenient_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::through((Door::Lenient, Mode::Enforce), catalog, limits)
+        Self::asking(Asked::Loading, (Door::Lenient, Mode::Enforce), catalog, limits)
     }
 
     /// The same for manifests that a store keeps for its tasks, which were let in before: their clauses are not decided anew, as a task goes on also if a
@@ -249,23 +252,34 @@ impl Engine {
         Self::asking(Asked::Loading, (Door::Strict, mode), catalog, limits)
     }
 
-    /// The same by door and mode.
+    /// The same by door and mode, for those who find out what policies do: cases, proofs, comparisons. They need no secret to hash with.
     pub(crate) fn through(
         (door, mode): (Door, Mode),
         catalog: &Catalog,
         limits: EngineLimits,
     ) -> (Self, Vec<Diagnostic>) {
-        Self::asking(Asked::of(door), (door, mode), catalog, limits)
+        let hash_key = catalog.hash_key().cloned().unwrap_or_else(HashKey::for_verification);
+        Self::hashing(Some(hash_key), Asked::of(door), (door, mode), (catalog, limits))
     }
 
     fn asking(
         asked: Asked,
-        (door, mode): (Door, Mode),
+        by: (Door, Mode),
         catalog: &Catalog,
         limits: EngineLimits,
     ) -> (Self, Vec<Diagnostic>) {
+        Self::hashing(catalog.hash_key().cloned(), asked, by, (catalog, limits))
+    }
+
+    fn hashing(
+        hash_key: Option<HashKey>,
+        asked: Asked,
+        (door, mode): (Door, Mode),
+        (catalog, limits): (&Catalog, EngineLimits),
+    ) -> (Self, Vec<Diagnostic>) {
         let cache = Arc::new(Cache::new(&limits.eval));
-        let (loaded, findings) = compile((door, mode), asked, catalog, (&limits, &cache));
+        let of = (&limits, &*cache, hash_key.as_ref());
+        let (loaded, findings) = compile((door, mode), asked, catalog, of);
         (
             Self {
                 loaded: RwLock::new(Arc::new(loaded)),
@@ -274,6 +288,7 @@ impl Engine {
                 switches: Switches::default(),
                 door,
                 mode,
+                hash_key,
                 warnings: Vec::new(),
             },
             findings,
@@ -286,7 +301,7 @@ impl Engine {
     /// # Errors
     /// The problems of the new set; the old set stays in use.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let of = (&self.limits, &*self.cache);
+        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog));
         let (loaded, findings) = compile((self.door, self.mode), Asked::of(self.door), catalog, of);
         if !loaded.is_whole() {
             return Err(findings);
@@ -324,7 +339,7 @@ impl Engine {
     }
 
     fn sharing(&self, door: Door, asked: Asked, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
-        let of = (&self.limits, &*self.cache);
+        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog));
         let (loaded, findings) = compile((door, self.mode), asked, catalog, of);
         (
             Self {
@@ -334,10 +349,16 @@ impl Engine {
                 switches: self.switches.clone(),
                 door,
                 mode: self.mode,
+                hash_key: self.hash_key_of(catalog).cloned(),
                 warnings: Vec::new(),
             },
             findings,
         )
+    }
+
+    /// What the policies of a catalog hash with.
+    fn hash_key_of<'k>(&'k self, catalog: &'k Catalog) -> Option<&'k HashKey> {
+        catalog.hash_key().or(self.hash_key.as_ref())
     }
 
     /// Whether each of its agents may run, and each of its triggers makes tasks.
@@ -643,16 +664,19 @@ fn compile(
     (door, mode): (Door, Mode),
     asked: Asked,
     catalog: &Catalog,
-    (limits, cache): (&EngineLimits, &Cache),
+    (limits, cache, hash_key): (&EngineLimits, &Cache, Option<&HashKey>),
 ) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
     let (mut known, mut of_policies) = (HashSet::new(), Vec::new());
     for linked in catalog.agents() {
-        let resolved = match mode {
+        let mut resolved = match mode {
             Mode::Enforce => Cow::Borrowed(linked),
             Mode::Observe => Cow::Owned(linked.observed()),
         };
+        if let Some(key) = hash_key {
+            resolved.to_mut().hash_key = Some(key.clone());
+        }
         let resolved = &*resolved;
         let CompiledAgent { policy, findings: found, of_policies: steps } =
             Policy::compile_agent(resolved, catalog.mount(), limits, cache);
@@ -670,7 +694,7 @@ fn compile(
     }
     findings.extend(of_all_agents(of_policies));
     if door == Door::Strict {
-        findings.extend(unscoped::errors(catalog, limits, cache));
+        findings.extend(unscoped::errors(catalog, limits, cache, hash_key));
     }
     for resolved in catalog.triggers() {
         let (trigger, found) = Trigger::compile(resolved, limits, cache);

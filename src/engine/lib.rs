@@ -117,6 +117,7 @@ pub mod digest;
 pub mod engine;
 pub mod evidence;
 pub mod explained;
+mod hash_key;
 mod layers;
 #[cfg(feature = "analysis")]
 pub mod layout;
@@ -141,6 +142,7 @@ pub use cel::{Json, Timestamp};
 pub use context::tool_text;
 pub use diagnostic::Diagnostic;
 pub use engine::{Engine, OpenError};
+pub use hash_key::{HashKey, HashKeyTooShort};
 pub use limits::EngineLimits;
 pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError};
 pub use task::{

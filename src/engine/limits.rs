@@ -62,6 +62,10 @@ bounds! {
     max_queued_input_bytes: usize = 1_048_576, "bytes";
     /// The texts of the results and inputs of a task in which rules look for copies; with more, who asks for labels gets an error.
     max_label_bytes: usize = 16_777_216, "bytes";
+    /// Values of a task that have a pseudonym; a step that needs one more fails.
+    max_pseudonyms: usize = 10_000, "pseudonyms";
+    /// What the values weigh that have one; a step that would exceed it fails.
+    max_pseudonym_bytes: usize = 4_194_304, "bytes";
     /// Labels that one step gives.
     max_labels: usize = 64, "labels";
     /// How long a call waits for other calls; after that it is refused. Most tools answer in less, and a model that is told that a call was not reported can do something else.

@@ -6,6 +6,7 @@
 
 use crate::cel::Cache;
 use crate::diagnostic::Diagnostic;
+use crate::hash_key::HashKey;
 use crate::limits::EngineLimits;
 use crate::manifest::catalog::Catalog;
 use crate::manifest::policy::DeclaredPolicy;
@@ -17,20 +18,24 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
 /// The errors in policies that no agent of the catalog has.
-pub(crate) fn errors(catalog: &Catalog, limits: &EngineLimits, cache: &Cache) -> Vec<Diagnostic> {
+pub(crate) fn errors(
+    catalog: &Catalog,
+    limits: &EngineLimits,
+    cache: &Cache,
+    hash_key: Option<&HashKey>,
+) -> Vec<Diagnostic> {
     let has = |policy: &DeclaredPolicy| {
         let mut applied = catalog.agents().iter().flat_map(|agent| &agent.policies);
         applied.any(|applied| applied.policy.is_of(policy))
     };
     let alone = catalog.policies().iter().filter(|policy| !policy.is_library() && !has(policy));
-    alone.flat_map(|policy| errors_in(policy, catalog, limits, cache)).collect()
+    alone.flat_map(|policy| errors_in(policy, catalog, (limits, cache, hash_key))).collect()
 }
 
 fn errors_in(
     policy: &DeclaredPolicy,
     catalog: &Catalog,
-    limits: &EngineLimits,
-    cache: &Cache,
+    (limits, cache, hash_key): (&EngineLimits, &Cache, Option<&HashKey>),
 ) -> Vec<Diagnostic> {
     let mut ignored = Vec::new();
     let mut documents = Vec::new();
@@ -46,8 +51,9 @@ fn errors_in(
     let linked = Catalog::link(documents, limits, &mut ignored);
     let mut findings = Vec::new();
     for agent in linked.agents() {
+        let agent = agent.hashing(hash_key);
         let CompiledAgent { findings: found, of_policies, .. } =
-            Policy::compile_agent(agent, None, limits, cache);
+            Policy::compile_agent(&agent, None, limits, cache);
         findings.extend(found);
         findings.extend(of_all_agents(of_policies));
     }

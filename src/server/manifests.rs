@@ -19,7 +19,7 @@ use celador_store::ManifestSet;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
-use tracing::warn;
+use tracing::{info, warn};
 
 /// The manifests that [`Settings`] name, as they were found: read, and not compiled yet.
 ///
@@ -48,6 +48,10 @@ impl ReadManifests {
         let stamps = stamps_of(&settings.policies, settings.manifest_digests.as_ref());
         let read = read(&settings.policies, &settings.texts, &settings.limits.store.engine);
         let (files, catalog, findings) = read?;
+        let catalog = match &settings.hash_key {
+            Some(key) => catalog.with_hash_key(key.clone()),
+            None => catalog,
+        };
         Ok(Self { stamps, files, catalog, findings })
     }
 }
@@ -166,6 +170,9 @@ impl Manifests {
         };
         findings.extend(compiled);
         tell(&findings);
+        if let Some(key) = &settings.hash_key {
+            info!(id = key.id(), "policies hash with a key");
+        }
         if mode == Mode::Observe {
             warn!("nothing is stopped: decisions tell what would have been");
         }

@@ -3,9 +3,9 @@
 //! Plain data with defaults that are safe on a developer's machine: loopback, no token needed, all bounds on.
 
 use super::limits::ServerLimits;
-use celador::Retain;
 use celador::cel::Json;
 use celador::manifest::load::File;
+use celador::{HashKey, Retain};
 use celador_store::Retention;
 use celador_store::conversation;
 use celador_store::conversation::aletheia::ContextPlace;
@@ -87,6 +87,8 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// Settings of namespaces, for the secrets of webhooks (WH-07).
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
+    /// What policies hash with (`pii.hash`); without a key manifests that hash are not served.
+    pub hash_key: Option<HashKey>,
     /// The settings of the context protocols.
     pub conversation: conversation::ConversationSettings,
     /// The store where Aletheia agents keep which context they are in, at `/v1/agent-contexts`; without it that address serves
@@ -283,6 +285,7 @@ impl Settings {
             allow_unauthenticated: false,
             tls: None,
             namespaces: BTreeMap::new(),
+            hash_key: None,
             conversation: conversation::ConversationSettings::default(),
             agent_contexts: None,
             public_url: None,

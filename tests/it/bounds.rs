@@ -68,6 +68,9 @@ const OF_TASKS: [&str; 19] = [
     "max_metadata_value_bytes",
 ];
 
+/// Tested in `pseudonyms.rs`.
+const OF_PSEUDONYMS: [&str; 2] = ["max_pseudonyms", "max_pseudonym_bytes"];
+
 /// Tested with the stores.
 const OF_STORES: [&str; 10] = [
     "max_connections",
@@ -93,6 +96,7 @@ fn every_bound_is_tested_and_has_a_value_by_name() {
             &OF_POLICIES,
             &OF_BROUGHT_TOOLS,
             &OF_TASKS,
+            &OF_PSEUDONYMS,
             &OF_STORES,
         ]
         .concat();

@@ -1,14 +1,16 @@
 //! The rows of the function libraries hold what they say: every signature can be read, every name and id is given
 //! once, and every example gives what stands beside it, value and type.
 
+use celador::HashKey;
 use celador::cel::{
     Activation, Blob, Cidr, Code, EXTENSIONS, Entries, Env, EnvBuilder, ErrorCode, Function, Issue, Json,
     Key, LIBRARIES, MACROS, Meter, Opaque, Overload, Program, STANDARD, Stop, Timestamp, Type, TypeName,
     Value,
 };
 use celador::context::{
-    Caller, ContextSchema, CopyRules, FunctionDecl, FunctionId, HASH, InvocationRecord, InvocationStatus,
-    LABELLING, LabelChange, Labelling, PUT, SchemaDecl, SeenBy, TaskContext, TaskFacts, ValueSource, WITHIN,
+    Caller, ContextSchema, CopyRules, FunctionDecl, FunctionId, HASH, HASHING, InvocationRecord,
+    InvocationStatus, LABELLING, LabelChange, Labelling, PSEUDONYMS, PUT, SchemaDecl, SeenBy, TaskContext,
+    TaskFacts, ValueSource, WITHIN,
 };
 use celador::detect::DETECTION;
 use celador::limits::EngineLimits;
@@ -34,7 +36,7 @@ fn builder() -> EnvBuilder {
 
 fn scope() -> Env {
     let scope = builder().variable("now", Type::String).variable("context", Type::Dyn);
-    scope.library(WITHIN).library(LABELLING).build()
+    scope.library(WITHIN).library(LABELLING).library(HASHING).library(PSEUDONYMS).build()
 }
 
 /// The task that examples ask for labels: a page that it has fetched is untrusted.
@@ -44,6 +46,8 @@ static FETCHED: LazyLock<TaskContext> = LazyLock::new(|| {
     let schema = ContextSchema::new(&SchemaDecl {
         functions: vec![function],
         copies: CopyRules { least: 12, max_bytes: 1_000 },
+        hash_key: Some(HashKey::for_verification()),
+        most_pseudonyms: (100, 10_000),
         ..SchemaDecl::default()
     });
     let at = Timestamp::from_unix(1_780_311_600).unwrap();
@@ -99,6 +103,8 @@ fn written() -> impl Iterator<Item = Written> {
         .chain(PUT)
         .chain(WITHIN)
         .chain(LABELLING)
+        .chain(HASHING)
+        .chain(PSEUDONYMS)
         .map(|row| (row.name, [row.doc, row.cost], row.examples));
     functions.chain(MACROS.iter().map(|row| (row.name, [row.doc, row.cost], row.examples)))
 }

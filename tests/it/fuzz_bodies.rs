@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 21] = [
+const TARGETS: [(&str, Body); 22] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("exchange", exchange),
@@ -24,6 +24,7 @@ const TARGETS: [(&str, Body); 21] = [
     ("mcp", mcp),
     ("named", bodies::named),
     ("pattern", bodies::pattern),
+    ("pseudonyms", bodies::pseudonyms),
     ("redaction", bodies::redaction),
     ("requests", requests),
     ("rpc", rpc),
@@ -69,7 +70,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 20] = [
+const FOLDERS: [(&str, Body); 21] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
@@ -84,6 +85,7 @@ const FOLDERS: [(&str, Body); 20] = [
     ("fuzz/seeds/mcp", mcp),
     ("fuzz/seeds/named", bodies::named),
     ("fuzz/seeds/pattern", bodies::pattern),
+    ("fuzz/seeds/pseudonyms", bodies::pseudonyms),
     ("fuzz/seeds/redaction", bodies::redaction),
     ("fuzz/seeds/requests", requests),
     ("fuzz/seeds/rpc", rpc),
@@ -243,6 +245,11 @@ proptest! {
     #[test]
     fn mutated_labels_do_no_harm(bytes in mutated(seeds("fuzz/seeds/labels"))) {
         bodies::labels(&bytes);
+    }
+
+    #[test]
+    fn mutated_pseudonyms_do_no_harm(bytes in mutated(seeds("fuzz/seeds/pseudonyms"))) {
+        bodies::pseudonyms(&bytes);
     }
 
     #[test]

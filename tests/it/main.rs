@@ -144,6 +144,7 @@ mod prove_tasks;
 mod prove_z3;
 #[cfg(feature = "gateway")]
 mod proxy_exchanges;
+mod pseudonyms;
 mod public_door;
 mod public_examples;
 mod re2;

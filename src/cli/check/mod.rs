@@ -82,6 +82,7 @@ impl Arguments {
         let (files, mut findings) =
             load(&self.paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         let (catalog, read) = Catalog::parse(&files, &limits);
+        let catalog = catalog.for_verification();
         let (engine, compiled) = Engine::from_catalog(&catalog, limits);
         findings.extend(read);
         findings.extend(compiled);

@@ -4,6 +4,7 @@
 //! Claude Code reads, and 0. The request is the same in both cases (`POST /hooks/claude-code`), so the answer is. Where nothing can be
 //! decided the answer refuses; where not even that can be said the code is 2, which Claude Code takes for a refusal, too.
 
+use super::super::hash_key::HashKeyFile;
 use super::super::service::from_environment;
 use super::super::{ExitCode, Failure, Screen};
 use super::config_change::{self, Settled};
@@ -61,6 +62,9 @@ pub(crate) struct Arguments {
     /// Stop nothing: let each event by, and tell in the store what would have come of it
     #[arg(long, conflicts_with = "server")]
     observe: bool,
+
+    #[command(flatten)]
+    hash_key: HashKeyFile,
 
     #[command(flatten)]
     how: How,
@@ -273,7 +277,9 @@ impl Arguments {
         let location = self.location()?;
         // neither is it one to decide all clauses: the first event of these manifests has done so
         let of_manifests = Settings::new(self.manifests.clone());
-        let settings = Settings { observe: self.observe, analyse_kept: false, limits, ..of_manifests };
+        let hash_key = self.hash_key.read()?;
+        let settings =
+            Settings { observe: self.observe, analyse_kept: false, hash_key, limits, ..of_manifests };
         let clock = system_clock().map_err(|error| error.to_string())?;
         let (database, manifests) =
             beside(|| Database::open(&location, &settings.limits.store), || ReadManifests::of(&settings));

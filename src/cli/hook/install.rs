@@ -4,6 +4,7 @@
 //! a whole, so that nobody ever reads half of it; a file that is no JSON object is left alone.
 
 use super::super::files::replace;
+use super::super::hash_key::HashKeyFile;
 use super::super::{ExitCode, Failure, Screen, Started};
 use super::how::How;
 use super::messages;
@@ -50,6 +51,9 @@ pub(crate) struct Install {
     /// The program of Claude Code, whose version is checked
     #[arg(long, value_name = "PROGRAM", default_value = "claude")]
     claude: String,
+
+    #[command(flatten)]
+    hash_key: HashKeyFile,
 
     #[command(flatten)]
     how: How,
@@ -115,6 +119,9 @@ impl Install {
                     words.push(absolute(path)?);
                 }
                 words.extend(["--data".to_owned(), absolute(&self.data)?]);
+                if let Some(path) = &self.hash_key.path {
+                    words.extend(["--hash-key-file".to_owned(), absolute(path)?]);
+                }
             }
         }
         let said = [("--agent", &self.how.agent), ("--user", &self.how.user)];

@@ -109,6 +109,7 @@ pub(super) struct Load {
     pub(super) sources: Vec<Told>,
     #[serde(default)]
     pub(super) observe: bool,
+    pub(super) hash_key: Option<String>,
     #[serde(default)]
     pub(super) r#where: Where,
 }
@@ -120,6 +121,7 @@ pub(super) struct AgentFor {
     pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) observe: bool,
+    pub(super) hash_key: Option<String>,
     #[serde(default)]
     pub(super) r#where: Where,
 }

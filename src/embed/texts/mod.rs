@@ -24,6 +24,7 @@ use body::{
     AgentFor, Answered, Answering, Begin, Explain, Load, Named, Paths, Purge, Reply, Saved, Several,
     Standing, Stepping, Try, Wanted, read, shown, sources_of, told, told_as,
 };
+use celador::HashKey;
 use celador::manifest::mode::Mode;
 use serde_json::json;
 use std::collections::HashMap;
@@ -123,20 +124,23 @@ impl Texts {
     }
 
     fn load(&self, body: &str) -> Answered {
-        let Load { sources, observe, r#where } = read(body)?;
+        let Load { sources, observe, hash_key, r#where } = read(body)?;
         let place = r#where.place()?.unwrap_or_default();
         let word = place.word();
-        let policies = Policies::load(&sources_of(sources), mode(observe), place, self.clock.clone())?;
+        let (sources, clock) = (sources_of(sources), self.clock.clone());
+        let policies =
+            Policies::load_hashing(&sources, mode(observe), place, clock, key_of(hash_key.as_deref())?)?;
         let (agents, warnings) = (policies.agents(), shown(policies.warnings()));
         let handle = self.hold(Thing::Policies(policies))?;
         told(&json!({ "handle": handle, "place": word, "agents": agents, "warnings": warnings }))
     }
 
     fn agent_for(&self, body: &str) -> Answered {
-        let AgentFor { tools, policies, name, observe, r#where } = read(body)?;
+        let AgentFor { tools, policies, name, observe, hash_key, r#where } = read(body)?;
         let (place, policies) = (r#where.place()?.unwrap_or_default(), sources_of(policies));
         let (name, clock) = (name.as_deref(), self.clock.clone());
-        self.found(Policies::agent_for(name, tools, &policies, mode(observe), place, clock)?)
+        let mode = (mode(observe), key_of(hash_key.as_deref())?);
+        self.found(Policies::agent_hashing(name, tools, &policies, mode, place, clock)?)
     }
 
     fn agent_of(&self, about: u32, body: &str) -> Answered {
@@ -281,6 +285,12 @@ impl Texts {
 fn standing(task: &Task, body: &str) -> Answered {
     let Standing { call, wait_ms } = read(body)?;
     told(&task.standing(&call, wait_ms.map(Duration::from_millis))?)
+}
+
+/// The key that policies hash with, of its text.
+fn key_of(text: Option<&str>) -> Result<Option<HashKey>, Error> {
+    let key = text.map(|text| HashKey::new(text.as_bytes())).transpose();
+    key.map_err(|error| Error::misuse("bad_request", error.to_string()))
 }
 
 fn mode(observe: bool) -> Mode {

@@ -12,6 +12,7 @@ use super::task_context::{Entries, TaskContext, TurnKind};
 use super::task_io::TaskIo;
 use crate::amount::Amount;
 use crate::cel::Json;
+use crate::detect::Pseudonym;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -27,6 +28,7 @@ pub struct ContextMark {
     restrictions: usize,
     shortenings: usize,
     labels: usize,
+    pseudonyms: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +66,8 @@ pub struct ContextChange {
     shortened: Vec<(u32, Kept)>,
     #[serde(default, skip_serializing_if = "Tail::is_nothing")]
     labels: Tail<Labelling>,
+    #[serde(default, skip_serializing_if = "Tail::is_nothing")]
+    pseudonyms: Tail<Pseudonym>,
     /// What was dropped by now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     dropped: Option<Dropped>,
@@ -126,6 +130,7 @@ impl TaskContext {
             restrictions: self.history.restrictions().len(),
             shortenings: self.history.shortenings().len(),
             labels: self.labellings().len(),
+            pseudonyms: self.pseudonyms.known().all().len(),
         }
     }
 
@@ -138,6 +143,7 @@ impl TaskContext {
             && self.history.restrictions().len() == mark.restrictions
             && self.history.shortenings().len() == mark.shortenings
             && self.labellings().len() == mark.labels
+            && self.pseudonyms.known().all().len() == mark.pseudonyms
             && self.inputs.is_at(&mark.inputs)
             && self.outputs.is_at(&mark.outputs)
     }
@@ -171,6 +177,11 @@ impl TaskContext {
                 mark.labels,
                 mark.labels,
                 self.labellings().skip(mark.labels).cloned().collect(),
+            ),
+            pseudonyms: Tail::new(
+                mark.pseudonyms,
+                mark.pseudonyms,
+                self.pseudonyms.known().all().iter().skip(mark.pseudonyms).cloned().collect(),
             ),
             dropped: self.dropped(),
         }
@@ -226,6 +237,7 @@ impl ContextState {
             restricted: Vec::new(),
             shortened: Vec::new(),
             labels: Tail::default(),
+            pseudonyms: Tail::default(),
             dropped: None,
         }
     }
@@ -255,6 +267,7 @@ impl ContextState {
         }
         fits &= change.invocations.put_to(&mut self.invocations);
         fits &= change.labels.put_to(&mut self.labels);
+        fits &= change.pseudonyms.put_to(&mut self.pseudonyms);
         self.dropped = change.dropped.or(self.dropped);
         fits.then_some(self)
     }

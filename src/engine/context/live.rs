@@ -8,6 +8,7 @@ use super::label_functions::{
 };
 use super::labels::{SeenBy, ValueSource};
 use super::part::{MAX_INDEX, Part};
+use super::pseudonym_functions::{PII_DETOKENIZE, PII_HASH, PII_TOKENIZE};
 use super::schema_decl::FunctionId;
 use super::sources::Extent;
 use super::task_context::{Entries, Entry, TaskContext, TurnKind};
@@ -229,6 +230,9 @@ impl LiveRecord for TaskContext {
             WHOLE_BINDINGS => self.answer_bindings(about, Extent::Whole, meter),
             CALL_LABELS => self.answer_call_labels(who, about, meter),
             TASK_LABELS => self.answer_marks(who, ValueSource::Task, meter),
+            PII_HASH => self.answer_hash(about, meter),
+            PII_TOKENIZE => self.answer_tokenized(about, meter),
+            PII_DETOKENIZE => self.answer_detokenized(about, meter),
             _ => Err(Fault::no_overload([about.kind()])),
         }
     }

@@ -15,6 +15,7 @@ use super::part::Part;
 use super::schema_decl::{FunctionDecl, FunctionId, SchemaDecl, ToolDecl};
 use super::task_secrets::TaskSecrets;
 use crate::cel::{At, Constant, Domain, Field, Numbers, RecordType, Storage, Type};
+use crate::hash_key::HashKey;
 use indexmap::IndexMap;
 use std::sync::Arc;
 
@@ -46,6 +47,8 @@ pub struct ContextSchema {
     secrets: TaskSecrets,
     /// How copies of values are looked for in its tasks.
     copies: CopyRules,
+    hash_key: Option<HashKey>,
+    most_pseudonyms: (usize, usize),
 }
 
 #[derive(Debug)]
@@ -108,13 +111,25 @@ impl ContextSchema {
             .zip(records)
             .map(|(function, records)| Function { delegation: function.delegation, records: records.into() });
         let shapes = Shapes::new(declared, &keys);
-        Ok(Arc::new(Self { functions: functions.collect(), shapes, keys, secrets, copies: declared.copies }))
+        let (functions, copies, hash_key) = (functions.collect(), declared.copies, declared.hash_key.clone());
+        let most_pseudonyms = declared.most_pseudonyms;
+        Ok(Arc::new(Self { functions, shapes, keys, secrets, copies, hash_key, most_pseudonyms }))
     }
 
     /// Which places of a task are secret.
     #[must_use]
     pub fn secrets(&self) -> &TaskSecrets {
         &self.secrets
+    }
+
+    /// How many values of a task may have a pseudonym, and what they may weigh.
+    pub(super) fn most_pseudonyms(&self) -> (usize, usize) {
+        self.most_pseudonyms
+    }
+
+    /// What the steps of its tasks hash with.
+    pub(super) fn hash_key(&self) -> Option<&HashKey> {
+        self.hash_key.as_ref()
     }
 
     /// How copies of values are looked for in its tasks.

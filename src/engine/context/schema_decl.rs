@@ -5,6 +5,7 @@
 
 use super::copy_index::CopyRules;
 use crate::cel::{Domain, RecordType, Type};
+use crate::hash_key::HashKey;
 use std::sync::Arc;
 
 /// A function of a schema: its position among the declared ones.
@@ -55,4 +56,8 @@ pub struct SchemaDecl {
     pub closed_outputs: bool,
     /// How copies of values are looked for.
     pub copies: CopyRules,
+    /// How many values of a task may have a pseudonym, and what they may weigh.
+    pub most_pseudonyms: (usize, usize),
+    /// What its steps hash with.
+    pub hash_key: Option<HashKey>,
 }

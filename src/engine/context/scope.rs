@@ -4,6 +4,7 @@
 //! of an invoke step are expressions of the scope of their step (`MW-13`), so they have none here.
 
 use super::function::{FILE, HASH, MOUNT, PUT, REVIEW, WITHIN};
+use super::pseudonym_functions::{HASHING, PSEUDONYMS};
 use crate::cel::Function;
 use crate::detect::DETECTION;
 #[cfg(feature = "parsers")]
@@ -262,13 +263,20 @@ impl Scope {
     #[must_use]
     pub const fn functions(self) -> &'static [&'static [Function]] {
         match self {
-            Self::Before | Self::After => &[PUT, HASH, WITHIN, DETECTION, PARSERS, REVIEW],
-            Self::CelTool => &[PUT, HASH, WITHIN, DETECTION, PARSERS, REVIEW, MOUNT],
+            Self::Before | Self::After => {
+                &[PUT, HASH, WITHIN, DETECTION, HASHING, PSEUDONYMS, PARSERS, REVIEW]
+            }
+            Self::GuardrailBefore | Self::GuardrailAfter | Self::ModelBefore | Self::ModelAfter => {
+                &[PUT, HASH, WITHIN, DETECTION, HASHING, PSEUDONYMS, PARSERS]
+            }
+            Self::CelTool => &[PUT, HASH, WITHIN, DETECTION, HASHING, PARSERS, REVIEW, MOUNT],
             Self::Script => &[FILE],
             Self::Tools | Self::Filter | Self::EventField | Self::PollField | Self::PollDetect => {
                 &[PUT, HASH, DETECTION, PARSERS]
             }
-            _ => &[PUT, HASH, WITHIN, DETECTION, PARSERS],
+            // the key is that of a task's policy, and there is no task yet
+            Self::Trigger => &[PUT, HASH, WITHIN, DETECTION, PARSERS],
+            _ => &[PUT, HASH, WITHIN, DETECTION, HASHING, PARSERS],
         }
     }
 

@@ -9,11 +9,13 @@ use super::invocation::{Caller, InvocationRecord, InvocationStatus};
 use super::labels::Labelling;
 use super::messages;
 use super::moment::Moment;
+use super::pseudonyms::TaskPseudonyms;
 use super::schema::ContextSchema;
 use super::task_context::{TaskContext, TaskFacts, TurnKind};
 use super::task_io::{TaskIo, TaskIoError};
 use crate::amount::Amount;
 use crate::cel::{Fault, Json, Shortened, Timestamp};
+use crate::detect::Pseudonym;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -52,6 +54,8 @@ pub struct ContextState {
     pub(super) labels: Vec<Labelling>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) dropped: Option<Dropped>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) pseudonyms: Vec<Pseudonym>,
 }
 
 impl ContextState {
@@ -207,6 +211,7 @@ impl TaskContext {
             invocations: self.invocations().map(|invocation| self.stored(invocation)).collect(),
             labels: self.labellings().cloned().collect(),
             dropped: self.dropped(),
+            pseudonyms: self.pseudonyms.known().all().to_vec(),
         }
     }
 
@@ -287,6 +292,7 @@ impl TaskContext {
             });
         }
         state.labels.into_iter().for_each(|labelling| task.label(labelling));
+        task.pseudonyms = TaskPseudonyms::of(state.pseudonyms);
         if state.dropped.as_ref().is_some_and(|dropped| !task.history.resume_dropped(dropped)) {
             return Err(RestoreError::NoDigest);
         }

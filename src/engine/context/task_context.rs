@@ -14,6 +14,7 @@ use super::log::Log;
 use super::moment::Moment;
 use super::open_calls::OpenCalls;
 use super::provenance::Provenance;
+use super::pseudonyms::TaskPseudonyms;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::task_io::TaskIo;
@@ -102,6 +103,8 @@ pub struct TaskContext {
     pub(super) folds: Folds,
     /// Where values came from, and their labels.
     pub(super) provenance: Provenance,
+    /// What stands for personal data of the task.
+    pub(super) pseudonyms: TaskPseudonyms,
 }
 
 /// What the model's turns have cost: the sum, and the nearest double, which expressions read without computing it.
@@ -153,6 +156,7 @@ impl TaskContext {
             open: OpenCalls::default(),
             folds: Folds::default(),
             provenance: Provenance::default(),
+            pseudonyms: TaskPseudonyms::default(),
         }
     }
 
@@ -278,7 +282,8 @@ impl TaskContext {
     pub fn bytes(&self) -> u64 {
         let entries = self.inputs.bytes().saturating_add(self.outputs.bytes());
         let bytes = self.turns.len().saturating_add(entries).saturating_add(self.history.bytes());
-        bytes.saturating_add(self.provenance.labels.bytes()) as u64
+        let bytes = bytes.saturating_add(self.provenance.labels.bytes());
+        bytes.saturating_add(self.pseudonyms.known().bytes()) as u64
     }
 
     /// The bytes of results that the task had no room for. Constant time.

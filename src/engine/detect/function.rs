@@ -7,6 +7,7 @@
 
 use super::kind::Kind;
 use super::pii::PII;
+use super::pseudonym::{self, Book};
 use super::search::Instead;
 use super::secrets::SECRETS;
 use super::table::Table;
@@ -192,6 +193,45 @@ pub const DETECTION: &[Function] = &[
     super::invisible::HAS,
     super::invisible::STRIP,
 ];
+
+/// The kinds of personal data that `names` names, as a number for [`tokenized`] and [`detokenized`]; where it names none the usual ones, or all.
+///
+/// # Errors
+/// As those of the other functions for names that are none of kinds.
+pub(crate) fn pii_kinds(names: Option<&Value<'_>>, or_all: bool) -> Result<u64, Fault> {
+    let wanted = match names {
+        Some(names) => PII_TABLE.named(names)?,
+        None if or_all => Wanted::of(0..PII.len()),
+        None => PII_TABLE.usual(),
+    };
+    Ok(wanted.bits())
+}
+
+/// A text with pseudonyms in the place of personal data of these kinds, and without what only looks like one; `None` if it is as it was.
+///
+/// # Errors
+/// `budget_exceeded`, also where the book is full.
+pub(crate) fn tokenized(
+    meter: &mut Meter<'_>,
+    kinds: u64,
+    text: &str,
+    book: &mut Book<'_>,
+) -> Result<Option<String>, Fault> {
+    pseudonym::tokenized(meter, (&PII_TABLE, Wanted::of_bits(kinds)), text, book)
+}
+
+/// A text with the values of the pseudonyms of these kinds that the book knows; `None` if it has none.
+///
+/// # Errors
+/// `budget_exceeded`.
+pub(crate) fn detokenized(
+    meter: &mut Meter<'_>,
+    kinds: u64,
+    text: &str,
+    book: &Book<'_>,
+) -> Result<Option<String>, Fault> {
+    pseudonym::detokenized(meter, (&PII_TABLE, Wanted::of_bits(kinds)), text, book)
+}
 
 /// The value, and the kinds that are wanted: the usual ones if none is named.
 fn asked<'v, 'a>(table: &Table, args: &[&'v Value<'a>]) -> Result<(&'v Value<'a>, Wanted), Fault> {

@@ -11,7 +11,7 @@
 //! From the bottom up: `reading` says how a text is read, `kind` is a row, `wanted` says which rows are looked for, `signs` which of them
 //! have their sign in a text, `table` is rows made ready, `card`, `iban`, `contact`,
 //! `identity` and `token` decide about candidates, `pii` and `secrets` are the rows, `search` goes through one text, `walk` through
-//! a value, `function` is what expressions call.
+//! a value, `pseudonym` puts names of values in their place and back, `function` is what expressions call.
 //!
 //! What cannot be seen stands in `docs/security.md`. No find, no fault and no mark holds any part of what was found.
 
@@ -24,6 +24,7 @@ mod invisible;
 mod key_redaction;
 mod kind;
 mod pii;
+mod pseudonym;
 mod reading;
 mod search;
 mod secrets;
@@ -34,9 +35,13 @@ mod walk;
 mod wanted;
 
 pub use function::DETECTION;
+pub(crate) use function::{detokenized, pii_kinds, tokenized};
 pub use invisible::{has_invisible, is_invisible, without_invisible};
 pub use kind::Kind;
 pub use pii::PII;
+pub use pseudonym::Pseudonym;
+pub(crate) use pseudonym::{Book, Pseudonyms};
 #[cfg(feature = "parsers")]
 pub(crate) use reading::Reading;
 pub use secrets::SECRETS;
+pub(crate) use walk::Rewriting;

@@ -87,14 +87,8 @@ pub(super) fn redacted(
     }
 }
 
-/// A text with something else in place of each run of finds that overlap.
-fn without(
-    meter: &mut Meter<'_>,
-    table: &Table,
-    text: &str,
-    mut finds: Vec<Find>,
-    instead: Instead,
-) -> Result<String, Fault> {
+/// Finds with each run of those that overlap as one, of the kind of the first.
+pub(super) fn runs(mut finds: Vec<Find>) -> Vec<Find> {
     finds.dedup_by(|next, run| {
         let overlaps = next.at.start < run.at.end;
         if overlaps {
@@ -102,10 +96,21 @@ fn without(
         }
         overlaps
     });
+    finds
+}
+
+/// A text with something else in place of each run of finds that overlap.
+fn without(
+    meter: &mut Meter<'_>,
+    table: &Table,
+    text: &str,
+    finds: Vec<Find>,
+    instead: Instead,
+) -> Result<String, Fault> {
     meter.charge_built(text.len())?;
     let mut left = String::with_capacity(text.len());
     let mut rest = 0;
-    for run in finds {
+    for run in runs(finds) {
         left.push_str(text.get(rest..run.at.start).unwrap_or_default());
         let found = text.get(run.at.clone()).unwrap_or_default();
         let stars = match instead {

@@ -90,7 +90,7 @@ impl Walk<'_, '_> {
             Value::Map(map) => {
                 for (key, value) in map.iter() {
                     self.find(&key.value(), path, places)?;
-                    let key = self.without(&key, Instead::Mark)?.unwrap_or(key);
+                    let key = self.without(&key)?.unwrap_or(key);
                     self.step_into(path, &key)?;
                     self.find(&value, path, places)?;
                     path.truncate(above);
@@ -139,42 +139,69 @@ impl Walk<'_, '_> {
         value: &Value<'a>,
         instead: Instead,
     ) -> Result<Option<Value<'a>>, Fault> {
+        let Self { meter, table, wanted } = self;
+        let mut other = |meter: &mut Meter<'_>, text: &str| redacted(meter, table, *wanted, text, instead);
+        Rewriting { meter, other: &mut other }.value(value)
+    }
+
+    /// A key with marks in place of what was found; `None` if nothing was.
+    fn without<'a>(&mut self, key: &Key<'_>) -> Result<Option<Key<'a>>, Fault> {
+        let Self { meter, table, wanted } = self;
+        let mut other =
+            |meter: &mut Meter<'_>, text: &str| redacted(meter, table, *wanted, text, Instead::Mark);
+        Rewriting { meter, other: &mut other }.key(key)
+    }
+}
+
+/// Gives for a text the one that is to stand in its place, if there is another one.
+pub(crate) type OtherText<'r> = dyn FnMut(&mut Meter<'_>, &str) -> Result<Option<String>, Fault> + 'r;
+
+/// Puts other texts in the place of those of a value.
+pub(crate) struct Rewriting<'r, 'l> {
+    pub(crate) meter: &'r mut Meter<'l>,
+    pub(crate) other: &'r mut OtherText<'r>,
+}
+
+impl Rewriting<'_, '_> {
+    /// The value with other texts; `None` if that is the value itself. A number or bytes for which there is a text become that.
+    ///
+    /// # Errors
+    /// `value_shortened`, and those of `other`.
+    pub(crate) fn value<'a>(&mut self, value: &Value<'a>) -> Result<Option<Value<'a>>, Fault> {
         self.meter.charge(1)?;
         match value {
-            Value::List(list) => self.redacted_list(list, instead),
-            Value::Map(map) => self.redacted_map(map, instead),
+            Value::List(list) => self.list(list),
+            Value::Map(map) => self.map(map),
             Value::Optional(Some(value)) => {
-                let inner = self.redacted(value, instead)?;
+                let inner = self.value(value)?;
                 Ok(inner.map(|inner| Value::Optional(Some(Arc::new(inner)))))
             }
             other => match text_of(other)? {
-                Some(text) => {
-                    Ok(redacted(self.meter, self.table, self.wanted, &text, instead)?.map(Value::owned_text))
-                }
+                Some(text) => Ok((self.other)(self.meter, &text)?.map(Value::owned_text)),
                 None => Ok(None),
             },
         }
     }
 
-    fn redacted_list<'a>(&mut self, list: &List<'a>, instead: Instead) -> Result<Option<Value<'a>>, Fault> {
+    fn list<'a>(&mut self, list: &List<'a>) -> Result<Option<Value<'a>>, Fault> {
         let mut copy: Option<Vec<Value<'a>>> = None;
         for (index, item) in list.iter().enumerate() {
-            let Some(redacted) = self.redacted(&item, instead)? else { continue };
+            let Some(other) = self.value(&item)? else { continue };
             if copy.is_none() {
                 List::charge(self.meter, list.len())?;
             }
             let items = copy.get_or_insert_with(|| list.iter().collect());
             if let Some(place) = items.get_mut(index) {
-                *place = redacted;
+                *place = other;
             }
         }
         Ok(copy.map(Value::list))
     }
 
-    fn redacted_map<'a>(&mut self, map: &Map<'a>, instead: Instead) -> Result<Option<Value<'a>>, Fault> {
+    fn map<'a>(&mut self, map: &Map<'a>) -> Result<Option<Value<'a>>, Fault> {
         let mut changed = Vec::new();
         for (index, (key, value)) in map.iter().enumerate() {
-            let (key, value) = (self.without(&key, instead)?, self.redacted(&value, instead)?);
+            let (key, value) = (self.key(&key)?, self.value(&value)?);
             if key.is_some() || value.is_some() {
                 changed.push((index, key, value));
             }
@@ -187,9 +214,9 @@ impl Walk<'_, '_> {
         let mut entries = Entries::with_capacity(map.len());
         let mut twins: HashMap<String, usize> = HashMap::new();
         for (index, (mut key, mut value)) in map.iter().enumerate() {
-            if let Some((_, redacted, new)) = changed.next_if(|(changed, ..)| *changed == index) {
+            if let Some((_, other, new)) = changed.next_if(|(changed, ..)| *changed == index) {
                 value = new.unwrap_or(value);
-                if let Some(text) = redacted {
+                if let Some(text) = other {
                     key = self.apart(text, map, &entries, &mut twins)?;
                 }
             }
@@ -198,15 +225,15 @@ impl Walk<'_, '_> {
         Ok(Some(Value::map(entries)))
     }
 
-    /// A key with something else in place of what was found; `None` if nothing was.
-    fn without<'a>(&mut self, key: &Key<'_>, instead: Instead) -> Result<Option<Key<'a>>, Fault> {
+    /// A key with another text; `None` if that is the key itself.
+    fn key<'a>(&mut self, key: &Key<'_>) -> Result<Option<Key<'a>>, Fault> {
         let key = key.value();
         let Some(text) = text_of(&key)? else { return Ok(None) };
-        let redacted = redacted(self.meter, self.table, self.wanted, &text, instead)?;
-        Ok(redacted.and_then(|text| Key::from_value(&Value::owned_text(text))))
+        let other = (self.other)(self.meter, &text)?;
+        Ok(other.and_then(|text| Key::from_value(&Value::owned_text(text))))
     }
 
-    /// A key that no other entry has: of two keys that are one without what was found, the later one is numbered, so that no entry is
+    /// A key that no other entry has: of two keys that come to one text, the later one is numbered, so that no entry is
     /// lost.
     fn apart<'a>(
         &mut self,

@@ -10,6 +10,16 @@ impl Wanted {
         indices.into_iter().fold(Self::default(), Self::and)
     }
 
+    /// The rows as the bits of a number, by which others hand them on.
+    pub(super) fn bits(self) -> u64 {
+        self.0
+    }
+
+    /// The rows of such a number.
+    pub(super) fn of_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+
     pub(super) fn count(self) -> u32 {
         self.0.count_ones()
     }

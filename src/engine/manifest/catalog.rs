@@ -11,6 +11,7 @@ use super::schedule::Schedule;
 use super::tool::Tool;
 use super::trigger::DeclaredTrigger;
 use crate::diagnostic::Diagnostic;
+use crate::hash_key::HashKey;
 use crate::lint::Allowances;
 use crate::source::{Place, Source};
 use std::collections::HashMap;
@@ -37,6 +38,8 @@ pub struct Catalog {
     pub(super) allowances: Allowances,
     /// The findings about the documents that are refused: errors, and warnings that may lose a rule.
     pub(super) refused: Vec<Diagnostic>,
+    /// What their policies hash with.
+    pub(super) hash_key: Option<HashKey>,
 }
 
 /// A schedule or trigger with its agent.
@@ -51,6 +54,25 @@ pub struct ResolvedLaunch<T> {
 }
 
 impl Catalog {
+    /// The same documents for an engine whose policies hash with this key (`pii.hash`). Without one, an agent with a policy that hashes is refused.
+    #[must_use]
+    pub fn with_hash_key(self, key: HashKey) -> Self {
+        Self { hash_key: Some(key), ..self }
+    }
+
+    /// The same documents for those who only find out what their policies do: these hash with the key of
+    /// [verification](HashKey::for_verification), unless they have another one.
+    #[must_use]
+    pub fn for_verification(self) -> Self {
+        let key = self.hash_key.clone().unwrap_or_else(HashKey::for_verification);
+        self.with_hash_key(key)
+    }
+
+    /// What its policies hash with.
+    pub(crate) fn hash_key(&self) -> Option<&HashKey> {
+        self.hash_key.as_ref()
+    }
+
     /// What the comments of its files allow that no finding about the documents has used up.
     pub(crate) fn allowances(&self) -> &Allowances {
         &self.allowances

@@ -99,7 +99,7 @@ pub(super) fn relink(
     let names = Names::of_targets(targets);
     let policies = resolved.policies.iter().map(|applied| (&applied.policy, &*applied.calls));
     let (agent, findings) = Linker::new(&resolved.agent, &names, limits).link(mount, policies);
-    (ResolvedAgent { mode: resolved.mode, ..agent }, findings)
+    (ResolvedAgent { mode: resolved.mode, hash_key: resolved.hash_key.clone(), ..agent }, findings)
 }
 
 /// Finds the agent of each schedule or trigger, in its own namespace and nowhere else (SCH-06, TRG-11).
@@ -215,6 +215,7 @@ impl<'a> Linker<'a> {
             capabilities: self.entries,
             policies,
             mode: Mode::Enforce,
+            hash_key: None,
             invoked: self.invoked,
         };
         (resolved, self.reader.into_findings())

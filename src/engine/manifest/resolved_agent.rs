@@ -14,7 +14,9 @@ use super::selector::Tags;
 use super::step::DeclaredInvoke;
 use super::subscription;
 use super::tool::{ActionDecl, Tool};
+use crate::hash_key::HashKey;
 use crate::source::{Place, Source};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -31,6 +33,8 @@ pub struct ResolvedAgent {
     pub policies: Vec<AppliedPolicy>,
     /// Whether its tasks are held to any of this, or it is only told what would have come of it.
     pub mode: Mode,
+    /// What its policies hash with; without one none may.
+    pub(crate) hash_key: Option<HashKey>,
     /// `(tool, capability)` of invoke steps, as written, to their functions.
     pub(super) invoked: HashMap<(String, String), FunctionRef>,
 }
@@ -114,6 +118,14 @@ impl ResolvedAgent {
             Arc::make_mut(&mut applied.policy).observe_steps();
         }
         observed
+    }
+
+    /// The agent whose policies hash with this key; without one it stays as it is.
+    pub(crate) fn hashing(&self, key: Option<&HashKey>) -> Cow<'_, Self> {
+        match key {
+            Some(key) => Cow::Owned(Self { hash_key: Some(key.clone()), ..self.clone() }),
+            None => Cow::Borrowed(self),
+        }
     }
 
     /// The agent without the steps that are only tried out, which decide nothing; those that watch stay.

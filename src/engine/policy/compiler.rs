@@ -80,6 +80,9 @@ impl<'c> Compiler<'c> {
         let definitions = definitions(resolved, &limits.eval, &mut texts);
         entries::close(&mut declared, resolved, &definitions, &limits.eval);
         declared.copies = copy_rules(resolved, limits);
+        declared.hash_key.clone_from(&resolved.hash_key);
+        declared.most_pseudonyms = (limits.max_pseudonyms, limits.max_pseudonym_bytes);
+        texts.pseudonyms.has_hash_key = resolved.hash_key.is_some();
         let schema = secrets::schema(&declared, resolved, &functions, limits).ok()?;
         Some(Self {
             resolved,

@@ -70,10 +70,12 @@ impl Effect {
     ) -> Option<Self> {
         match written {
             DeclaredEffect::Set(DeclaredSet::Each(values)) => {
-                ComputedValue::compile_all(scope, values, texts).map(SetArguments::Each).map(Self::Set)
+                let compiled = texts.replacing(|texts| ComputedValue::compile_all(scope, values, texts));
+                compiled.map(SetArguments::Each).map(Self::Set)
             }
             DeclaredEffect::Set(DeclaredSet::Whole(text)) => {
-                Expression::compile(scope, text, path, texts).map(SetArguments::Whole).map(Self::Set)
+                let compiled = texts.replacing(|texts| Expression::compile(scope, text, path, texts));
+                compiled.map(SetArguments::Whole).map(Self::Set)
             }
             DeclaredEffect::Respond(text) => Expression::compile(scope, text, path, texts).map(Self::Respond),
             DeclaredEffect::Delay(delay) => Some(Self::Delay(delay.milliseconds)),

@@ -50,6 +50,7 @@ pub(super) fn fingerprint(
     functions: &[Declaration<'_>],
     secrets: &TaskSecrets,
     mount: Option<&Mount>,
+    hashes: bool,
 ) -> Fingerprint {
     let mut encoder = Encoder::new(VERSION);
     encoder.agent(resolved, mount);
@@ -62,6 +63,11 @@ pub(super) fn fingerprint(
     encoder.policies(resolved);
     if resolved.mode == Mode::Observe {
         encoder.part("observed as a whole");
+    }
+    // digests under another key are other values for every rule that compares them
+    if let Some(key) = resolved.hash_key.as_ref().filter(|_| hashes) {
+        encoder.part("hash key");
+        encoder.text(&key.id());
     }
     Fingerprint::of(encoder.finish())
 }

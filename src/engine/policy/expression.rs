@@ -12,6 +12,7 @@ use super::messages;
 use super::named_calls::issues_of_named_calls;
 use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
+use super::pseudonym_checks::PseudonymUse;
 use crate::cel::{
     Cache, Checked, Compiled, EvalError, Expr, ExprKind, Fault, HostFunctions, Issue, Json, List, Map, Part,
     Program, Stop, Type, Value, check,
@@ -33,6 +34,8 @@ pub(super) struct Texts<'c> {
     pub(super) call: Option<CallAtHand>,
     /// Whether a policy of the agent denies functions that no step mentions.
     pub(super) denies_by_default: bool,
+    /// What stands for personal data in the texts.
+    pub(super) pseudonyms: PseudonymUse,
     /// The names of that policy document.
     pub(super) definitions: Option<Arc<Definitions>>,
     pub(super) findings: Vec<Diagnostic>,
@@ -46,10 +49,19 @@ impl<'c> Texts<'c> {
             step: None,
             call: None,
             denies_by_default: false,
+            pseudonyms: PseudonymUse::default(),
             definitions: None,
             findings: Vec::new(),
             of_policies: Vec::new(),
         }
+    }
+
+    /// Compiles what takes the place of a value of the task.
+    pub(super) fn replacing<T>(&mut self, compile: impl FnOnce(&mut Self) -> T) -> T {
+        self.pseudonyms.replaces = true;
+        let compiled = compile(self);
+        self.pseudonyms.replaces = false;
+        compiled
     }
 }
 
@@ -173,6 +185,9 @@ impl Expression {
             return None;
         }
         texts.findings.extend(explained);
+        if let Ok(program) = &compiled {
+            texts.findings.extend(texts.pseudonyms.check(program.expr(), text, path));
+        }
         let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
         let (program, definitions) = (Arc::new(compiled.ok()?), Some(definitions.clone()));
         Some(Self { scope, program, text, path: path.into(), step, values, definitions })
@@ -202,6 +217,7 @@ impl Expression {
             Ok(program) => {
                 let more = more_issues(&program, scope, path);
                 texts.findings.extend(program.issues().iter().chain(&more).map(report));
+                texts.findings.extend(texts.pseudonyms.check(program.expr(), text, path));
                 let (scope, text, step) = (scope.clone(), text.clone(), texts.step.clone());
                 let (path, definitions) = (path.into(), None);
                 Some(Self { scope, program, text, path, step, values: Vec::new(), definitions })

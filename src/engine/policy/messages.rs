@@ -174,6 +174,19 @@ pub(super) fn allowed_in_scripts(functions: &[&str]) -> String {
 
 // About expressions and templates.
 
+pub(super) fn misplaced_pseudonyms(place: Place, function: &str) -> Diagnostic {
+    let message = format!("`pii.{function}` stands where no value is replaced");
+    Diagnostic::error("misplaced_pseudonyms", message, place)
+        .help("only `set` and `transform` call it; steps behind them judge the value that they leave")
+}
+
+pub(super) fn no_hash_key(place: Place) -> Diagnostic {
+    let message = "`pii.hash` needs a key, and the host has given none";
+    Diagnostic::error("no_hash_key", message, place).help(
+        "give one, at least 16 random bytes: `--hash-key-file FILE` or `CELADOR_HASH_KEY` of the command, `hash_key` of the packages, `Catalog::with_hash_key` in Rust",
+    )
+}
+
 /// An issue of an expression in its file, with the rule that makes it one.
 pub(super) fn of_issue(issue: &Issue, text: &Embedded) -> Diagnostic {
     let mut diagnostic = issue.locate(text);

@@ -96,6 +96,7 @@ mod parameter;
 mod parameters;
 mod policy_encoding;
 mod policy_steps;
+mod pseudonym_checks;
 mod put;
 mod read_path;
 mod reads;

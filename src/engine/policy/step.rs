@@ -170,7 +170,8 @@ impl Step {
                 Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Assert)
             }
             DeclaredAction::Transform(text) => {
-                Expression::compile(&scopes.action, text, &path, texts).map(StepAction::Transform)
+                let compile = |texts: &mut Texts<'_>| Expression::compile(&scopes.action, text, &path, texts);
+                texts.replacing(compile).map(StepAction::Transform)
             }
             DeclaredAction::Effect(effect) => {
                 Effect::compile(&scopes.action, effect, &path, texts).map(StepAction::Effect)

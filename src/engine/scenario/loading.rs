@@ -29,7 +29,7 @@ pub(super) fn bundle(text: &Embedded, limits: &EngineLimits) -> Found {
     let (bundle, mut findings) = Bundle::read(&source, BundleSource::Uploaded, limits);
     let bundle = bundle.unwrap_or_default();
     let catalog = Catalog::link(bundle.documents.clone(), limits, &mut findings);
-    findings.extend(Engine::lenient_from_catalog(&catalog, *limits).1);
+    findings.extend(Engine::lenient_from_catalog(&catalog.for_verification(), *limits).1);
     let found = validate(&findings, Diagnostic::is_error);
     let bundle = if findings.iter().any(Diagnostic::is_error) { Bundle::default() } else { bundle };
     let settings = bundle.required_settings().into_iter().map(|setting| {

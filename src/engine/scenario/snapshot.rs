@@ -11,6 +11,7 @@ use crate::context::{
     Caller, ContextSchema, FunctionDecl, FunctionId, InvocationRecord, InvocationStatus, SchemaDecl,
     SchemaError, TaskContext, TaskFacts, TaskIo, TaskIoError, ToolDecl, TurnKind,
 };
+use crate::hash_key::HashKey;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -173,6 +174,9 @@ fn declare(root: JsonRef<'_>) -> SchemaDecl {
         claims: claims(root),
         parameters: further("input"),
         exposes: further("output"),
+        hash_key: Some(HashKey::for_verification()),
+        // nothing of what is tried out is kept, and the budget bounds it
+        most_pseudonyms: (usize::MAX, usize::MAX),
         ..SchemaDecl::default()
     }
 }

@@ -24,7 +24,9 @@ impl Task {
     ) -> StepEnd {
         let UnderWay { subject, course, .. } = operation;
         let answers = (&*course.exchanges, &*course.approved);
+        self.context.open_pseudonyms();
         let (set, cost) = self.set(policy, step, values, subject, answers, now);
+        self.context.close_pseudonyms(set.is_ok());
         course.cost = course.cost.saturating_add(cost);
         let arguments = match set {
             Ok(arguments) => arguments,

@@ -211,12 +211,13 @@ impl Task {
         match &step.action {
             StepAction::Invoke(invoke) => self.run_invoke(policy, step, invoke, operation, now),
             StepAction::Transform(expression) => {
+                self.context.open_pseudonyms();
                 let UnderWay { subject, course, .. } = operation;
                 let remembered = std::mem::take(&mut course.remembered);
                 let mut values = Activations::new(self.bound(subject, now)).remembering(remembered);
                 let value = self.run(expression, course, &mut values, Expression::json_metered);
                 drop(values);
-                match value {
+                let end = match value {
                     Ok(value) => {
                         if let Subject::Call(call) = &mut operation.subject {
                             call.made = self.made_by(call, expression);
@@ -224,7 +225,9 @@ impl Task {
                         self.transform(operation, value, step)
                     }
                     Err(halt) => halted(halt, course, expression),
-                }
+                };
+                self.context.close_pseudonyms(matches!(end, StepEnd::Passed));
+                end
             }
             StepAction::Effect(effect) => match effect {
                 Effect::Set(values) => self.rewrite(policy, step, values, operation, now),

@@ -696,6 +696,7 @@ def load(
     server: str | None = None,
     token: str | None = None,
     observe: bool = False,
+    hash_key: bytes | str | None = None,
 ) -> Policies:
     """Loads manifests and policies: files, folders, texts.
 
@@ -704,6 +705,9 @@ def load(
 
     With `observe` nothing is stopped or changed, and each decision says in `enforced` what would have come of it; a server has its own
     `--observe`.
+
+    `hash_key` is what `pii.hash` of the policies hashes with: at least 16 random bytes that no other program knows. Without it policies that call `pii.hash` are refused;
+    a server has its own `--hash-key-file`.
 
     Raises `LoadError` for manifests that are refused: for an error, or for a warning that may lose a rule."""
 
@@ -716,6 +720,7 @@ def agent_for(
     server: str | None = None,
     token: str | None = None,
     observe: bool = False,
+    hash_key: bytes | str | None = None,
 ) -> Agent:
     """An agent with these tools and no manifest of its own: what its calls may do, the policies say.
 

@@ -26,7 +26,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (*manifests, store=None, server=None, token=None, observe=false))]
+#[pyo3(signature = (*manifests, store=None, server=None, token=None, observe=false, hash_key=None))]
 fn load(
     py: Python<'_>,
     manifests: &Bound<'_, PyTuple>,
@@ -34,16 +34,18 @@ fn load(
     server: Option<String>,
     token: Option<String>,
     observe: bool,
+    hash_key: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Policies> {
     let sources = wishes::sources(manifests.iter())?;
     let place = wishes::place(store, server, token)?.unwrap_or_default();
-    long_door(py, || embed::Policies::load(&sources, mode(observe), place, embed::system_clock()))
+    let (hash_key, clock) = (hash_key.map(wishes::hash_key).transpose()?, embed::system_clock());
+    long_door(py, || embed::Policies::load_hashing(&sources, mode(observe), place, clock, hash_key))
         .map(Policies)
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
 #[pyfunction]
-#[pyo3(signature = (tools, policies=None, *, name=None, store=None, server=None, token=None, observe=false))]
+#[pyo3(signature = (tools, policies=None, *, name=None, store=None, server=None, token=None, observe=false, hash_key=None))]
 fn agent_for(
     py: Python<'_>,
     tools: &Bound<'_, PyAny>,
@@ -53,13 +55,14 @@ fn agent_for(
     server: Option<String>,
     token: Option<String>,
     observe: bool,
+    hash_key: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Agent> {
     let tools = wishes::tools(Some(tools))?;
     let sources = policies.map(wishes::one_or_more).transpose()?.unwrap_or_default();
     let place = wishes::place(store, server, token)?.unwrap_or_default();
+    let mode = (mode(observe), hash_key.map(wishes::hash_key).transpose()?);
     let clock = embed::system_clock();
-    long_door(py, || embed::Policies::agent_for(name, tools, &sources, mode(observe), place, clock))
-        .map(Agent)
+    long_door(py, || embed::Policies::agent_hashing(name, tools, &sources, mode, place, clock)).map(Agent)
 }
 
 fn mode(observe: bool) -> embed::Mode {

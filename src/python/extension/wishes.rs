@@ -4,7 +4,7 @@
 
 use crate::taking;
 use celador::task::{Call, CallId, CallResult, CallStatus, ReviewState, User};
-use celador::{Amount, BroughtTool};
+use celador::{Amount, BroughtTool, HashKey};
 use celador_embed::{Error, Person, Place, Source};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -66,6 +66,15 @@ pub(crate) fn place(
         (None, Some(address), token) => Ok(Some(Place::Server { address, token })),
         (None, None, None) => Ok(None),
     }
+}
+
+/// What policies hash with: bytes, or a text as UTF-8.
+pub(crate) fn hash_key(given: &Bound<'_, PyAny>) -> PyResult<HashKey> {
+    let key = match given.extract::<&[u8]>() {
+        Ok(bytes) => HashKey::new(bytes),
+        Err(_) => HashKey::new(given.extract::<String>()?.as_bytes()),
+    };
+    key.map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 /// Tools, as MCP lists them.

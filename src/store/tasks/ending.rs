@@ -153,7 +153,7 @@ impl StoredTasks {
         let digest = head.policy.as_ref()?.manifests.as_ref()?;
         let files = self.manifests(digest).ok()??.files().ok()?;
         let (catalog, _) = Catalog::parse(&files, &self.limits().engine);
-        Some(Engine::kept_from_catalog(&catalog, Mode::Enforce, self.limits().engine).0)
+        Some(Engine::kept_from_catalog(&catalog.for_verification(), Mode::Enforce, self.limits().engine).0)
     }
 }
 

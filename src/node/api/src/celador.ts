@@ -71,9 +71,11 @@ export interface TestReport {
   readonly mutation?: Mutation;
 }
 
-/** Whether nothing is stopped: each operation goes on, and its decision says in `enforced` what would have come of it. */
+/** With `observe` nothing is stopped: each operation goes on, and its decision says in `enforced` what would have come of it. */
 export interface Observing {
   readonly observe?: boolean;
+  /** What `pii.hash` of the policies hashes with: a secret of at least 16 bytes. Without it policies that call `pii.hash` are refused; a server has its own. */
+  readonly hashKey?: string;
 }
 
 export interface Celador extends Authoring {
@@ -104,15 +106,20 @@ export interface Celador extends Authoring {
   restore(policies: Policies, saved: string): Task;
 }
 
+/** The member of a request that says what policies hash with. */
+function hashing(hashKey: string | undefined): { hash_key?: string } {
+  return hashKey === undefined ? {} : { hash_key: hashKey };
+}
+
 /** The functions of a package, over a port. */
 export function celador(port: Port): Celador {
   const desk = new Desk(port);
   const functions = {
     ...authoring(desk),
     load(sources: Source | readonly Source[], options: Observing & Partial<Elsewhere> = {}): Awaitable<PoliciesHere> {
-      const { observe = false, ...where } = options;
+      const { observe = false, hashKey, ...where } = options;
       const later = where.store !== undefined || where.server !== undefined;
-      const loaded = desk.ask<Loaded>("load", 0, { sources: list(sources), observe, where }, later);
+      const loaded = desk.ask<Loaded>("load", 0, { sources: list(sources), observe, ...hashing(hashKey), where }, later);
       return then(loaded, (loaded) => new PoliciesHere(desk, loaded));
     },
     agentFor(
@@ -120,8 +127,15 @@ export function celador(port: Port): Celador {
       policies: Source | readonly Source[],
       options: Observing & Partial<Elsewhere> & { name?: string } = {},
     ): Awaitable<AgentOf<boolean>> {
-      const { name, observe = false, ...where } = options;
-      const body = { tools: tools.map(plain), policies: list(policies), ...(name === undefined ? {} : { name }), observe, where };
+      const { name, observe = false, hashKey, ...where } = options;
+      const body = {
+        tools: tools.map(plain),
+        policies: list(policies),
+        ...(name === undefined ? {} : { name }),
+        observe,
+        ...hashing(hashKey),
+        where,
+      };
       const later = where.store !== undefined || where.server !== undefined;
       const found = desk.ask<{ handle: number; name: string; place: Place }>("agent_for", 0, body, later);
       return then(found, (found) => agentHere(desk, found));

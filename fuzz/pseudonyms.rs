@@ -1,0 +1,60 @@
+//! A text whose personal data gets pseudonyms, and the way back.
+
+use celador::cel::Json;
+use celador::{Call, Engine, StartTask, Task, User, Verdict};
+use serde_json::json;
+use std::sync::LazyLock;
+use std::time::SystemTime;
+
+static ENGINE: LazyLock<Engine> = LazyLock::new(|| {
+    let manifests = "kind: celador/v1/tools\nnamespace: demo\nname: texts\ntools:\n\
+        - {name: hide, inputSchema: {type: object, properties: {text: {type: string}}, required: [text]}}\n\
+        - {name: show, inputSchema: {type: object, properties: {text: {type: string}}, required: [text]}}\n\
+        ---\nkind: commonagents.info/v1beta2/agent\nnamespace: demo\nname: clerk\ndescription: A clerk.\nprompt: Hi.\n\
+        capabilities: {texts: \"*\"}\n---\nkind: celador/v1/policy\nnamespace: demo\nname: pseudonyms\ncapabilities:\n\
+        \u{20} hide: {before: [{id: hide, set: {text: pii.tokenize(input.text)}}, {id: hidden, assert: \"!pii.has(input.text)\"}]}\n\
+        \u{20} show: {before: [{id: show, set: {text: pii.detokenize(input.text)}}]}\n";
+    Engine::parse("demo.yaml", manifests).expect("they are manifests")
+});
+
+/// The text that a call goes on with; nothing if it goes no further.
+fn passed(task: &mut Task, function: &str, text: &str) -> Option<String> {
+    let call = Call::new(function, json!({ "text": text }).into());
+    let decision =
+        task.before(&call, SystemTime::UNIX_EPOCH).expect("the task goes on").outcome().into_decision();
+    if decision.verdict != Verdict::Allow {
+        // of a text that costs too much, and of no other
+        assert!(decision.findings.iter().all(|finding| finding.code == "budget_exceeded"), "{decision:?}");
+        assert!(!decision.findings.is_empty(), "{decision:?}");
+        return None;
+    }
+    let arguments: Json = decision.value.expect("it has arguments");
+    Some(arguments.root().get("text")?.as_str()?.to_owned())
+}
+
+/// Tokenises a text and puts the values back. Nothing that is found is left, what looked like a pseudonym leads nowhere, the same text is written twice, and a text without anything that looks like a pseudonym comes
+/// back as it was.
+pub fn pseudonyms(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let start = StartTask::new("t-1", "demo", "clerk", User::default(), SystemTime::UNIX_EPOCH);
+    let mut task = ENGINE.start(start).expect("a task begins");
+    let Some(hidden) = passed(&mut task, "hide", text) else { return };
+    assert_eq!(passed(&mut task, "hide", text).as_ref(), Some(&hidden));
+    // the pseudonyms of a text lose their brackets when it is tokenised once more, so nothing comes back
+    let Some(twice) = passed(&mut task, "hide", &hidden) else { return };
+    assert_eq!(passed(&mut task, "show", &twice).as_ref(), Some(&twice));
+    let Some(shown) = passed(&mut task, "show", &hidden) else { return };
+    // an underscore is in each pseudonym, in letters of this alphabet or others
+    if text.is_ascii() && !text.contains(['_', '%']) {
+        assert_eq!(shown, text);
+    }
+    if shown == text {
+        return;
+    }
+    // signs that nobody sees go with the brackets that they stand between
+    let without =
+        |text: &str| text.replace(|sign: char| "[]()".contains(sign) || !sign.is_ascii_graphic(), "");
+    if text.is_ascii() && !text.contains('%') {
+        assert_eq!(without(&shown), without(text));
+    }
+}
