@@ -2,8 +2,8 @@
 
 use celador::cel::{Activation, Env, ErrorCode, Json, Storage, Timestamp, Type, Value};
 use celador::context::{
-    Bound, CallAtHand, ContextSchema, HASH, Moment, MountFacts, Root, Runtime, SchemaDecl, Scope, ScopeDecl,
-    ScopeEnv, TaskContext, TaskFacts, TaskIo, WITHIN, event_type,
+    Bound, CallAtHand, ContextSchema, HASH, HASHING, Moment, MountFacts, PSEUDONYMS, Root, Runtime,
+    SchemaDecl, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskFacts, TaskIo, WITHIN, event_type,
 };
 use celador::detect::DETECTION;
 use celador::limits::EvalLimits;
@@ -98,8 +98,20 @@ fn every_scope_knows_what_the_specification_gives_it() {
         // these are known wherever the specification gives any but `file`; a span ends now, so it wants to know when that is
         let has_now = which.roots().contains(&Root::Now);
         let spans = WITHIN.iter().filter(|_| has_now);
-        let ours: Vec<_> =
-            HASH.iter().chain(spans).chain(DETECTION).chain(PARSERS).map(|row| row.name).collect();
+        // digests need a task, and pseudonyms a value that they replace
+        let hashing = HASHING.iter().filter(|_| which.roots().contains(&Root::Context));
+        let replaces = matches!(
+            which,
+            Scope::Before
+                | Scope::After
+                | Scope::GuardrailBefore
+                | Scope::GuardrailAfter
+                | Scope::ModelBefore
+                | Scope::ModelAfter
+        );
+        let pseudonyms = PSEUDONYMS.iter().filter(|_| replaces);
+        let ours = HASH.iter().chain(spans).chain(DETECTION).chain(PARSERS).chain(hashing).chain(pseudonyms);
+        let ours: Vec<_> = ours.map(|row| row.name).collect();
         let (beyond, mut known): (Vec<_>, Vec<_>) = env
             .functions()
             .map(|declaration| declaration.function.name)

@@ -335,7 +335,7 @@ proptest! {
         ], 0..8),
     ) {
         // without underscores and percent-escapes nothing looks like a pseudonym
-        let written = parts.concat().replace('%', "").replace('_', "");
+        let written = parts.concat().replace(['%', '_'], "");
         let policy = "capabilities:\n  find: {before: [{id: hide, set: {id: pii.tokenize(input.id)}}]}\n  send: {before: [{id: show, set: {text: pii.detokenize(input.text)}}]}";
         static ENGINE: LazyLock<std::sync::Mutex<Option<Engine>>> = LazyLock::new(Default::default);
         let mut engine = ENGINE.lock().unwrap();
