@@ -367,6 +367,11 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
 /// are swapped, or one of two that are alike is dropped. Cost as of [`nearest`].
 #[must_use]
 pub fn slip<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let candidates: Vec<&str> = candidates.into_iter().collect();
+    let other_case = |candidate: &&str| *candidate != word && candidate.eq_ignore_ascii_case(word);
+    if let Some(meant) = candidates.iter().copied().find(other_case) {
+        return Some(meant);
+    }
     let allowed = match word.chars().count() {
         ..4 => return candidates.into_iter().find(|candidate| is_slip_of_few_letters(word, candidate)),
         4..8 => 1,

@@ -580,6 +580,7 @@ fn no_run_contradicts_an_accusation() {
                 "first_call_only",
                 "loose_pattern",
                 "loose_prefix",
+                "text_order",
             ];
             if matches!(finding.code, "mixed_numbers" | "truth_of_unknown" | "moot_part")
                 || of_places.contains(&finding.code)

@@ -127,6 +127,9 @@ pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
         ("date", _) => vec![(Question::Matches(DAY.to_owned()), true)],
         ("hash.sha256", _) => vec![(Question::Matches("^[0-9a-f]{64}$".to_owned()), true)],
         ("charAt", _) => above(1),
+        ("substring", [Some(Sample::Int(0)), Some(Sample::Int(10))]) if is_of_now(checked, expr) => {
+            vec![(Question::Matches(DAY.to_owned()), true)]
+        }
         ("substring", [Some(Sample::Int(start)), Some(Sample::Int(end))]) => {
             match end.checked_sub(*start).and_then(|size| u64::try_from(size).ok()) {
                 // a text that has fewer fails
@@ -144,6 +147,14 @@ pub(super) fn answers(checked: &Checked, expr: &Expr) -> Vec<(Question, bool)> {
             let own = LACKING.iter().filter(|(known, _)| *known == name);
             own.map(|(_, pattern)| (Question::Matches((*pattern).to_owned()), false)).collect()
         }
+    }
+}
+
+/// Whether a function is called on `now`.
+fn is_of_now(checked: &Checked, expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Call { target: Some(target), .. } => is_root(checked, target, Root::Now),
+        _ => false,
     }
 }
 

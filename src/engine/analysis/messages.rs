@@ -1,6 +1,7 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
 use super::claim::{Claim, Verdict};
+use super::misuse::Ordered;
 use super::pattern::{LooseHost, LoosePattern, LoosePrefix, Wide};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
@@ -278,6 +279,29 @@ pub(super) fn truth_of_value(place: Place, (kind, is_false): (&str, &str), other
     let message = format!("a {kind} is true here unless it is {is_false}, so this asks for nothing else");
     Diagnostic::warning("truth_of_value", message, place)
         .help(format!("compare it with what is meant, such as `!= {other}`"))
+}
+
+/// `input.version >= '1.10.0'`
+pub(super) fn text_order(place: Place, kind: Ordered) -> Diagnostic {
+    let (message, help) = match kind {
+        Ordered::Number => (
+            "texts are compared sign by sign, so `9` comes behind `10`",
+            "compare numbers: `double(…) >= 10.0`",
+        ),
+        Ordered::Version => (
+            "texts are compared sign by sign, so `1.9.0` comes behind `1.10.0`",
+            "compare versions: `semver(…).isLessThan(semver('1.10.0'))`",
+        ),
+        Ordered::Date => (
+            "texts are compared sign by sign, and a date in this form begins with its day or month",
+            "write the date as `2027-12-31`, or compare with `timestamp(…)`",
+        ),
+        Ordered::Sum => (
+            "this joins two texts, and computes no time",
+            "compute with times: `timestamp(now) + duration('72h')`",
+        ),
+    };
+    Diagnostic::warning("text_order", message, place).help(help)
 }
 
 /// `assert: input.?reason`

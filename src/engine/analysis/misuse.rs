@@ -292,8 +292,69 @@ pub(super) fn of_expression(
         let place = expression.place_of(part.span);
         findings.push(messages::no_time(place, record).path(expression.origin().path));
     });
+    text_orders(checked, &checked.expr, &mut |constant, kind| {
+        let place = expression.place_of(constant.span);
+        findings.push(messages::text_order(place, kind).path(expression.origin().path));
+    });
     findings.extend(mixed_numbers(expression, checked, numbers, limits));
     findings
+}
+
+/// What a text stands for that is put in order as a text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ordered {
+    /// `10`
+    Number,
+    /// `1.10.2`
+    Version,
+    /// `31.12.2027`
+    Date,
+    /// `now + '72h'`
+    Sum,
+}
+
+impl Ordered {
+    fn of(text: &str) -> Option<Self> {
+        let parts: Vec<&str> = text.split(['.', '/']).collect();
+        let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+        let sizes: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+        match (parts.iter().all(digits), sizes.as_slice()) {
+            // a year begins a date or a time
+            (true, [4]) if text.starts_with("19") || text.starts_with("20") => None,
+            (true, [1 | 2, 1 | 2, 2 | 4]) if !text.contains('/') && text.starts_with('0') => Some(Self::Date),
+            (true, [1 | 2, 1 | 2, 4]) => Some(Self::Date),
+            _ if text.contains('/') => None,
+            (true, [_] | [_, _]) => Some(Self::Number),
+            (true, [_, _, _] | [_, _, _, _]) => Some(Self::Version),
+            _ => None,
+        }
+    }
+}
+
+/// Hands over each constant that stands for a number, a version or a date and is put in order as a text, and each sum of texts that is put in order as a time.
+fn text_orders<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, Ordered)) {
+    if let ExprKind::Call { args, .. } = &expr.kind
+        && let (Some(("_<_" | "_<=_" | "_>_" | "_>=_", _)), [one, other]) =
+            (function(checked, expr), args.as_slice())
+    {
+        for (constant, of) in [(one, other), (other, one)] {
+            let is_text = *checked.type_of(of.id) == Type::String;
+            let is_now = is_root(checked, of, Root::Now);
+            if let ExprKind::Literal(Literal::String(text)) = &constant.kind
+                && let Some(kind) =
+                    Ordered::of(text).filter(|kind| is_text && !(is_now && *kind == Ordered::Number))
+            {
+                found(constant, kind);
+            }
+            if let ExprKind::Call { args, .. } = &constant.kind
+                && let (Some(("_+_", _)), [time, _]) = (function(checked, constant), args.as_slice())
+                && is_root(checked, time, Root::Now)
+            {
+                found(constant, Ordered::Sum);
+            }
+        }
+    }
+    expr.for_each_part(&mut |part| text_orders(checked, part, found));
 }
 
 /// Questions whether an argument is there which every call has: the model must give it, or a default stands in for it. Only those that decide

@@ -55,7 +55,9 @@ fn of_step(hook: Hook, step: &Step, is_heard: bool) -> Option<Diagnostic> {
         let is_remark = step.mode == Mode::Observe
             || step.name.as_ref().is_some_and(|name| name.severity.is_some())
             // a guardrail of a manifest can only lock the task or continue
-            || step.has_message() && matches!(hook, Hook::GuardrailBefore | Hook::GuardrailAfter);
+            || step.name.is_none()
+                && step.has_message()
+                && matches!(hook, Hook::GuardrailBefore | Hook::GuardrailAfter);
         let asks = assert.checked().is_none_or(|checked| asks_host(&checked, &checked.expr));
         let is_constant = assert.program().constant().is_some();
         return (!is_remark && !asks && !is_constant).then(|| messages::unheeded_assert(place()).path(path));
@@ -66,7 +68,7 @@ fn of_step(hook: Hook, step: &Step, is_heard: bool) -> Option<Diagnostic> {
     let read = Read::of(step.condition.iter().chain([assert]));
     match hook {
         Hook::After | Hook::ModelAfter
-            if step.on_fail != OnFail::LockTask && (read.input || read.user) && !read.other =>
+            if step.on_fail != OnFail::LockTask && (read.input || read.user || read.time) && !read.other =>
         {
             Some(messages::late_assert(place(), hook == Hook::ModelAfter).path(path))
         }
@@ -86,6 +88,8 @@ struct Read {
     user: bool,
     /// Counters.
     counters: bool,
+    /// The time.
+    time: bool,
     /// Values that calls, time or reviewers may change.
     other: bool,
 }
@@ -100,6 +104,7 @@ impl Read {
                 match path.first() {
                     _ if is(Root::Input) => read.input = true,
                     _ if is(Root::Counters) => (read.counters, read.other) = (true, true),
+                    _ if is(Root::Now) => read.time = true,
                     // the name of a library, and labels of what is read
                     _ if Root::ALL.iter().all(|root| !is(*root)) => {}
                     Some(Selector::Name(name)) if is(Root::Context) && name == "user" => read.user = true,
@@ -121,7 +126,8 @@ fn asks_task(checked: &Checked, expr: &Expr) -> bool {
 
 /// Whether expressions read something that calls, time or reviewers may change.
 pub(super) fn reads_task<'e>(expressions: impl Iterator<Item = &'e Expression>) -> bool {
-    Read::of(expressions).other
+    let read = Read::of(expressions);
+    read.other || read.time
 }
 
 /// Whether expressions read the time, a counter or reviews, which may change while a review is open, or an event, which no call has.

@@ -443,6 +443,7 @@ pub const WARNINGS: &[Warning] = &[
         "A document of a bundle, or one that looks like a manifest, has an unknown kind, so none of it is read.",
     ),
     row("text_missing", Advice, "A text for people or for the model is missing."),
+    decided("text_order", Advice, "Numbers, versions or dates are put in order as texts, sign by sign."),
     row(
         "too_many_findings",
         MayLoseARule,

@@ -5,7 +5,7 @@
 
 use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
-use super::counter::DeclaredCounter;
+use super::counter::{CounterScope, DeclaredCounter};
 use super::event::EventDecl;
 use super::mentions::settle_defaults;
 use super::node::{Data, Node};
@@ -13,6 +13,7 @@ use super::policy::DeclaredPolicy;
 use super::resolved_agent::{CapabilityEntry, Target};
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
 use crate::amount::Amount;
+use crate::counter::CounterWindow;
 use crate::source::{Embedded, Place};
 use serde_json::Value;
 use std::sync::Arc;
@@ -28,6 +29,10 @@ pub enum Edit {
     Text(Arc<str>),
     /// The value of a parameter is another one.
     Value(Value),
+    /// A counter, at the place of the edit, looks at another time.
+    Window(CounterWindow),
+    /// It counts the calls of others.
+    Scope(CounterScope),
     /// A failure has other consequences.
     OnFail(OnFail),
     /// A step is for every action and event.
@@ -120,8 +125,11 @@ impl Catalog {
                 if applied.policy.place.source.same(&at.source) {
                     let policy = Arc::make_mut(&mut applied.policy);
                     policy.lists_mut().for_each(|list| change(list, at, edit));
-                    if let Edit::Text(text) = edit {
-                        rewrite_names(policy, at, text);
+                    match edit {
+                        Edit::Text(text) => rewrite_names(policy, at, text),
+                        Edit::Window(window) => counters(policy, at).for_each(|it| it.window = *window),
+                        Edit::Scope(scope) => counters(policy, at).for_each(|it| it.scope = *scope),
+                        _ => {}
                     }
                 }
                 match edit {
@@ -236,7 +244,7 @@ fn change(list: &mut Vec<DeclaredStep>, at: &Place, edit: &Edit) {
         }
         Edit::AnyMatch => list.get_mut(position).into_iter().for_each(|step| step.match_name = None),
         Edit::NoCondition => list.get_mut(position).into_iter().for_each(|step| step.condition = None),
-        Edit::Text(_) | Edit::Value(_) => {}
+        Edit::Text(_) | Edit::Value(_) | Edit::Window(_) | Edit::Scope(_) => {}
     }
 }
 
@@ -259,6 +267,11 @@ fn rewrite_names(policy: &mut DeclaredPolicy, at: &Place, text: &Arc<str>) {
     let counters = policy.counters.iter_mut().flat_map(DeclaredCounter::expressions_mut);
     let expressions = policy.expressions.iter_mut().map(|expression| &mut expression.value);
     variables.chain(expressions).chain(counters).for_each(|expression| replace_text(expression, at, text));
+}
+
+/// The counter at a place.
+fn counters<'p>(policy: &'p mut DeclaredPolicy, at: &Place) -> impl Iterator<Item = &'p mut DeclaredCounter> {
+    policy.counters.iter_mut().filter(move |counter| is_same(&counter.place, at))
 }
 
 /// The same of the named expressions that a policy can call, which may be those of another file.

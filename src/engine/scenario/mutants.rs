@@ -7,11 +7,12 @@
 use super::coverage::{file_name, limits_of};
 use super::mutation_operators::{Replacement, replacements};
 use crate::cel::parse;
+use crate::counter::CounterWindow;
 use crate::limits::EngineLimits;
 use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::CapabilityEntry;
-use crate::manifest::counter::DeclaredCounter;
+use crate::manifest::counter::{CounterScope, DeclaredCounter};
 use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
 use crate::manifest::named_expression::EXPRESSIONS;
 use crate::manifest::policy::DeclaredPolicy;
@@ -282,6 +283,23 @@ fn of_definitions(
         MutatedText { text: &expression.value, is_judged: true, path, steps }.mutants(limits, found);
     }
     for counter in &policy.counters {
+        if is_new(&counter.place) {
+            let mut add = |key: &str, kind, about: &str, edit| {
+                found.push(Mutant {
+                    path: format!("{}.{key}", counter.path),
+                    place: counter.place.clone(),
+                    kind,
+                    about: about.to_owned(),
+                    change: Change::Edit(counter.place.clone(), edit, Vec::new()),
+                });
+            };
+            if counter.window != CounterWindow::Ever {
+                add("window", "window_dropped", "`window` is `ever`", Edit::Window(CounterWindow::Ever));
+            }
+            if counter.scope == CounterScope::Tree {
+                add("scope", "scope_narrowed", "`scope` is `caller`", Edit::Scope(CounterScope::Caller));
+            }
+        }
         // a limit is a step
         for (key, text) in counter.expressions().filter(|(key, _)| *key != "limit") {
             if is_new(&text.place) {
