@@ -130,14 +130,24 @@ impl Runtime {
     /// Brings what has happened to the tasks, each of which then goes on as far as it can.
     fn run(&mut self) -> Result<(), Failure> {
         while let Some((id, happening)) = self.queue.pop_front() {
-            let text = self.store.get(&id).ok_or("there is no such task")?;
-            let Record { task, parent, told, .. } = serde_json::from_str(text)?;
-            let mut work = Work { task: self.engine.restore(task)?, told, ready: Vec::new(), end: None };
+            let (task, Record { parent, told, .. }) = self.restore(&id)?;
+            let mut work = Work { task, told, ready: Vec::new(), end: None };
             self.take(&mut work, happening)?;
             self.go_on(&mut work)?;
             self.rest(&work, parent)?;
         }
         Ok(())
+    }
+
+    /// A task as it rests. One that must be within its parent is given the parent as that rests.
+    fn restore(&self, id: &str) -> Result<(Task, Record), Failure> {
+        let record: Record = serde_json::from_str(self.store.get(id).ok_or("there is no such task")?)?;
+        let mut task = self.engine.restore(record.task.clone())?;
+        if let Some(parent) = task.bounding_parent().map(str::to_owned) {
+            let (parent, _) = self.restore(&parent)?;
+            task.set_parent(&parent)?;
+        }
+        Ok((task, record))
     }
 
     /// The operation that a happening is.

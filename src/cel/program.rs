@@ -6,7 +6,7 @@ use super::eval::{
     Activation, Guards, HostFunctions, Recording, Remembered, Stop, fold, guarded, holds, recorded, run,
 };
 use super::issue::Issue;
-use super::plan::{Plan, plan};
+use super::plan::{Node, Plan, plan};
 use super::syntax::{Expr, parse, parse_rewritten};
 use super::types::Type;
 use super::value::{Value, ZONES, nearest_zone};
@@ -283,6 +283,12 @@ impl Program {
     #[must_use]
     pub fn cost(&self) -> CostEstimate {
         self.cost
+    }
+
+    /// Whether it calls a function that the host carries out.
+    #[must_use]
+    pub fn asks_host(&self) -> bool {
+        self.plan.nodes.iter().any(|node| matches!(node, Node::Host { .. }))
     }
 
     /// The result, if it is the same whenever it runs.

@@ -609,6 +609,11 @@ fn grouped(number: usize) -> String {
     text
 }
 
+/// `celador prove` with one path and without `--within`.
+pub(crate) const fn no_invariants() -> &'static str {
+    "expected manifests and a file of invariants, or `--within` and two agents"
+}
+
 pub(crate) const fn nothing_to_prove() -> &'static str {
     "no invariant is about an agent that is loaded, so there is nothing to prove"
 }

@@ -8,7 +8,9 @@ use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::limits::EngineLimits;
 use celador::manifest::load;
 use celador::policy::Origin;
-use celador::prove::{Answer, Bounds, Counterexample, Invariants, Made, Proof, Summary, prove};
+use celador::prove::{
+    Answer, Bounds, Counterexample, Invariants, Made, Proof, Summary, WithinError, prove, prove_within,
+};
 use celador::scenario::{Palette, visible};
 use clap::Args;
 use serde_json::json;
@@ -27,14 +29,19 @@ use std::time::{Duration, Instant};
 Examples:
   celador prove policies/ invariants.yaml
   celador prove policies/ invariants.yaml --save policies/cases
+  celador prove agents/ policies/ --within shop/lead shop/clerk
   celador prove agents/ policies/ invariants.yaml --depth 12 --operations 200000 --seconds 300
   celador prove policies/ invariants.yaml --format json | jq 'select(.answer == \"broken\")'
 
 Exit codes: 0 all of them hold, 2 one is broken, 4 one is not known, 3 manifests or invariants that are not valid, 1 a path cannot be read.")]
 pub(crate) struct Arguments {
-    /// The manifests and policies, and behind them the file of invariants
-    #[arg(required = true, num_args = 2.., value_names = ["POLICIES", "INVARIANTS"])]
+    /// The manifests and policies, and behind them the file of invariants; with `--within` manifests and policies alone
+    #[arg(required = true, num_args = 1.., value_names = ["POLICIES", "INVARIANTS"])]
     paths: Vec<PathBuf>,
+
+    /// Prove that the agent CHILD may make no call that the agent PARENT may not make with the same arguments
+    #[arg(long, num_args = 2, value_names = ["PARENT", "CHILD"])]
+    within: Option<Vec<String>>,
 
     /// The calls of the longest task that is tried
     #[arg(long, value_name = "N", default_value_t = Bounds::default().depth)]
@@ -56,10 +63,12 @@ pub(crate) struct Arguments {
 impl Arguments {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = EngineLimits::default();
-        let Some((file, policies)) = self.paths.split_last() else {
-            return Err(Failure::Told(ExitCode::Unusable));
+        let (file, policies) = match (&self.within, self.paths.split_last()) {
+            (Some(_), _) => (None, &*self.paths),
+            (None, Some((file, policies))) if !policies.is_empty() => (Some(file), policies),
+            (None, _) => return Err(Failure::Unusable(messages::no_invariants().to_owned())),
         };
-        let source = read_source(file, limits.max_manifest_bytes)?;
+        let source = file.map(|file| read_source(file, limits.max_manifest_bytes)).transpose()?;
         let loaded = load(policies, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         let files = loaded.0.clone();
         engine_of(loaded, limits, screen)?;
@@ -67,11 +76,26 @@ impl Arguments {
             screen.complain(&findings);
             Failure::Told(ExitCode::Invalid)
         };
-        let invariants = Invariants::read(&source, &limits).map_err(|findings| refused(findings, screen))?;
         let bounds = Bounds { depth: self.depth, operations: self.operations };
         let (begun, most) = (Instant::now(), Duration::from_secs(self.seconds));
-        let proofs = prove(&files, &invariants, limits, &bounds, &|| begun.elapsed() < most)
-            .map_err(|findings| refused(findings, screen))?;
+        let goes_on = || begun.elapsed() < most;
+        let proofs = match (source, self.within.as_deref()) {
+            (Some(source), _) => {
+                let invariants =
+                    Invariants::read(&source, &limits).map_err(|found| refused(found, screen))?;
+                prove(&files, &invariants, limits, &bounds, &goes_on)
+                    .map_err(|found| refused(found, screen))?
+            }
+            (None, Some([parent, child])) => {
+                prove_within(&files, (parent.as_str(), child.as_str()), limits, &bounds, &goes_on).map_err(
+                    |error| match error {
+                        WithinError::Refused(findings) => refused(findings, screen),
+                        error => Failure::Unusable(error.to_string()),
+                    },
+                )?
+            }
+            (None, _) => return Err(Failure::Told(ExitCode::Unusable)),
+        };
         if proofs.is_empty() {
             return Err(Failure::Unusable(messages::nothing_to_prove().to_owned()));
         }

@@ -98,7 +98,7 @@ impl Subject {
                 return Ok(Self { policy: Some(policy), context, runtime, mount, brought: None, limits });
             }
             Some(State::Background(background)) => *background,
-            None => Background { environment: Environment::default(), state: Vec::new() },
+            None => Background { environment: Environment::default(), state: Vec::new(), parent: None },
         };
         let start = Place::new(&Source::new("", ""), Span::default());
         let task = background.start(&engine, agent, &start).map_err(|finding| {

@@ -21,7 +21,7 @@ use crate::policy::{CompiledAgent, InvocationTarget, Policy, Trigger, check_inpu
 #[cfg(feature = "analysis")]
 use crate::source::Place;
 use crate::source::Source;
-use crate::task::{SavedTask, StartTask, Switches, Task, TaskError, TaskMark, TaskState};
+use crate::task::{Parent, SavedTask, StartTask, Switches, Task, TaskError, TaskMark, TaskState};
 use crate::unscoped;
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -117,6 +117,9 @@ pub(crate) enum Door {
     /// Those that the specification calls valid.
     Lenient,
 }
+
+/// The most tasks above one that is started to try something on.
+const MAX_TRIAL_DEPTH: usize = 8;
 
 /// One set of what is compiled, by namespace and name; none for an agent that must not run, and for a trigger that makes
 /// no tasks.
@@ -513,12 +516,16 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::policy_with`]; [`TaskError::MetadataTooLarge`], [`TaskError::MetadataName`] and [`TaskError::MetadataText`];
-    /// [`TaskError::ClaimsNotAnObject`], [`TaskError::ClaimsTooLarge`] and [`TaskError::ClaimsMisfit`].
+    /// [`TaskError::ClaimsNotAnObject`], [`TaskError::ClaimsTooLarge`] and [`TaskError::ClaimsMisfit`]; [`TaskError::ParentRequired`].
     pub fn start(&self, mut start: StartTask) -> Result<Task, TaskError> {
         start.check_metadata(&self.limits)?;
         start.user.claims = self.named_claims(start.user.claims.as_ref())?;
         let Layer { policy, left_out, findings } =
             self.layer(&start.namespace, &start.agent, &start.tools)?;
+        let is_bounded = policy.delegation().is_some_and(|bound| bound.mode == Mode::Enforce);
+        if is_bounded && !policy.observes() && start.parent.is_none() {
+            return Err(TaskError::ParentRequired(start.agent));
+        }
         let claims = start.user.claims.clone().unwrap_or_else(|| Json::object([]));
         if !policy.observes() {
             let checked = policy.claims().check(&claims);
@@ -527,6 +534,41 @@ impl Engine {
         let mut task = Task::new(policy, self.cache.clone(), start);
         task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
+        Ok(task)
+    }
+
+    /// Starts a task that nobody else has, to try something on. One that must be within a parent begins under a new task of an agent that may
+    /// delegate to it, the first by name.
+    ///
+    /// # Errors
+    /// As [`Engine::start`].
+    pub(crate) fn start_trial(&self, start: StartTask) -> Result<Task, TaskError> {
+        self.start_within(start, MAX_TRIAL_DEPTH)
+    }
+
+    fn start_within(&self, start: StartTask, depth: usize) -> Result<Task, TaskError> {
+        let policy = self.policy(&start.namespace, &start.agent)?;
+        let Some(bound) = policy.delegation().filter(|_| start.parent.is_none()) else {
+            return self.start(start);
+        };
+        let loaded = self.loaded();
+        let admitted = loaded
+            .policies
+            .iter()
+            .filter(|(_, it)| it.as_ref().is_some_and(|parent| bound.admits(&policy, parent)));
+        let first = admitted.map(|(name, _)| name).min();
+        let required = || TaskError::ParentRequired(start.agent.clone());
+        let (namespace, agent) = first.ok_or_else(required)?;
+        let above = StartTask {
+            id: format!("{} of {agent}", start.id),
+            namespace: namespace.clone(),
+            agent: agent.clone(),
+            ..start.clone()
+        };
+        let parent = self.start_within(above, depth.checked_sub(1).ok_or_else(required)?)?;
+        let below = Parent::new(parent.id()).below(parent.parent());
+        let mut task = self.start(StartTask { parent: Some(below), ..start })?;
+        task.set_parent(&parent)?;
         Ok(task)
     }
 
@@ -693,6 +735,7 @@ fn compile(
         loaded.policies.insert((agent.namespace.text.to_string(), agent.name.text.to_string()), policy);
     }
     findings.extend(of_all_agents(of_policies));
+    findings.extend(check_delegations(&mut loaded));
     if door == Door::Strict {
         findings.extend(unscoped::errors(catalog, limits, cache, hash_key));
     }
@@ -722,6 +765,21 @@ fn compile(
         shut(&mut loaded, catalog, &findings);
     }
     (loaded, findings)
+}
+
+/// Finds agents whose delegated tasks are bound by parents that cannot decide their calls. They must not run.
+fn check_delegations(loaded: &mut Loaded) -> Vec<Diagnostic> {
+    let all: Vec<Arc<Policy>> = loaded.policies.values().flatten().cloned().collect();
+    let mut findings = Vec::new();
+    for policy in loaded.policies.values_mut() {
+        let others = all.iter().map(Arc::as_ref);
+        let found = policy.as_ref().map(|policy| policy.check_delegation(others)).unwrap_or_default();
+        if !found.is_empty() {
+            *policy = None;
+            findings.extend(found);
+        }
+    }
+    findings
 }
 
 /// What the policies permit.

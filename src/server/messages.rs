@@ -233,6 +233,11 @@ pub(super) fn no_results() -> &'static str {
     "expected one result at least in `results`"
 }
 
+/// A task whose calls would have to be within too many tasks.
+pub(super) fn too_many_parents(most: usize) -> String {
+    format!("the task must be within more than {most} tasks above it")
+}
+
 /// The last words of a task whose parent has ended.
 pub(super) fn ended_with(parent: &str) -> String {
     format!("the task `{parent}`, which had delegated to it, was locked or has ended")

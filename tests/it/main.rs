@@ -59,6 +59,7 @@ mod counter_servers;
 mod counters;
 mod counting;
 mod decision_log;
+mod delegation_bound;
 mod detect;
 mod diff;
 mod differential;

@@ -291,7 +291,7 @@ impl<'s> Search<'s> {
     }
 
     fn begin(&self, engine: &Engine, beginning: &Beginning, now: Timestamp) -> Result<Task, TaskError> {
-        engine.start(StartTask {
+        engine.start_trial(StartTask {
             model: Some("test/model".to_owned()),
             tools: self.tools.to_vec(),
             ..StartTask::new("t-1", self.agent.0, self.agent.1, beginning.user(), now)

@@ -20,6 +20,7 @@ pub(crate) mod comments;
 pub mod counter;
 mod counter_limit;
 mod default_decision;
+pub mod delegation;
 mod descriptor;
 pub mod document;
 pub mod doubt;

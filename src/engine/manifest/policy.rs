@@ -8,6 +8,7 @@ use super::agent::TaskLimits;
 use super::claims::ClaimsSchema;
 use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::default_decision::DefaultDecision;
+use super::delegation::{DeclaredDelegation, DelegationKeys};
 use super::exception::{DeclaredException, ExceptionKeys};
 use super::fields::{Field, Key};
 use super::kind::{DocumentKind, Family, KindOf};
@@ -69,6 +70,8 @@ pub struct DeclaredPolicy {
     pub used_by: Option<Arc<UsedBy>>,
     /// The agents that it is for.
     pub agents: AgentSelector,
+    /// The bound of its agents' tasks to which other tasks delegate, if it has one.
+    pub delegation: Option<DeclaredDelegation>,
     /// The claims of the user that are visible to its expressions: the schema of an object.
     pub claims: Option<Arc<Schema>>,
     /// The limits of their tasks. Of several limits of one name the smallest counts.
@@ -224,6 +227,8 @@ mapping! {
         applies_to: ScopeKeys,
         /// The decision about calls of functions that no step of any document mentions. If one policy of an agent says `deny`, they are denied.
         default: OneOf<DefaultDecision> => "allow",
+        /// The bound of tasks that other tasks begin. The agents that the policy is for have no tasks without a parent then.
+        delegate: DelegationKeys,
         /// The claims of the user that its expressions read as `context.user.claims`.
         claims: ClaimsSchema,
         /// Bounds of a task; the smallest counts, whoever sets it.
@@ -298,6 +303,7 @@ impl DeclaredPolicy {
         let Library { version, parameters, uses } = Library::read(&fields.library().part(), reader);
         let scope = fields.applies_to().get().map(|field| (field.path, field.key.place.clone()));
         let agents = read_scope(&fields.applies_to(), &namespace, reader);
+        let delegation = fields.delegate().delegation(reader);
         let claims = fields.claims().claims(reader);
         let limits = fields.limits().limits(reader);
         let counters = read_counters(&fields.counters(), reader);
@@ -360,6 +366,7 @@ impl DeclaredPolicy {
             uses,
             used_by: None,
             agents,
+            delegation,
             claims,
             limits,
             counters,
@@ -389,6 +396,7 @@ impl DeclaredPolicy {
         let has_steps = policy.steps().next().is_some() || !policy.uses.is_empty();
         let is_empty = !has_steps
             && policy.expressions.is_empty()
+            && policy.delegation.is_none()
             && policy.limits == TaskLimits::default()
             && policy.reviews == DeclaredReviews::default();
         if is_empty && !reader.has_errors() {

@@ -8,6 +8,7 @@ use super::binding::Binding;
 use super::claims::Claims;
 use super::compiler::{Compiler, ScopeKey};
 use super::declaration::{Declaration, called, description, setting_defaults, target};
+use super::delegation::DelegationBound;
 use super::encoding::{fingerprint, rules};
 use super::event::Event;
 use super::expression::Expression;
@@ -120,6 +121,7 @@ impl Compiler<'_> {
             siblings: siblings(self.resolved),
             task_limits: AllLimits::of(self.resolved),
             claims: Claims::of(self.resolved),
+            delegation: DelegationBound::of(self.resolved),
             exposes: exposes?,
             input,
             prompt,

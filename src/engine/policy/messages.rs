@@ -19,6 +19,51 @@ pub(super) fn bad_review(place: Place, why: &str) -> Diagnostic {
     Diagnostic::error("bad_review", format!("the review cannot be asked: {why}"), place)
 }
 
+// About delegated tasks.
+
+/// A bound within a parent that no agent can be.
+pub(super) fn no_parent(place: Place, child: &str) -> Diagnostic {
+    let message = format!("no agent delegates to `{child}`, so none of its tasks can begin");
+    Diagnostic::error("no_parent", message, place)
+        .help("name the sub-agents under `applies_to`, and under `agents` the agents whose tasks delegate")
+}
+
+/// A call of an agent that a task of one of its parents cannot decide.
+pub(super) struct OutsideParent<'a> {
+    pub(super) place: &'a Place,
+    pub(super) child: &'a str,
+    pub(super) parent: &'a str,
+    pub(super) function: &'a str,
+}
+
+impl OutsideParent<'_> {
+    fn finding(&self, why: &str) -> Diagnostic {
+        let Self { place, child, parent, function } = self;
+        let message = format!("`{child}` may call `{function}`, and {why} `{parent}`");
+        Diagnostic::error("outside_parent", message, (*place).clone())
+    }
+
+    pub(super) fn unknown(&self) -> Diagnostic {
+        let Self { child, parent, .. } = self;
+        self.finding("there is no such function of")
+            .help(format!("take it from the capabilities of `{child}`, or add it to those of `{parent}`"))
+    }
+
+    pub(super) fn effect(&self, step: &str, other: &Place) -> Diagnostic {
+        let why = format!("the step `{step}` before it does more than to decide, in tasks of");
+        self.finding(&why)
+            .related(other.clone(), "it asks a person, calls a tool, or changes or adds something")
+            .help("bound calls only by steps that decide, or take the function from the sub-agent")
+    }
+
+    pub(super) fn uncounted(&self, counter: &str, policy: &str) -> Diagnostic {
+        let why = format!(
+            "its calls do not add to the counter `{counter}` of `{policy}`, by which it is decided in tasks of"
+        );
+        self.finding(&why).help(format!("let `{policy}` apply to `{}`, too", self.child))
+    }
+}
+
 // For the model.
 
 pub(super) fn arguments_not_an_object(found: Kind) -> String {

@@ -60,6 +60,7 @@ mod counter_list;
 mod declaration;
 mod define;
 mod definitions;
+mod delegation;
 mod effect;
 mod encoder;
 mod encoding;
@@ -135,6 +136,7 @@ pub(crate) use compile::CompiledAgent;
 pub(crate) use counter::counted;
 pub use counter::{Counter, CounterFault, CounterReader, Counters, NeededCounter};
 pub(crate) use definitions::ParameterValue;
+pub(crate) use delegation::DelegationBound;
 pub use effect::{ComputedValue, CredentialFor, Duty, Effect, SetArguments};
 pub use event::{Event, EventSource};
 pub(crate) use excepted::Excepted;
@@ -213,6 +215,7 @@ pub struct Policy {
     siblings: Siblings,
     task_limits: AllLimits,
     claims: Claims,
+    delegation: Option<DelegationBound>,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,

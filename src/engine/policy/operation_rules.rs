@@ -6,6 +6,7 @@
 use super::claims::Claims;
 use super::compiler::Compiler;
 use super::declaration::Declaration;
+use super::delegation::DelegationBound;
 use super::encoder::Encoder;
 use super::labels::copy_letters;
 use super::parameters::Parameters;
@@ -179,6 +180,9 @@ fn rest(
     encoder.count(copy_letters(resolved) as u64);
     encoder.flag(siblings(resolved) == Siblings::Run);
     encoder.flag(resolved.mode == Mode::Observe);
+    if let Some(bound) = DelegationBound::of(resolved) {
+        encoder.delegation(&bound);
+    }
     for (_, schema) in Claims::of(resolved).schemas() {
         encoder.shape(schema);
     }

@@ -4,6 +4,7 @@
 //! that have no step for it, and nothing of what people call them. Linear in the policies and in what their keys select.
 
 use super::claims::Claims;
+use super::delegation::DelegationBound;
 use super::encoder::{Encoder, RULES_VERSION};
 use super::labels::{COPY_LETTERS, copy_letters};
 use super::reviews::siblings;
@@ -87,10 +88,24 @@ impl Encoder {
         if siblings(resolved) == Siblings::Run {
             self.part("siblings run");
         }
+        if let Some(bound) = DelegationBound::of(resolved) {
+            self.delegation(&bound);
+        }
         let limits = AllLimits::of(resolved).limits;
         if limits != resolved.agent.limits {
             self.part("limits of policies");
             self.limits(&limits);
+        }
+    }
+
+    /// The bound of delegated tasks.
+    pub(super) fn delegation(&mut self, bound: &DelegationBound) {
+        self.part(match bound.mode {
+            Mode::Enforce => "within parent",
+            Mode::Observe => "within parent, observed",
+        });
+        for parents in bound.parents() {
+            self.optional(parents, |it, patterns| it.list(patterns, |it, pattern| it.text(pattern)));
         }
     }
 

@@ -13,6 +13,7 @@
 //! | `play` | calls through the engine |
 //! | `search` | tasks that break an invariant, the shortest first |
 //! | `counterexample` | such a task, and the case that it makes |
+//! | `within` | whether an agent may do no more than another one |
 //! | `messages` | what is wrong with a file of invariants |
 
 mod counterexample;
@@ -22,6 +23,7 @@ mod messages;
 mod operations;
 mod play;
 mod search;
+mod within;
 mod woven;
 
 pub use crate::evidence::{Evidence, Rejection};
@@ -29,6 +31,7 @@ pub use counterexample::Counterexample;
 pub use invariants::{Invariant, Invariants};
 pub use play::Made;
 pub use search::Reached;
+pub use within::{WithinError, prove_within};
 
 use crate::analysis::{Grounds as Entailed, Inquiry, Of, entailed};
 use crate::candidates::{GeneratedWorld, brought_tools};

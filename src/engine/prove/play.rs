@@ -124,7 +124,8 @@ impl<'s> Stage<'s> {
         let policy = self.engine.policy(self.agent.0, self.agent.1).map_err(|error| error.to_string())?;
         let (user, tools) = (beginning.user(), self.tools.to_vec());
         let environment = Environment { user, tools, ..Environment::default() };
-        let mut task = environment.start(self.engine, policy.agent()).map_err(|error| error.to_string())?;
+        let started = self.engine.start_trial(environment.start_of(policy.agent()));
+        let mut task = started.map_err(|error| error.to_string())?;
         let mut world = self.world(beginning, CounterBook::default(), Vec::new());
         let said = Json::from(&Value::Object(beginning.input.clone()));
         let progress = world.drive(task.input(&said, Self::now()), &mut |_| None);

@@ -190,7 +190,10 @@ impl Replayer {
                 None => engine.agent_named(named),
             };
             let (namespace, name) = agent.ok_or(NotJudged::NoAgent)?;
-            Side::start(engine, (&namespace, &name), first, at).map_err(|_| NotJudged::NoAgent)
+            Side::start(engine, (&namespace, &name), first, at).map_err(|error| match error {
+                TaskError::ParentRequired(_) => NotJudged::NoParent,
+                _ => NotJudged::NoAgent,
+            })
         };
         Ok((start(&self.new)?, self.old.as_deref().map(start).transpose()?))
     }

@@ -68,6 +68,8 @@ pub enum NotJudged {
     OtherKind,
     /// There is no decision to compare with.
     NothingToCompare,
+    /// Its task must be within a parent task, which is not judged with it.
+    NoParent,
 }
 
 impl NotJudged {
@@ -84,6 +86,7 @@ impl NotJudged {
             Self::Impossible => "it cannot follow what was recorded before it",
             Self::PutAside => "its task was put aside: too many were under way",
             Self::OtherKind => "events and what is sent to a model are not judged anew",
+            Self::NoParent => "its task must be within a parent task, which is not judged with it",
             Self::NothingToCompare => "no verdict was recorded, and there are no policies to compare with",
         }
     }

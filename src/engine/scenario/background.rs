@@ -2,18 +2,21 @@
 //!
 //! In: the keys `env` and `state` of a case, or a file with these two alone. Out: a task with that past on record.
 
-use super::environment::{Environment, EnvironmentKeys};
+use super::environment::{Environment, EnvironmentKeys, FIRST_TASK};
 use super::messages;
 use super::one_document::read_one;
 use super::past::{PastKeys, StateEntry, read_state};
+use super::reachable::unreachable;
 use crate::context::InvocationStatus;
 use crate::diagnostic::Diagnostic;
 use crate::engine::Engine;
 use crate::limits::EngineLimits;
 use crate::manifest::agent::Agent;
-use crate::manifest::shape::{List, mapping};
-use crate::source::{Place, Source};
-use crate::task::{Past, Task};
+use crate::manifest::fields::Key;
+use crate::manifest::reader::Reader;
+use crate::manifest::shape::{List, Required, Text, mapping};
+use crate::source::{Embedded, Place, Source};
+use crate::task::{Parent, Past, StartTask, Task, TaskError};
 
 /// An environment and a past.
 #[derive(Clone, Debug)]
@@ -21,6 +24,17 @@ pub struct Background {
     /// The data that the task starts with.
     pub environment: Environment,
     /// The history of the task before the case, in order.
+    pub state: Vec<StateEntry>,
+    /// The task that has delegated to it, if the case has one.
+    pub parent: Option<ParentBackground>,
+}
+
+/// The task that has delegated to that of a case, for the same user.
+#[derive(Clone, Debug)]
+pub struct ParentBackground {
+    /// The name of its agent.
+    pub agent: Embedded,
+    /// Its history before the case, in order.
     pub state: Vec<StateEntry>,
 }
 
@@ -31,6 +45,26 @@ mapping! {
         env: EnvironmentKeys,
         /// What happened so far.
         state: List<PastKeys>,
+        /// The task that has delegated to it.
+        parent: ParentKeys,
+    }
+
+    pub(super) ParentKeys as "parent" = "`parent`" {
+        /// The name of its agent.
+        agent: Required<Text>,
+        /// What happened in it so far.
+        state: List<PastKeys>,
+    }
+}
+
+impl ParentBackground {
+    /// Reads the field `parent`, if there is one.
+    pub(super) fn read(key: &Key<'_, '_, ParentKeys>, reader: &mut Reader) -> Option<Self> {
+        let fields = key.fields(reader)?;
+        let agent = fields.agent().required_text(reader);
+        let state = read_state(&fields.state(), reader);
+        fields.refuse_others(reader);
+        Some(Self { agent: agent?, state })
     }
 }
 
@@ -40,9 +74,10 @@ impl Background {
     /// # Errors
     /// Everything that is wrong with it.
     pub fn read(source: &Source, limits: &EngineLimits) -> Result<Self, Vec<Diagnostic>> {
-        read_one::<BackgroundKeys, _>(source, limits, &["env", "state"], |fields, reader| {
+        read_one::<BackgroundKeys, _>(source, limits, &["env", "state", "parent"], |fields, reader| {
             let environment = Environment::read(&fields.env(), reader);
-            Some(Self { environment, state: read_state(&fields.state(), reader) })
+            let parent = ParentBackground::read(&fields.parent(), reader);
+            Some(Self { environment, state: read_state(&fields.state(), reader), parent })
         })
     }
 
@@ -51,22 +86,61 @@ impl Background {
     /// # Errors
     /// An agent that must not run, or a past that it cannot have had.
     pub fn start(&self, engine: &Engine, agent: &Agent, place: &Place) -> Result<Task, Box<Diagnostic>> {
-        let started = self.environment.start(engine, agent);
-        let mut task = started.map_err(|error| messages::cannot_start(place, &error))?;
+        let cannot = |error: TaskError| messages::cannot_start(place, &error);
+        let mut start = self.environment.start_of(agent);
+        let parent = self.parent.as_ref().map(|parent| {
+            let task = self.start_parent(parent, engine, (&start, agent))?;
+            start.parent = Some(Parent::new(task.id()).below(task.parent()));
+            Ok::<_, Box<Diagnostic>>(task)
+        });
+        let parent = parent.transpose()?;
+        let mut task = engine.start(start).map_err(cannot)?;
+        if let Some(parent) = &parent {
+            task.set_parent(parent).map_err(cannot)?;
+        }
+        self.remember(&self.state, &mut task)?;
+        Ok(task)
+    }
+
+    /// The task that has delegated to that of an agent, with its past.
+    fn start_parent(
+        &self,
+        parent: &ParentBackground,
+        engine: &Engine,
+        (child, agent): (&StartTask, &Agent),
+    ) -> Result<Task, Box<Diagnostic>> {
+        let ParentBackground { agent: name, state } = parent;
+        let (namespace, agent) = name.text.split_once('/').unwrap_or((&*agent.namespace.text, &*name.text));
+        let cannot = |error: TaskError| messages::cannot_start(&name.place, &error);
+        let policy = engine.policy(namespace, agent).map_err(cannot)?;
+        let start = self.environment.start_of(policy.agent());
+        let above = child.parent.as_ref().and_then(|parent| parent.depth.checked_sub(1));
+        let above = above.map(|depth| Parent { depth, ..Parent::new("first") });
+        let start = StartTask { id: FIRST_TASK.to_owned(), parent: above, ..start };
+        let mut task = engine.start(start).map_err(cannot)?;
+        if let Some(finding) = state.iter().find_map(|entry| unreachable(entry, task.policy(), true)) {
+            return Err(finding.into());
+        }
+        self.remember(state, &mut task)?;
+        Ok(task)
+    }
+
+    /// Puts a past on record.
+    fn remember(&self, state: &[StateEntry], task: &mut Task) -> Result<(), Box<Diagnostic>> {
         let mut at = self.environment.started_at;
-        for entry in &self.state {
+        for entry in state {
             at = entry.at.unwrap_or(at);
-            if let Some(why) = misfit(&entry.past, &task) {
+            if let Some(why) = misfit(&entry.past, task) {
                 return Err(messages::past_misfit(&entry.place, &why).into());
             }
             for past in std::iter::once(&entry.past).chain(&entry.labels) {
                 if let Err(error) = task.record(past.clone(), at) {
                     let finding = messages::impossible_past(&entry.place, &error);
-                    return Err(messages::beside_functions(finding, &error, &task).into());
+                    return Err(messages::beside_functions(finding, &error, task).into());
                 }
             }
         }
-        Ok(task)
+        Ok(())
     }
 }
 

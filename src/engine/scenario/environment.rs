@@ -40,7 +40,7 @@ pub struct Environment {
 }
 
 /// The task that has delegated to one of a case.
-const FIRST_TASK: &str = "t-0";
+pub(super) const FIRST_TASK: &str = "t-0";
 
 /// The model of an agent that names none.
 const DEFAULT_MODEL: &str = "test/model";
@@ -192,8 +192,13 @@ impl Environment {
     /// # Errors
     /// As [`Engine::start`].
     pub(crate) fn start(&self, engine: &Engine, agent: &Agent) -> Result<Task, TaskError> {
+        engine.start(self.start_of(agent))
+    }
+
+    /// The start of a task of an agent.
+    pub(crate) fn start_of(&self, agent: &Agent) -> StartTask {
         let default = agent.model.is_none().then(|| DEFAULT_MODEL.to_owned());
-        engine.start(StartTask {
+        StartTask {
             id: self.task_id.clone(),
             namespace: agent.namespace.text.to_string(),
             agent: agent.name.text.to_string(),
@@ -209,7 +214,7 @@ impl Environment {
             begun_with: None,
             tools: self.tools.clone(),
             retain: Retain::All,
-        })
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
 use super::arrival::{Arrival, ArrivalKeys};
-use super::background::Background;
+use super::background::{Background, ParentBackground, ParentKeys};
 use super::case::{BoundVariables, Case, Manifests, ReviewAnswer, TestedOperation};
 use super::case_step::{StorySteps, TestedSteps, read_steps, read_story};
 use super::counted::{Counted, CountedAmount};
@@ -82,6 +82,8 @@ mapping! {
         counters: ByName<Counted>,
         /// What happened so far.
         state: List<PastKeys>,
+        /// The task that has delegated to it, for the same user.
+        parent: ParentKeys,
     }
 
     FileKeys = "`manifest`" {
@@ -167,7 +169,8 @@ pub(super) fn read_shared(fields: &Fields<'_, SharedKeys>, reader: &mut Reader) 
     });
     let files = fields.files().strings(reader);
     let counters = fields.counters().counted(reader);
-    let background = Background { environment, state: read_state(&fields.state(), reader) };
+    let parent = ParentBackground::read(&fields.parent(), reader);
+    let background = Background { environment, state: read_state(&fields.state(), reader), parent };
     Shared { requirements, manifests, mode, settings, auth, mocks, reviews, files, counters, background }
 }
 

@@ -47,6 +47,7 @@ impl Task {
             runtime: start.runtime,
             mount,
             parent: start.parent,
+            above: None,
             metadata: start.metadata,
             retain: start.retain,
             end: None,

@@ -98,6 +98,12 @@ impl Task {
         self.exceeded(next, now).map(ends).or_else(|| self.exceeded_stretch(next).map(blocks))
     }
 
+    /// The name of the limit that the step would exceed: of the task, of the message or of the turn.
+    pub(super) fn limit_before(&self, next: Next, now: Timestamp) -> Option<&'static str> {
+        let exceeded = self.exceeded(next, now).or_else(|| self.exceeded_stretch(next));
+        exceeded.filter(|_| !self.policy.observes()).map(|exceeded| exceeded.name)
+    }
+
     /// The limit of the task that the step exceeds.
     fn exceeded(&self, next: Next, now: Timestamp) -> Option<Exceeded> {
         exceeded(self.policy.task_limits(), &self.used(next, now))

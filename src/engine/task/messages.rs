@@ -58,6 +58,33 @@ pub(super) fn unknown_function(name: &str, policy: &Policy, left_out: &[LeftOut]
     format!("there is no function `{name}`{there}")
 }
 
+/// The task that delegates may make no such call: its agent has no such function.
+pub(super) fn not_of_parent() -> String {
+    "the task that delegates has no such function".to_owned()
+}
+
+pub(super) fn parent_ended() -> String {
+    "the task that delegates was locked or has ended".to_owned()
+}
+
+pub(super) fn limit_of_parent(limit: &str) -> String {
+    format!("the task that delegates is at its limit `{limit}`")
+}
+
+pub(super) fn other_arguments() -> String {
+    "the task that delegates may not make the call with these arguments".to_owned()
+}
+
+/// A rule of the parent asks a person or does something else than to decide.
+pub(super) fn parent_cannot_decide() -> String {
+    "a rule of the task that delegates does more than to decide this call".to_owned()
+}
+
+/// The host has not given the parent to the task.
+pub(super) fn no_parent_at_hand() -> String {
+    "the task that delegates is not at hand to decide the call".to_owned()
+}
+
 pub(super) fn bad_arguments(faults: &[String]) -> String {
     format!("the call cannot be formed: {}", faults.join("; "))
 }
@@ -262,6 +289,14 @@ pub(super) fn nobody_knows() -> String {
 
 pub(super) fn switched_off(switch: &Switch) -> String {
     format!("an operator has stopped {switch}")
+}
+
+/// The finding of a call that the parent may not make; `agent` is that of the parent.
+pub(super) fn outside_parent(agent: Option<&str>) -> String {
+    match agent {
+        Some(agent) => format!("the call is not within what the parent task, of `{agent}`, may do now"),
+        None => "the call is not within a parent task: the host has given none".to_owned(),
+    }
 }
 
 // About events that are discarded.

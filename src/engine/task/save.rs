@@ -378,6 +378,7 @@ impl Task {
                 api_root: saved.api_root.into(),
             },
             parent: saved.parent,
+            above: None,
             metadata: saved.metadata,
             retain: saved.retain,
             end: saved.end,
@@ -422,7 +423,8 @@ impl Task {
     /// # Errors
     /// As [`Task::restore`].
     pub fn copy_at(&self, earlier: SavedTask) -> Result<Self, TaskError> {
-        Self::restore(self.policy.clone(), self.cache.clone(), earlier)
+        let copy = Self::restore(self.policy.clone(), self.cache.clone(), earlier)?;
+        Ok(Self { above: self.above.clone(), ..copy })
     }
 
     /// The same under a policy that was compiled from the very manifests that the task was under when it was saved: the caller

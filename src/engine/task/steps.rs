@@ -108,7 +108,7 @@ impl Task {
     }
 
     /// Runs the rest of the stage's list.
-    fn run_steps(&mut self, policy: &Policy, operation: &mut UnderWay, now: &Moment) -> Flow {
+    pub(super) fn run_steps(&mut self, policy: &Policy, operation: &mut UnderWay, now: &Moment) -> Flow {
         let Some(hook) = operation.course.stage.hook() else { return Flow::Passed };
         let list = operation.subject.steps(policy, hook);
         while let Some((step, due)) = self.judge_steps(policy, list, operation, now) {
@@ -201,7 +201,10 @@ impl Task {
         };
         if is_ahead {
             // a call that adds to a counter which other calls are judged by
-            return self.read_counters(policy, operation, now);
+            return match self.read_counters(policy, operation, now) {
+                Flow::Passed => self.hold_within_parent(policy, operation, now),
+                flow => flow,
+            };
         }
         Flow::Passed
     }

@@ -43,8 +43,9 @@ pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Pr
             may_look(request, open)?;
             let arguments = body.arguments.clone().unwrap_or_else(|| Json::object([]));
             let call = Call::new(function.as_str(), arguments);
-            let copy = open.task.copy().map_err(|_| Problem::from(Kind::NotRestorable))?;
+            let mut copy = open.task.copy().map_err(|_| Problem::from(Kind::NotRestorable))?;
             let owner = owner(&request.caller);
+            service.tasks.give_parents_for_step(&owner, &mut copy)?;
             let read = |counters: &[CounterId]| {
                 let found = service.tasks.store.counters(&owner, counters);
                 found.map_err(|error: StoreError| service.tasks.problem(&error))
@@ -74,7 +75,8 @@ impl Tasks {
             let (saved, event) = found.ok_or_else(not_told)?;
             let told = event.told(open.task.policy());
             let (operation, decision, at) = told.ok_or_else(not_told)?;
-            let copy = open.task.copy_at(saved).map_err(|_| not_told())?;
+            let mut copy = open.task.copy_at(saved).map_err(|_| not_told())?;
+            self.give_parents_for_step(&owner, &mut copy)?;
             let read = |counters: &[CounterId]| decision.counters_then(counters).ok_or_else(not_told);
             operation.explained(copy, at, Some(&decision), read)
         })

@@ -276,6 +276,7 @@ impl Tasks {
             if self.end_orphan(owner, &found.task, who)? {
                 continue;
             }
+            self.give_parents_for_step(owner, &mut found.task)?;
             let was_over = has_ended(&found.task);
             let switches = self.engine_switches().version();
             let (now, before) = ((self.clock)(), found.task.mark());

@@ -6,11 +6,15 @@
 //! parent ended just before a process died are looked for when a server starts, and with each sweep.
 
 use super::live_tasks::Tasks;
+use super::seat::Open;
 use crate::messages;
 use crate::problem::{Kind, Problem};
 use celador::task::{StartTask, Task, TaskState};
 use celador_store::{Ending, Orphan, Owner, StoreError, TaskFilter};
 use tracing::warn;
+
+/// The most tasks above a task whose calls must be within all of them.
+const MAX_TREE_DEPTH: usize = 64;
 
 /// Whose word an end is that no caller asked for.
 const NOBODY: &str = "";
@@ -36,6 +40,51 @@ impl Tasks {
         // where it stands in the tree is what the store says, whatever the caller does
         *parent = std::mem::take(parent).below(saved.parent());
         Ok(())
+    }
+
+    /// Gives a task whose calls must be within its parent the parent as it is now, and the parent its own. Without them it may make no call.
+    ///
+    /// # Errors
+    /// Those of the store, and a parent that may not delegate to it or that cannot be opened under its own policy.
+    ///
+    /// # Cost
+    /// Nothing for a task that no policy bounds; else that of opening each task above it.
+    pub(crate) fn give_parents(&self, owner: &Owner, task: &mut Task) -> Result<(), Problem> {
+        task.clear_parent();
+        let mut above = Vec::new();
+        let mut next = task.bounding_parent().map(str::to_owned);
+        while let Some(id) = next {
+            if above.len() >= MAX_TREE_DEPTH {
+                return Err(Problem::new(Kind::BadRequest, messages::too_many_parents(MAX_TREE_DEPTH)));
+            }
+            let Open { task: parent, held, is_borrowed, .. } = self.open(owner, &id)?;
+            if let Some(held) = held {
+                return Err((&held).into());
+            }
+            if is_borrowed {
+                return Err(Kind::PolicyChanged.into());
+            }
+            next = parent.bounding_parent().map(str::to_owned);
+            above.push(parent);
+        }
+        let Some(mut parent) = above.pop() else { return Ok(()) };
+        while let Some(mut child) = above.pop() {
+            child.set_parent(&parent)?;
+            parent = child;
+        }
+        Ok(task.set_parent(&parent)?)
+    }
+
+    /// The same before a step of the task: what is wrong with a parent denies its calls and is logged, but for a store that does not answer.
+    pub(crate) fn give_parents_for_step(&self, owner: &Owner, task: &mut Task) -> Result<(), Problem> {
+        match self.give_parents(owner, task) {
+            Err(problem) if problem.kind.is_passing() => Err(problem),
+            Err(problem) => {
+                warn!(%problem, "the parent of a task cannot decide its calls, and they are denied");
+                Ok(())
+            }
+            Ok(()) => Ok(()),
+        }
     }
 
     /// Whether the task that has delegated to this one takes no step any more. One row.
@@ -126,7 +175,7 @@ impl Tasks {
         id: &str,
         parent: &str,
         who: &str,
-        mut seated: Option<std::sync::MutexGuard<'_, Option<super::seat::Open>>>,
+        mut seated: Option<std::sync::MutexGuard<'_, Option<Open>>>,
     ) -> Result<(), StoreError> {
         let reason = messages::ended_with(parent);
         let ending = Ending { at: (self.clock)(), who, reason: &reason, with_parent: true, expected: None };

@@ -148,7 +148,12 @@ impl Tasks {
         let begun_with = start.begun_with.clone();
         let served = self.manifests.served();
         let parent = self.under_parent(&owner, &mut start);
-        let task = match parent.and_then(|()| Ok(served.engine.start(start)?)) {
+        let begun = parent.and_then(|()| {
+            let mut task = served.engine.start(start)?;
+            self.give_parents(&owner, &mut task)?;
+            Ok(task)
+        });
+        let task = match begun {
             Ok(task) => task,
             // it may have begun while its parent or its agent was there
             Err(problem) => return self.begun(&owner, &id, begun_with.as_deref())?.ok_or(problem),

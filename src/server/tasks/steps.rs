@@ -595,6 +595,9 @@ impl From<TaskError> for Problem {
             TaskError::InvalidAgent(_) | TaskError::InvalidTrigger(_) => Kind::InvalidAgent,
             TaskError::ClaimsNotAnObject | TaskError::ClaimsTooLarge(_) => Kind::BadRequest,
             TaskError::ClaimsMisfit { .. } => Kind::ClaimsMisfit,
+            TaskError::ParentRequired(_) | TaskError::OtherParent | TaskError::ParentNotAdmitted { .. } => {
+                Kind::BadRequest
+            }
             TaskError::Tools(_) => Kind::InvalidTools,
             TaskError::UnknownCall(_) => Kind::UnknownCall,
             TaskError::CallExists(_) => Kind::CallExists,

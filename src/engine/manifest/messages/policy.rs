@@ -123,6 +123,11 @@ pub(in crate::manifest) fn no_agents_named(key: &Place) -> Diagnostic {
         .help("without `applies_to` a policy is for the agents of its namespace")
 }
 
+pub(in crate::manifest) fn no_parents_named(key: &Place) -> Diagnostic {
+    Diagnostic::error("no_parents_named", "the list names no agents", key.clone())
+        .help("without `agents` the tasks of those agents may delegate whose manifests list the agent")
+}
+
 pub(in crate::manifest) fn bad_agent_pattern(pattern: &Embedded) -> Diagnostic {
     let message = format!("agents are named as `namespace/name`, found `{}`", pattern.text);
     Diagnostic::error("bad_agent_pattern", message, pattern.place.clone())

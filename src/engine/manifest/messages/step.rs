@@ -165,6 +165,11 @@ pub(in crate::manifest) fn unknown_default(found: &Embedded, known: &[&str]) -> 
     meant(Diagnostic::error("unknown_default", message, found.place.clone()), found, known)
 }
 
+pub(in crate::manifest) fn unknown_bound(found: &Embedded, known: &[&str]) -> Diagnostic {
+    let message = not_one_of("within", found, known);
+    meant(Diagnostic::error("unknown_bound", message, found.place.clone()), found, known)
+}
+
 pub(in crate::manifest) fn unknown_review_word(key: &str, found: &Embedded, known: &[&str]) -> Diagnostic {
     let message = not_one_of(key, found, known);
     meant(Diagnostic::error("unknown_review_word", message, found.place.clone()), found, known)

@@ -9,12 +9,12 @@ use crate::cel::Timestamp;
 use crate::context::{Activations, CounterValue, Moment};
 use crate::counter::{CounterChanges, CounterId, CounterState, HoldEnd, Reservation};
 use crate::manifest::counter::Decrease;
-use crate::policy::{CounterFault, Origin, Policy, counted};
+use crate::policy::{Counter, CounterFault, DelegationBound, Origin, Policy, counted};
 use crate::task::flow::{Flow, Stopped};
 use crate::task::messages;
 use crate::task::state::{
-    Answer, AskedCounter, CallCounters, CounterUse, Decision, Finding, Pending, Progress, QuestionId,
-    Request, Task, TaskState, UnderWay, Verdict,
+    Answer, AskedCounter, CallCounters, CounterReading, CounterUse, Decision, Finding, Pending, Progress,
+    QuestionId, Request, Subject, Task, TaskState, UnderWay, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -28,16 +28,22 @@ impl Task {
     ) -> Flow {
         let Some(reader) = operation.subject.counter_reader() else { return Flow::Passed };
         let Some(counters) = operation.subject.counters() else { return Flow::Passed };
-        let Some(first) = policy.counters().of(reader).next() else { return Flow::Passed };
-        match counters {
+        let is_unavailable = match counters {
             CallCounters::Read(_) => return Flow::Passed,
-            CallCounters::Unavailable => {
-                let mut deciding = policy.counters().of(reader).filter(|counter| counter.decides(reader));
-                let origin = deciding.next().unwrap_or(first).origin().clone();
-                return refused(operation, "counters_unavailable", messages::no_counters(), origin);
-            }
+            CallCounters::Unavailable => true,
             // a question whose answer was taken back is put again
-            CallCounters::Unread | CallCounters::Asked(_) => {}
+            CallCounters::Unread | CallCounters::Asked(_) => false,
+        };
+        let of_parents = self.counters_of_parents(policy, &operation.subject, now);
+        let first = policy.counters().of(reader).next().map(Counter::origin);
+        let bound = || policy.delegation().map(DelegationBound::origin);
+        let Some(first) = first.or_else(|| bound().filter(|_| !of_parents.is_empty())) else {
+            return Flow::Passed;
+        };
+        if is_unavailable {
+            let mut deciding = policy.counters().of(reader).filter(|counter| counter.decides(reader));
+            let origin = deciding.next().map_or(first, Counter::origin).clone();
+            return refused(operation, "counters_unavailable", messages::no_counters(), origin);
         }
         let mut values = Activations::new(self.bound(&operation.subject, now));
         let (mut asked, mut cost, mut fault) = (Vec::new(), 0_u64, None);
@@ -58,6 +64,7 @@ impl Task {
                     is_below_zero: counter.decrease == Decrease::BelowZero,
                     is_observed: counter.is_observed,
                     is_tried: !counter.decides(reader),
+                    reader: CounterReading::Own,
                 }),
                 Err(failed) if !counter.decides(reader) => without.push(failed),
                 Err(failed) => {
@@ -75,6 +82,15 @@ impl Task {
             .into_iter()
             .map(|CounterFault { code, message, origin }| Finding::new(code, message, Some(origin)));
         operation.course.findings.extend(told);
+        for counter in of_parents {
+            match asked.iter_mut().find(|known| known.id == counter.id) {
+                Some(known) => {
+                    known.reader = CounterReading::Both;
+                    known.is_tried &= counter.is_tried;
+                }
+                None => asked.push(counter),
+            }
+        }
         if asked.is_empty() {
             if let Some(counters) = operation.subject.counters_mut() {
                 *counters = CallCounters::Read(Vec::new());
@@ -117,6 +133,7 @@ impl Task {
         self.holdings.end(id.as_str(), HoldEnd::Released);
         let mut values = Vec::with_capacity(asked.len());
         course.counters.clear();
+        let mut of_parent = Vec::new();
         for (counter, state) in asked.into_iter().zip(states) {
             let AskedCounter {
                 policy,
@@ -129,6 +146,7 @@ impl Task {
                 is_below_zero,
                 is_observed: observed,
                 is_tried,
+                reader,
             } = counter;
             if !is_tried {
                 // nothing is decided by the others, so nothing is to be decided anew because of them
@@ -144,6 +162,12 @@ impl Task {
                 adds: add.and_then(shown),
                 observed,
             });
+            if reader != CounterReading::Own {
+                of_parent.push((counter.clone(), state));
+            }
+            if reader == CounterReading::Parent {
+                continue;
+            }
             values.push(CounterValue { policy, name, amount, is_whole });
             if let Some(amount) = add {
                 let call = id.as_str().to_owned();
@@ -151,6 +175,9 @@ impl Task {
             }
         }
         *known = CallCounters::Read(values);
+        if let Subject::Call(call) = subject {
+            call.parent_counters = of_parent;
+        }
     }
 
     /// Gives back what calls hold that are under way no more.

@@ -15,6 +15,7 @@ use crate::task::state::{
 impl Task {
     /// The start of the child task of a delegation: the invoked agent, for the same user (DEL-06), on the same platform.
     /// It keeps as much of its calls as this task. `None` if the invocation is of a tool. The child's first input is [`Invocation::arguments`].
+    /// Where a policy bounds the calls of the child, [`Task::set_parent`] gives it this task before each of its steps.
     #[must_use]
     pub fn child(&self, id: &str, invocation: &Invocation, started_at: Timestamp) -> Option<StartTask> {
         let InvocationTarget::Agent { namespace, agent } = &invocation.target else { return None };

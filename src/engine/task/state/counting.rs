@@ -45,6 +45,21 @@ pub(in crate::task) struct AskedCounter {
     /// Whether it is read for observed steps alone: nothing that is wrong with it stops the call.
     #[serde(default)]
     pub(in crate::task) is_tried: bool,
+    /// Whose steps read it.
+    #[serde(default)]
+    pub(in crate::task) reader: CounterReading,
+}
+
+/// The task whose steps read a counter for a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::task) enum CounterReading {
+    /// The task of the call.
+    #[default]
+    Own,
+    /// A parent task that decides the call as well; the call adds nothing to it.
+    Parent,
+    /// Both.
+    Both,
 }
 
 impl CallCounters {
@@ -98,6 +113,13 @@ impl Holdings {
         let reserved = self.untold.reserved().map(|reserved| of(&reserved.counter, reserved.amount));
         let released = self.released.iter().map(|hold| of(&hold.counter, hold.amount).negated());
         reserved.chain(released).fold(counted, Decimal::plus)
+    }
+
+    /// Counts what the calls of another task have reserved or released since its host was told, but for one call.
+    pub(in crate::task) fn count_reservations(&mut self, other: &Self, except: &str) {
+        let reserved = other.untold.reserved().filter(|reserved| reserved.call != except);
+        self.untold.reserve.extend(reserved.cloned());
+        self.released.extend(other.released.iter().filter(|hold| hold.call != except).cloned());
     }
 
     /// A call holds an amount from now on.

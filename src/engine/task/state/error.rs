@@ -78,6 +78,20 @@ pub enum TaskError {
         /// The claim and the word of the schema that it breaks, without a value.
         why: String,
     },
+    /// `engine.start` without a parent, with an agent whose tasks must be within one
+    #[error("a task of the agent `{0}` must be within a parent task, and has none")]
+    ParentRequired(String),
+    /// `task.set_parent` with another task than the parent, or one for another user
+    #[error("the task is not the parent, or it runs for another user")]
+    OtherParent,
+    /// `task.set_parent` with a task of an agent that no policy lets delegate to this one
+    #[error("a task of the agent `{parent}` may not delegate to the agent `{child}`")]
+    ParentNotAdmitted {
+        /// Namespace and name of the parent's agent.
+        parent: String,
+        /// Namespace and name of the task's agent.
+        child: String,
+    },
     /// `engine.trigger` with the name of a trigger that is not loaded
     #[error("no trigger `{0}` is loaded")]
     UnknownTrigger(String),

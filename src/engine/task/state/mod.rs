@@ -48,7 +48,7 @@ mod verdict;
 pub(in crate::task) use activity::Activity;
 pub(in crate::task) use claim::CallClaim;
 pub use counter_use::CounterUse;
-pub(in crate::task) use counting::{AskedCounter, CallCounters, Holdings};
+pub(in crate::task) use counting::{AskedCounter, CallCounters, CounterReading, Holdings};
 pub(in crate::task) use course::{Course, Rewriting};
 pub use decision::{CallId, DecidedCall, DecidedKind, Decision};
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};

@@ -6,6 +6,7 @@ use super::effect::Request;
 use super::model::ModelUnderWay;
 use crate::cel::Json;
 use crate::context::{InvocationId, Moment};
+use crate::counter::{CounterId, CounterState};
 use crate::manifest::step::Hook;
 use crate::policy::{CounterReader, Origin, Policy, StepList};
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,9 @@ pub(in crate::task) struct CallUnderWay {
     /// What it knows of the counters that it needs.
     #[serde(default, skip_serializing_if = "CallCounters::is_unread")]
     pub(in crate::task) counters: CallCounters,
+    /// The counters by which the parent task decides it, as they were read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(in crate::task) parent_counters: Vec<(CounterId, CounterState)>,
     /// The step of a policy that gave it, if one did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) answered_by: Option<Box<Origin>>,
@@ -89,6 +93,7 @@ impl CallUnderWay {
             record: None,
             responded: false,
             counters: CallCounters::default(),
+            parent_counters: Vec::new(),
             answered_by: None,
             started_at: None,
             message: None,

@@ -58,6 +58,8 @@ pub struct Task {
     pub(in crate::task) runtime: Runtime,
     pub(in crate::task) mount: Option<MountFacts>,
     pub(in crate::task) parent: Option<Parent>,
+    /// The parent as it is now, where it decides the calls of the task as well. It is not stored.
+    pub(in crate::task) above: Option<Arc<Task>>,
     pub(in crate::task) metadata: BTreeMap<String, String>,
     pub(in crate::task) retain: Retain,
     pub(in crate::task) end: Option<End>,
@@ -115,6 +117,7 @@ impl Task {
             runtime: self.runtime.clone(),
             mount: self.mount.clone(),
             parent: self.parent.clone(),
+            above: self.above.clone(),
             metadata: self.metadata.clone(),
             retain: self.retain,
             end: self.end.clone(),
