@@ -7,6 +7,7 @@
 
 use super::fault::Fault;
 use super::meter::Meter;
+use super::signature::Signature;
 use super::types::Type;
 use super::value::{Opaque, Value};
 use std::borrow::Cow;
@@ -168,6 +169,8 @@ pub struct Declaration {
     pub function: Function,
     /// Its signatures, parsed.
     pub overloads: Arc<[Overload]>,
+    /// What a host has declared of it: calls are paid for by that, and held to it.
+    pub signature: Option<Arc<Signature>>,
 }
 
 impl Declaration {
@@ -177,13 +180,40 @@ impl Declaration {
     pub fn of(function: &Function) -> Self {
         let overloads =
             function.overloads.iter().filter_map(|&(id, signature)| Overload::parse(id, signature));
-        Self { name: Cow::Borrowed(function.name), function: *function, overloads: overloads.collect() }
+        let (name, overloads) = (Cow::Borrowed(function.name), overloads.collect());
+        Self { name, function: *function, overloads, signature: None }
     }
 
     /// The same function under a name that the program does not hold.
     #[must_use]
     pub fn named(self, name: String) -> Self {
         Self { name: Cow::Owned(name), ..self }
+    }
+}
+
+/// The row that all functions of hosts share, each under its own name.
+const HOST_ROW: Function = Function {
+    name: "host function",
+    doc: "a function of the host",
+    cost: "as its declaration says",
+    overloads: &[],
+    examples: &[],
+    code: Code::Host,
+};
+
+impl Signature {
+    /// The function as scopes declare it ([`EnvBuilder::function`](crate::EnvBuilder::function)).
+    #[must_use]
+    pub fn declaration(&self) -> Declaration {
+        let overload = Overload {
+            id: "host_function",
+            member: false,
+            parameters: self.parameters.clone(),
+            variadic: false,
+            result: self.result.clone(),
+        };
+        let row = Declaration::of(&HOST_ROW).named(self.name.to_string());
+        Declaration { overloads: [overload].into(), signature: Some(Arc::new(self.clone())), ..row }
     }
 }
 

@@ -54,6 +54,7 @@ mod eval;
 mod fault;
 mod formats;
 mod function;
+mod host_function;
 mod issue;
 mod limits;
 mod meter;
@@ -61,6 +62,7 @@ mod plan;
 mod program;
 pub mod re2;
 mod shown;
+mod signature;
 pub mod source;
 mod stdlib;
 mod syntax;
@@ -78,10 +80,12 @@ pub use eval::{
 pub use fault::{ErrorCode, Fault};
 pub use formats::{Quantity, Semver, Url};
 pub use function::{Code, Declaration, Function, NamesCode, Overload, PureCode, TestCode};
+pub use host_function::{HostError, HostFunctionSet};
 pub use issue::Issue;
 pub use limits::{EvalLimits, LimitRow};
 pub use meter::Meter;
 pub use program::Program;
+pub use signature::{CallCost, Signature};
 pub use stdlib::pattern::PatternPrice;
 pub use stdlib::{EXTENSIONS, LANGUAGE, LIBRARIES, STANDARD};
 pub use syntax::{

@@ -6,7 +6,7 @@
 
 #[cfg(feature = "analysis")]
 use crate::analysis::{Analysis, Analyst};
-use crate::cel::{Cache, CacheStats, Json};
+use crate::cel::{Cache, CacheStats, HostFunctionSet, Json};
 use crate::context::members_of;
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::hash_key::HashKey;
@@ -17,7 +17,9 @@ use crate::manifest::brought::{BroughtTool, LeftOut};
 use crate::manifest::load::{File, FileOrigin, LoadError};
 use crate::manifest::mode::Mode;
 use crate::manifest::{Catalog, load};
-use crate::policy::{CompiledAgent, InvocationTarget, Policy, Trigger, check_inputs, of_all_agents};
+use crate::policy::{
+    CompiledAgent, InvocationTarget, KnownFunctions, Policy, Trigger, check_inputs, of_all_agents,
+};
 #[cfg(feature = "analysis")]
 use crate::source::Place;
 use crate::source::Source;
@@ -78,6 +80,7 @@ pub struct Engine {
     mode: Mode,
     /// What policies hash with whose catalog brings no key of its own.
     hash_key: Option<HashKey>,
+    functions: KnownFunctions,
     warnings: Vec<Diagnostic>,
 }
 
@@ -167,6 +170,75 @@ impl Engine {
         Self::through_strict_door(Mode::Enforce, &files, found, limits)
     }
 
+    /// The same for a host with functions of its own, which policies declare under `functions` and call in their expressions. A policy that declares one that is
+    /// not among them, or with another signature, is refused.
+    ///
+    /// ```
+    /// use celador::cel::{CallCost, HostFunctionSet, Signature, Type, Value};
+    /// use celador::{Call, Engine, EngineLimits, StartTask, User, Verdict};
+    ///
+    /// # let folder = std::env::temp_dir().join(format!("celador-host-functions-{}", std::process::id()));
+    /// # std::fs::create_dir_all(&folder)?;
+    /// # let path = folder.join("shop.yaml");
+    /// std::fs::write(&path, r#"
+    /// kind: commonagents.info/v1beta2/tool
+    /// namespace: shop
+    /// name: refund
+    /// description: Pays money back.
+    /// actions:
+    ///   - name: pay
+    ///     description: Pays.
+    ///     parameters: {properties: {amount: {type: number}}}
+    ///     execute: {stateless_http: {method: POST, url: "https://pay.example.com"}}
+    /// ---
+    /// kind: commonagents.info/v1beta2/agent
+    /// namespace: shop
+    /// name: clerk
+    /// description: Answers customers.
+    /// prompt: You are a careful clerk.
+    /// capabilities: {refund: "*"}
+    /// ---
+    /// kind: celador/v1/policy
+    /// namespace: shop
+    /// name: risk
+    /// functions:
+    ///   risk.score: {parameters: [amount: double], result: double, cost: {call: 50}}
+    /// capabilities:
+    ///   refund: {before: [{id: low, assert: risk.score(input.amount) < 5.0}]}
+    /// "#)?;
+    /// // without the function no agent runs under the policy
+    /// assert!(Engine::open(&[&path], EngineLimits::default()).is_err());
+    ///
+    /// let score = Signature::new("risk.score", [Type::Double], Type::Double);
+    /// let mut functions = HostFunctionSet::default();
+    /// functions.register(score.costing(CallCost { call: 50, size: 0 }), |arguments| match arguments {
+    ///     [Value::Double(amount)] => Ok(Value::Double(amount / 100.0)),
+    ///     _ => Err("it takes one number".into()),
+    /// });
+    /// let engine = Engine::open_with(&[&path], EngineLimits::default(), functions)?;
+    /// # std::fs::remove_dir_all(&folder)?;
+    ///
+    /// let now = std::time::SystemTime::now();
+    /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
+    /// for (amount, verdict) in [(200, Verdict::Allow), (900, Verdict::Block)] {
+    ///     let call = Call::new("refund", serde_json::json!({"amount": amount}).into());
+    ///     assert_eq!(task.before(&call, now)?.outcome().into_decision().verdict, verdict);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Engine::open`].
+    pub fn open_with<P: AsRef<Path>>(
+        paths: &[P],
+        limits: EngineLimits,
+        functions: HostFunctionSet,
+    ) -> Result<Self, OpenError> {
+        let (files, found) = load(paths, &limits)?;
+        let functions = KnownFunctions::Registered(Arc::new(functions));
+        Self::through_strict_door_with(Mode::Enforce, &files, found, limits, functions)
+    }
+
     /// The same for an engine that stops nothing: every step of manifests and policies is [observed](crate::ObservedStep), and so are
     /// limits, parameters and schemas. Decisions let each operation by, with the arguments and results that it came with, and
     /// say in [`Decision::enforced`](crate::Decision::enforced) what would have come of it.
@@ -206,11 +278,22 @@ impl Engine {
     fn through_strict_door(
         mode: Mode,
         files: &[File],
-        mut findings: Vec<Diagnostic>,
+        findings: Vec<Diagnostic>,
         limits: EngineLimits,
     ) -> Result<Self, OpenError> {
+        Self::through_strict_door_with(mode, files, findings, limits, KnownFunctions::default())
+    }
+
+    fn through_strict_door_with(
+        mode: Mode,
+        files: &[File],
+        mut findings: Vec<Diagnostic>,
+        limits: EngineLimits,
+        functions: KnownFunctions,
+    ) -> Result<Self, OpenError> {
         let (catalog, read) = Catalog::parse(files, &limits);
-        let (mut engine, compiled) = Self::asking(Asked::Analysis, (Door::Strict, mode), &catalog, limits);
+        let (mut engine, compiled) =
+            Self::asking(Asked::Analysis, (Door::Strict, mode), &catalog, limits, functions);
         findings.extend(read);
         findings.extend(compiled);
         if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
@@ -232,27 +315,42 @@ impl Engine {
     /// the findings themselves, such as a checker. To guard an agent, use [`Engine::open`].
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::asking(Asked::Analysis, (Door::Strict, Mode::Enforce), catalog, limits)
+        let functions = KnownFunctions::of(catalog);
+        Self::asking(Asked::Analysis, (Door::Strict, Mode::Enforce), catalog, limits, functions)
+    }
+
+    /// An engine with the agents and triggers of a catalog for a host with functions of its own, as that of [`Engine::open_with`].
+    #[must_use]
+    pub fn from_catalog_with(
+        catalog: &Catalog,
+        mode: Mode,
+        limits: EngineLimits,
+        functions: Arc<HostFunctionSet>,
+    ) -> (Self, Vec<Diagnostic>) {
+        let functions = KnownFunctions::Registered(functions);
+        Self::asking(Asked::of(Door::Strict), (Door::Strict, mode), catalog, limits, functions)
     }
 
     /// The same for an engine that stops nothing, as that of [`Engine::open_observing`].
     #[must_use]
     pub fn observing_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::asking(Asked::Analysis, (Door::Strict, Mode::Observe), catalog, limits)
+        let functions = KnownFunctions::of(catalog);
+        Self::asking(Asked::Analysis, (Door::Strict, Mode::Observe), catalog, limits, functions)
     }
 
     /// The same for every manifest that the specification calls valid, whatever rules it may have lost: for those who test
     /// the specification. To guard an agent, use [`Engine::from_catalog`].
     #[must_use]
     pub fn lenient_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::asking(Asked::Loading, (Door::Lenient, Mode::Enforce), catalog, limits)
+        let functions = KnownFunctions::of(catalog);
+        Self::asking(Asked::Loading, (Door::Lenient, Mode::Enforce), catalog, limits, functions)
     }
 
     /// The same for manifests that a store keeps for its tasks, which were let in before: their clauses are not decided anew, as a task goes on also if a
     /// later release would find more in them.
     #[must_use]
     pub fn kept_from_catalog(catalog: &Catalog, mode: Mode, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::asking(Asked::Loading, (Door::Strict, mode), catalog, limits)
+        Self::asking(Asked::Loading, (Door::Strict, mode), catalog, limits, KnownFunctions::default())
     }
 
     /// The same by door and mode, for those who find out what policies do: cases, proofs, comparisons. They need no secret to hash with.
@@ -262,7 +360,8 @@ impl Engine {
         limits: EngineLimits,
     ) -> (Self, Vec<Diagnostic>) {
         let hash_key = catalog.hash_key().cloned().unwrap_or_else(HashKey::for_verification);
-        Self::hashing(Some(hash_key), Asked::of(door), (door, mode), (catalog, limits))
+        let functions = KnownFunctions::Declared;
+        Self::hashing((Some(hash_key), functions), Asked::of(door), (door, mode), (catalog, limits))
     }
 
     fn asking(
@@ -270,18 +369,19 @@ impl Engine {
         by: (Door, Mode),
         catalog: &Catalog,
         limits: EngineLimits,
+        functions: KnownFunctions,
     ) -> (Self, Vec<Diagnostic>) {
-        Self::hashing(catalog.hash_key().cloned(), asked, by, (catalog, limits))
+        Self::hashing((catalog.hash_key().cloned(), functions), asked, by, (catalog, limits))
     }
 
     fn hashing(
-        hash_key: Option<HashKey>,
+        (hash_key, functions): (Option<HashKey>, KnownFunctions),
         asked: Asked,
         (door, mode): (Door, Mode),
         (catalog, limits): (&Catalog, EngineLimits),
     ) -> (Self, Vec<Diagnostic>) {
         let cache = Arc::new(Cache::new(&limits.eval));
-        let of = (&limits, &*cache, hash_key.as_ref());
+        let of = (&limits, &*cache, hash_key.as_ref(), &functions);
         let (loaded, findings) = compile((door, mode), asked, catalog, of);
         (
             Self {
@@ -292,6 +392,7 @@ impl Engine {
                 door,
                 mode,
                 hash_key,
+                functions,
                 warnings: Vec::new(),
             },
             findings,
@@ -304,7 +405,7 @@ impl Engine {
     /// # Errors
     /// The problems of the new set; the old set stays in use.
     pub fn replace(&self, catalog: &Catalog) -> Result<Vec<Diagnostic>, Vec<Diagnostic>> {
-        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog));
+        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog), &self.functions);
         let (loaded, findings) = compile((self.door, self.mode), Asked::of(self.door), catalog, of);
         if !loaded.is_whole() {
             return Err(findings);
@@ -342,7 +443,7 @@ impl Engine {
     }
 
     fn sharing(&self, door: Door, asked: Asked, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
-        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog));
+        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog), &self.functions);
         let (loaded, findings) = compile((door, self.mode), asked, catalog, of);
         (
             Self {
@@ -353,6 +454,7 @@ impl Engine {
                 door,
                 mode: self.mode,
                 hash_key: self.hash_key_of(catalog).cloned(),
+                functions: self.functions.clone(),
                 warnings: Vec::new(),
             },
             findings,
@@ -534,6 +636,7 @@ impl Engine {
         let mut task = Task::new(policy, self.cache.clone(), start);
         task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
+        task.ask_host(self.functions.set());
         Ok(task)
     }
 
@@ -605,6 +708,7 @@ impl Engine {
         let mut task = Task::restore(policy, self.cache.clone(), saved)?;
         task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
+        task.ask_host(self.functions.set());
         Ok(task)
     }
 
@@ -619,6 +723,7 @@ impl Engine {
         let mut task = Task::restore_same(policy, self.cache.clone(), saved)?;
         task.note_tools(left_out, findings);
         task.heed(self.switches.clone());
+        task.ask_host(self.functions.set());
         Ok(task)
     }
 
@@ -706,7 +811,7 @@ fn compile(
     (door, mode): (Door, Mode),
     asked: Asked,
     catalog: &Catalog,
-    (limits, cache, hash_key): (&EngineLimits, &Cache, Option<&HashKey>),
+    (limits, cache, hash_key, functions): (&EngineLimits, &Cache, Option<&HashKey>, &KnownFunctions),
 ) -> (Loaded, Vec<Diagnostic>) {
     let mut loaded = Loaded::default();
     let mut findings: Vec<Diagnostic> = Vec::new();
@@ -720,8 +825,11 @@ fn compile(
             resolved.to_mut().hash_key = Some(key.clone());
         }
         let resolved = &*resolved;
-        let CompiledAgent { policy, findings: found, of_policies: steps } =
+        let CompiledAgent { policy, findings: mut found, of_policies: steps } =
             Policy::compile_agent(resolved, catalog.mount(), limits, cache);
+        let of_host = functions.findings(resolved);
+        let policy = policy.filter(|_| of_host.is_empty());
+        found.extend(of_host);
         let all = found.iter().chain(steps.iter().flat_map(|step| &step.findings));
         loaded.layers.add(resolved, catalog.mount(), all);
         of_policies.extend(steps);

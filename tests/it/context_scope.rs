@@ -172,6 +172,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         poll: Some(Value::Int(7)),
         usage: Some(Value::Int(9)),
         counters: None,
+        invoked: &[],
         call: None,
         watch: None,
         tool: Some(Value::Int(8)),

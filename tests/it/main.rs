@@ -89,6 +89,7 @@ mod guards;
 mod guide;
 mod hooks;
 mod host_bounds;
+mod host_functions;
 mod imports;
 mod key_order;
 mod labels;

@@ -169,12 +169,12 @@ impl Estimator<'_> {
     }
 
     fn call(&self, expr: &Expr, function: &Name, target: Option<&Expr>, args: &[Expr]) -> Cost {
-        let (name, code, qualified) = match self.checked.reference(expr.id) {
+        let (name, code, qualified, signature) = match self.checked.reference(expr.id) {
             Some(Reference::Function { declaration, qualified, .. }) => {
                 let Function { name, code, .. } = declaration.function;
-                (name, code, *qualified)
+                (name, code, *qualified, declaration.signature.as_deref())
             }
-            _ => (function.text.as_str(), Code::Host, false),
+            _ => (function.text.as_str(), Code::Host, false, None),
         };
         // what no constant is: an answer of the host, a variable
         let varies = matches!(code, Code::Host | Code::Given { .. });
@@ -204,7 +204,9 @@ impl Estimator<'_> {
                 let arguments = self.all(operands.iter().copied());
                 // a function with a table goes through every part of a value, of which no type says how many there are
                 let work = match code {
+                    // how large the result is, no type says either
                     Code::Named(..) => None,
+                    _ if signature.is_some() => None,
                     _ => sum(self.work(name, operands), self.built(name, expr)),
                 };
                 self.note_unbounded(work, expr);
@@ -214,7 +216,9 @@ impl Estimator<'_> {
                     Code::Given { variables, .. } => variables.len() as u64,
                     _ => 0,
                 };
-                arguments.step_over(Cost::STEP).at_most(sum(work, Some(given)))
+                let paid = signature.map_or(0, |signature| signature.cost.call);
+                let all = arguments.step_over(Cost::STEP).at_most(sum(work, Some(given)));
+                Cost { min: all.min.saturating_add(paid), ..all }
             }
         }
     }

@@ -123,15 +123,25 @@ impl<'a, W: Watch<'a>> Evaluator<'a, '_, '_, W> {
             }),
             Node::Negate(a) => self.with(*a, |progress, a| progress.at(id, a.negated())),
             Node::Call { code, args, .. } => self.call(id, *code, args),
-            Node::Host { name, member, args } => {
-                let args: SmallVec<[Value<'a>; 3]> =
+            Node::Host { name, member, signature, args } => {
+                let mut args: SmallVec<[Value<'a>; 3]> =
                     args.iter().map(|&arg| self.eval(arg)).collect::<Option<_>>()?;
+                if let Some(signature) = signature {
+                    let paid = signature.enter(&mut self.progress.meter, args.into_iter());
+                    args = self.progress.at(id, paid)?.into();
+                }
                 let answer = self.host.as_mut().map(|host| match member {
                     true => host.call_member(name, &args),
                     false => host.call(name, &args),
                 });
                 match answer {
-                    Some(Ok(answer)) => Some(answer),
+                    Some(Ok(answer)) => match signature {
+                        Some(signature) => {
+                            let held = signature.leave(&mut self.progress.meter, answer);
+                            self.progress.at(id, held)
+                        }
+                        None => Some(answer),
+                    },
                     Some(Err(interruption)) => self.progress.halt(Halt::of(interruption, id)),
                     None => self.progress.fail(id, ErrorCode::HostFailed),
                 }

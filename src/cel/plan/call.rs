@@ -92,7 +92,8 @@ impl Planner<'_> {
             }
             Code::Host => {
                 let (name, member) = (declaration.name, receiver.is_some());
-                return self.add(expr, Node::Host { name, member, args: operands.into() });
+                let (signature, args) = (declaration.signature, operands.into());
+                return self.add(expr, Node::Host { name, member, signature, args });
             }
         };
         self.fold(expr, from, node)

@@ -5,11 +5,13 @@ use super::question::Question;
 use crate::env::Slot;
 use crate::fault::Fault;
 use crate::function::{PureCode, TestCode};
+use crate::signature::Signature;
 use crate::syntax::NameId;
 use crate::types::{At, Type};
 use crate::value::{Duration, FoldId, Guess, Value};
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Names a step of a plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,6 +135,8 @@ pub enum Node {
         name: Cow<'static, str>,
         /// Whether the first argument is a receiver: `user.review()`.
         member: bool,
+        /// What its host has declared of it.
+        signature: Option<Arc<Signature>>,
         /// The arguments, the receiver first.
         args: Box<[NodeId]>,
     },

@@ -13,6 +13,19 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
 impl<'a> JsonRef<'a> {
+    /// The value as one that holds all it needs. Linear in it.
+    #[must_use]
+    pub fn to_static(self) -> Value<'static> {
+        if self.is_array() {
+            return Value::list(self.items().map(Self::to_static).collect());
+        }
+        if self.is_object() {
+            let key = |name: &str| Key::String(Text::Shared(name.into()));
+            return Value::map(self.entries().map(|(name, value)| (key(name), value.to_static())).collect());
+        }
+        self.value().to_static().unwrap_or(Value::Null)
+    }
+
     /// The CEL value, borrowed.
     #[must_use]
     pub fn value(self) -> Value<'a> {

@@ -145,6 +145,15 @@ impl<'p> Told<'p> {
         Some(Self { checked, ..*self })
     }
 
+    /// Whether it may read calls of `invoke` steps, too.
+    pub(crate) fn reads_invoked(&self) -> bool {
+        let mut loops = Vec::new();
+        self.find_loops(&self.checked.expr, &mut loops);
+        let in_loops = loops.into_iter().filter_map(|own| self.loop_over_calls(own));
+        self.tallies(&self.checked.expr).iter().any(|(_, tally)| tally.has_invoked())
+            || in_loops.into_iter().any(|(_, calls)| calls.is_record)
+    }
+
     /// Whether it sums something up.
     pub(crate) fn has_sums(&self) -> bool {
         self.tallies(&self.checked.expr).iter().any(|(_, tally)| !tally.is_count())

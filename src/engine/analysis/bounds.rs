@@ -67,11 +67,8 @@ impl Amounts<'_> {
         let mut facts = Vec::new();
         #[expect(clippy::cast_precision_loss, reason = "greater ones are left out")]
         let number = |value: u64| (value < 1 << 53).then_some(value as f64);
-        let invoked: Vec<usize> = policy.invoked().collect();
-        let is_of_model = |term: &Term| {
-            let tally = term.tally.as_ref().filter(|tally| tally.is_count());
-            tally.is_some_and(|tally| tally.functions().all(|function| !invoked.contains(&function)))
-        };
+        let is_of_model =
+            |term: &Term| term.tally.as_ref().is_some_and(|tally| tally.is_count() && !tally.has_invoked());
         for (at, term) in self.terms.iter().enumerate() {
             let (name, most, own) = match term.name.as_str() {
                 // turns may be reported while somebody is asked, so only what is read ahead of that is within the limit
@@ -98,7 +95,8 @@ fn is_never_negative(policy: &Policy, tally: &Tally) -> bool {
     let is_invoked = |function: usize| policy.invoked().any(|invoked| invoked == function);
     let mut functions = tally.functions();
     functions.all(|function| {
-        !is_invoked(function) && least(policy, function, argument).is_some_and(|least| least >= 0.0)
+        (!tally.has_invoked() || !is_invoked(function))
+            && least(policy, function, argument).is_some_and(|least| least >= 0.0)
     })
 }
 

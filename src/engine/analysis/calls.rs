@@ -48,6 +48,8 @@ pub(super) struct Calls {
     pub(super) element: Element,
     /// Whether open calls are not in it.
     pub(super) is_closed: bool,
+    /// Whether it is a record of the specification, which has calls of `invoke` steps as well.
+    pub(super) is_record: bool,
     /// Those of this status alone.
     pub(super) only: Option<Status>,
     /// Each with the name of its variable.
@@ -80,7 +82,7 @@ impl Calls {
             _ => return None,
         };
         let functions = functions_of(policy, record)?;
-        Some(Self { functions, element, is_closed, only: None, conditions: Vec::new() })
+        Some(Self { functions, element, is_closed, is_record: is_closed, only: None, conditions: Vec::new() })
     }
 
     /// Of calls of a function that stand so: the further conditions under which they are in the list; nothing where they are not.

@@ -65,7 +65,9 @@ pub(super) fn is_of_result(checked: &Checked, expr: &Expr) -> bool {
     match &expr.kind {
         // ahead of messages and behind the model `output` is what the engine itself has put together
         ExprKind::Ident { .. } => {
-            is_root(checked, expr, Root::Output) && !matches!(checked.type_of(expr.id), Type::Singleton(_))
+            is_root(checked, expr, Root::Invoked)
+                || is_root(checked, expr, Root::Output)
+                    && !matches!(checked.type_of(expr.id), Type::Singleton(_))
         }
         ExprKind::Select { operand, field, .. } => {
             matches!(field.text.as_str(), "output" | "outputs") || is_of_result(checked, operand)

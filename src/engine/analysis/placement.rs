@@ -130,12 +130,14 @@ pub(super) fn reads_task<'e>(expressions: impl Iterator<Item = &'e Expression>) 
     read.other || read.time
 }
 
-/// Whether expressions read the time, a counter or reviews, which may change while a review is open, or an event, which no call has.
+/// Whether expressions read the time, a counter or reviews, which may change while a review is open, results of steps ahead, or an event, which no call has.
 pub(super) fn reads_what_passes<'e>(expressions: impl Iterator<Item = &'e Expression>) -> bool {
     let mut reads = false;
     for expression in expressions {
         for_each_path(expression.program().expr(), &mut |root, path| {
-            reads |= [Root::Now, Root::Counters, Root::Event].iter().any(|passing| passing.name() == root);
+            reads |= [Root::Now, Root::Counters, Root::Invoked, Root::Event]
+                .iter()
+                .any(|passing| passing.name() == root);
             reads |= Root::long_name(root) == Root::Context.name()
                 && matches!(path.first(), Some(Selector::Name(name)) if name == "reviews");
         });

@@ -22,6 +22,8 @@ pub(super) struct Tally {
     cases: BTreeMap<usize, [Option<BTreeSet<String>>; 4]>,
     /// What each adds, in one way of writing.
     adds: Option<String>,
+    /// Whether calls of `invoke` steps may be among those that count.
+    has_invoked: bool,
 }
 
 impl Tally {
@@ -45,18 +47,26 @@ impl Tally {
                 Some(key(checked, &at_hand.substituted(variable, each)?))
             }
         };
-        Some(Self { calls, each, cases, adds })
+        let has_invoked =
+            calls.is_record && policy.invoked().any(|function| calls.functions.contains(&function));
+        Some(Self { calls, each, cases, adds, has_invoked })
     }
 
     /// One name for all ways to write it.
     pub(super) fn name(&self) -> String {
         let cases = self.cases.iter().filter(|(_, own)| own.iter().any(Option::is_some));
-        format!("tally {}", json!([cases.collect::<Vec<_>>(), self.adds]))
+        let of_whom = if self.has_invoked { "all" } else { "model" };
+        format!("tally {}", json!([of_whom, cases.collect::<Vec<_>>(), self.adds]))
     }
 
     /// Whether it counts, and sums up nothing.
     pub(super) fn is_count(&self) -> bool {
         self.adds.is_none()
+    }
+
+    /// Whether calls of `invoke` steps may be among those that count.
+    pub(super) fn has_invoked(&self) -> bool {
+        self.has_invoked
     }
 
     /// What each call adds, as it is written; nothing for 1.
@@ -94,7 +104,12 @@ impl Tally {
     /// Whether it is at most another one at any time, if nothing that is added is below 0 where `is_never_negative` says so.
     pub(super) fn is_at_most(&self, other: &Self, is_never_negative: &dyn Fn(&Self) -> bool) -> bool {
         let is_alike = self.adds == other.adds && self.counts_no_more_than(other);
-        is_alike && (other.is_count() || other.counts_no_more_than(self) || is_never_negative(other))
+        let is_within = other.has_invoked || !self.has_invoked;
+        is_alike
+            && is_within
+            && (other.is_count()
+                || other.has_invoked == self.has_invoked && other.counts_no_more_than(self)
+                || is_never_negative(other))
     }
 
     /// Whether those calls alone count that succeeded.
@@ -162,6 +177,9 @@ impl Tally {
 
     /// The expression that counts an open call as one that has succeeded, if this one counts successful calls; nothing if it is another kind of tally.
     pub(super) fn with_open_calls(&self, expr: &Expr) -> Option<Expr> {
+        if self.has_invoked {
+            return None;
+        }
         if self.counts_commitments() {
             return Some(expr.clone());
         }
@@ -232,7 +250,9 @@ fn read(policy: &Policy, checked: &Checked, expr: &Expr) -> Option<(Calls, Optio
             }
             let functions = functions_of(policy, (key != "_meta").then_some(key))?;
             let element = Element::Call;
-            Some((Calls { functions, element, is_closed: true, only, conditions: Vec::new() }, None))
+            let calls =
+                Calls { functions, element, is_closed: true, is_record: true, only, conditions: Vec::new() };
+            Some((calls, None))
         }
         ExprKind::Call { function, target, args } => {
             let of: Vec<&Expr> = target.as_deref().into_iter().chain(args).collect();

@@ -3,7 +3,7 @@
 //! In: a path that begins at a variable. Out: the functions whose records it leads to. `_meta` and `_history` change with every
 //! call. What is not known of a path counts as if it led to every part, so that no record that is read is missed.
 
-use super::call_type::{CALLS, KNOWN_WHILE_OPEN, REJECTED};
+use super::call_type::{CALLS, INVOKED, KNOWN_WHILE_OPEN, REJECTED};
 use super::schema::{ContextSchema, META};
 use super::schema_decl::FunctionId;
 use super::scope::Root;
@@ -30,6 +30,8 @@ impl ContextSchema {
         let Some((Selector::Name(part), rest)) = path.split_first() else { return of(None) };
         match (&**part, rest.split_first()) {
             (CALLS, _) => CallsOnPath { functions: None, known_while_open: is_known_while_open(rest) },
+            // which calls open operations will yet have steps invoke is not known
+            (INVOKED, _) => of(None),
             // a call that was let through was not rejected
             (REJECTED, _) => CallsOnPath { functions: None, known_while_open: true },
             ("capabilities" | "cap", Some((Selector::Name(key), rest))) if key != META => CallsOnPath {

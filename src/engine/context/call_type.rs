@@ -12,6 +12,9 @@ pub(super) const CALLS: &str = "calls";
 /// The key of the list of rejected calls, beside that one.
 pub(super) const REJECTED: &str = "rejected";
 
+/// The key of the list of calls that steps invoked.
+pub(super) const INVOKED: &str = "invoked";
+
 /// The status of a call that gave a result.
 pub(super) const SUCCESSFUL: &str = "successful";
 /// That of one that failed, or could not be formed.
@@ -64,20 +67,29 @@ pub(super) fn call_type(input: Type, output: Type, functions: Option<&[Arc<str>]
     })
 }
 
-/// The fields `calls` and `rejected` of a record that also holds its calls in another way: of calls of this type, of one of these functions.
+/// The fields `calls`, `rejected` and `invoked` of a record that also holds its calls in another way: of calls of this type, of one of these functions.
 /// The arguments of rejected calls have no type, as they are not what the function declares.
-pub(super) fn call_lists(call: &Arc<RecordType>, functions: Option<&[Arc<str>]>) -> [(Arc<str>, Field); 2] {
+pub(super) fn call_lists(call: &Arc<RecordType>, functions: Option<&[Arc<str>]>) -> [(Arc<str>, Field); 3] {
     let rejected = call_type(Type::Dyn, Type::Dyn, functions);
     let list = |key: &str, of: Arc<RecordType>, doc: &str| {
         let ty = Type::list(Type::Record(of));
         (Arc::from(key), Field { derived: true, doc: doc.to_owned(), ..Field::required(ty) })
     };
     [
-        list(CALLS, call.clone(), "each call as one object, most recent first, the open ones too"),
+        list(
+            CALLS,
+            call.clone(),
+            "each call of the model as one object, most recent first, the open ones too",
+        ),
         list(
             REJECTED,
             rejected,
             "the calls whose arguments were not what the function declares, most recent first; they are not among `calls`",
+        ),
+        list(
+            INVOKED,
+            call.clone(),
+            "each call that an `invoke` step made, as one object, most recent first; they are not among `calls`",
         ),
     ]
 }

@@ -1,14 +1,16 @@
-//! `calls`: what was called, each call as one object, most recent first: of the whole task, and of a record.
+//! `calls`: what the model called, each call as one object, most recent first: of the whole task, and of a record.
 //!
 //! In: the log of invocations and the open calls, where they lie. Out: views, and nothing is copied. The open calls come
 //! first, in the order in which they were let through; behind them stands the history, which only grows, so that loops go
 //! on where they were. Every read is constant time but for a search among the open calls and one by halves among the rejected ones.
-//! These stand in a list of their own, `rejected`, because their arguments are not what the function declares.
+//! These stand in a list of their own, `rejected`, because their arguments are not what the function declares. What steps invoked stands in `invoked`: a bound on the
+//! calls of the model is a bound on what the model does.
 //!
 //! A call is one object because a rule is mostly about several facts of one call (`t.status == 'successful' &&
 //! t.input.order == input.order`), which lists side by side cannot say. Of an open call the function and the arguments are
 //! known, the message that it was made for and when it was let through; its number, when it ended, its result and how it ended are null or `open`.
 
+use super::call_kinds::CallKind;
 use super::call_type::OPEN;
 use super::invocation::{Caller, Logged};
 use super::open_calls::OpenInvocation;
@@ -35,33 +37,25 @@ impl TaskContext {
     }
 
     /// How many calls a list has; of all functions, or of a record.
-    pub(super) fn calls_len(&self, record: Option<u32>) -> usize {
-        let (open, closed) = self.calls_parts(record);
+    pub(super) fn calls_len(&self, kind: CallKind, record: Option<u32>) -> usize {
+        let (open, closed) = self.calls_parts(kind, record);
         open.saturating_add(closed)
     }
 
-    fn calls_parts(&self, record: Option<u32>) -> (usize, usize) {
-        match record {
-            None => (self.open.len(), self.history.calls_len(None)),
-            Some(of) => (self.open.len_of(of), self.history.calls_len(record)),
-        }
+    /// How many of them are open, and how many are on record.
+    fn calls_parts(&self, kind: CallKind, record: Option<u32>) -> (usize, usize) {
+        let open = open_by(kind).map_or(0, |origin| self.open.len(origin, record));
+        (open, self.history.calls_len(kind, record))
     }
 
     /// A call of a list, 0 the most recent.
-    pub(super) fn call_at(&self, record: Option<u32>, index: usize) -> Option<View<'_>> {
-        let (open, _) = self.calls_parts(record);
-        let (part, position) = match (index.checked_sub(open), record) {
-            (None, None) => (Part::OpenCall, self.open.newest(index)?),
-            (None, Some(record)) => (Part::OpenCall, self.open.newest_of(record, index)?),
-            (Some(index), _) => (Part::Call, self.history.newest_call(record, index)?),
+    pub(super) fn call_at(&self, kind: CallKind, record: Option<u32>, index: usize) -> Option<View<'_>> {
+        let (open, _) = self.calls_parts(kind, record);
+        let (part, position) = match index.checked_sub(open) {
+            None => (Part::OpenCall, self.open.newest(open_by(kind)?, record, index)?),
+            Some(index) => (Part::Call, self.history.newest_call(kind, record, index)?),
         };
         (position <= MAX_INDEX).then(|| View::Record { of: self, at: part.at(position) })
-    }
-
-    /// A rejected call of a list, 0 the most recent.
-    pub(super) fn rejected_at(&self, record: Option<u32>, index: usize) -> Option<View<'_>> {
-        let position = self.history.newest_rejected(record, index)?;
-        (position <= MAX_INDEX).then(|| View::Record { of: self, at: Part::Call.at(position) })
     }
 
     /// A field of the call at a position of the log.
@@ -99,14 +93,23 @@ impl TaskContext {
         })
     }
 
-    /// How a list of calls grows: the last call of the history may still become restricted, and the open ones go.
-    pub(super) fn calls_growth(&self, record: Option<u32>) -> Option<Growth<'_>> {
+    /// How a list of calls grows: the last call of the model may still become restricted, and the open ones go.
+    pub(super) fn calls_growth(&self, kind: CallKind, record: Option<u32>) -> Option<Growth<'_>> {
         let changes = match record {
             None => self.history.changes(),
             Some(record) => self.history.of(record)?.changes(),
         };
-        let (_, closed) = self.calls_parts(record);
-        let settled = closed.saturating_sub(1);
+        let closed = self.history.calls_len(kind, record);
+        let settled = closed.saturating_sub(usize::from(kind == CallKind::Model));
         Some(Growth { folds: &self.folds, end: GrowingEnd::Front, settled, epoch: changes })
+    }
+}
+
+/// Who has made the open calls of a list; none of those that are rejected is open.
+fn open_by(kind: CallKind) -> Option<Caller> {
+    match kind {
+        CallKind::Model => Some(Caller::Model),
+        CallKind::Invoked => Some(Caller::Middleware),
+        CallKind::Rejected => None,
     }
 }

@@ -6,11 +6,11 @@
 //! exactly one of its three flags is true (`REC-04`). No invocation is ever removed. Of its values those may be dropped that no rule
 //! reads: the invocation then takes its place in the log and no more.
 
+use super::call_kinds::{CallKind, CallKinds};
 use super::dropped::{Dropped, RunningDigest};
 use super::invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, KeptPart, Logged};
 use super::log::Log;
 use super::moment::Moment;
-use super::rejections::Rejections;
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::shorten::shorten;
@@ -57,8 +57,8 @@ pub(super) struct Record {
     /// Positions in the log, oldest first.
     positions: Log<u32>,
     pub(super) times: Times,
-    /// Which of them were rejected, and the times of the others.
-    pub(super) rejections: Rejections,
+    /// Which list of calls shows each of them, and the times of the model's calls.
+    pub(super) kinds: CallKinds,
     pub(super) counts: Counts,
     /// The model's calls that ran.
     executed: u32,
@@ -79,8 +79,8 @@ const INVOCATION_BYTES: usize = 128;
 #[derive(Clone, Debug)]
 pub(super) struct History {
     log: Log<Logged>,
-    /// Which of them were rejected, and whether the others stand in the order of time.
-    pub(super) rejections: Rejections,
+    /// Which list of calls shows each of them, and whether the model's calls stand in the order of time.
+    pub(super) kinds: CallKinds,
     /// When those were let through that did not end at once: their positions, ascending, and the times.
     starts: Log<(u32, Moment)>,
     /// The child tasks of those that got as far as one.
@@ -123,7 +123,7 @@ impl History {
     pub(super) fn new(schema: &ContextSchema) -> Self {
         Self {
             log: Log::default(),
-            rejections: Rejections::default(),
+            kinds: CallKinds::default(),
             starts: Log::default(),
             task_ids: BTreeMap::new(),
             messages: Log::default(),
@@ -158,13 +158,14 @@ impl History {
         let [no_input, no_output] = [Some(&invocation.input), invocation.output.as_ref()]
             .map(|value| u32::from(value.is_some_and(Json::is_dropped)));
         let by_model = invocation.origin == Caller::Model;
+        let kind = CallKind::of(invocation.origin, invocation.rejected);
         for &record in schema.records_of(invocation.function) {
             let Some(record) = self.records.get_mut(record as usize) else { continue };
-            let Record { positions, times, rejections, .. } = record;
+            let Record { positions, times, kinds, .. } = record;
             let index = u32::try_from(positions.len()).unwrap_or(u32::MAX);
             let time = |index: u32| Some(self.log.get(*positions.get(index as usize)? as usize)?.at);
             times.add(index, invocation.at, time);
-            rejections.add(index, invocation.rejected, invocation.at, time);
+            kinds.add(index, kind, invocation.at, time);
             positions.push(position);
             record.counts.add(invocation.status);
             record.executed = record.executed.saturating_add(u32::from(by_model && invocation.executed));
@@ -175,7 +176,7 @@ impl History {
             self.delegations.saturating_add(u32::from(schema.is_delegation(invocation.function)));
         self.calls_by_model = self.calls_by_model.saturating_add(u32::from(by_model));
         let InvocationRecord { function, at, started_at, input, output, status, .. } = invocation;
-        let InvocationRecord { executed, origin, task_id, message, rejected, .. } = invocation;
+        let InvocationRecord { executed, origin, task_id, message, .. } = invocation;
         if self.messages.last().map_or(0, |(_, before)| *before) != message {
             self.messages.push((position, message));
         }
@@ -189,7 +190,7 @@ impl History {
             self.starts.push((position, started_at));
         }
         let time = |position: u32| Some(self.log.get(position as usize)?.at);
-        self.rejections.add(position, rejected, at, time);
+        self.kinds.add(position, kind, at, time);
         self.log.push(logged);
         InvocationId(position)
     }
@@ -309,7 +310,7 @@ impl History {
             origin: logged.origin,
             task_id: self.task_id(position).cloned(),
             message: self.message_of(position),
-            rejected: self.rejections.has(position),
+            rejected: self.kinds.is_rejected(position),
         }
     }
 
@@ -322,40 +323,22 @@ impl History {
         }
     }
 
-    /// A call of a record or of all functions that was not rejected, 0 the most recent: its position in the log.
-    pub(super) fn newest_call(&self, record: Option<u32>, index: usize) -> Option<u32> {
-        let nth = self.calls_len(record).checked_sub(index)?.checked_sub(1)?;
+    /// A call of a kind, of a record or of all functions, 0 the most recent: its position in the log.
+    pub(super) fn newest_call(&self, kind: CallKind, record: Option<u32>, index: usize) -> Option<u32> {
         match record {
-            None => u32::try_from(self.rejections.nth_kept(nth)).ok(),
+            None => self.kinds.newest(kind, index, self.log.len()),
             Some(record) => {
-                let Record { positions, rejections, .. } = self.of(record)?;
-                positions.get(rejections.nth_kept(nth)).copied()
+                let Record { positions, kinds, .. } = self.of(record)?;
+                positions.get(kinds.newest(kind, index, positions.len())? as usize).copied()
             }
         }
     }
 
-    /// A rejected call of a record or of all functions, 0 the most recent: its position in the log.
-    pub(super) fn newest_rejected(&self, record: Option<u32>, index: usize) -> Option<u32> {
+    /// How many calls of a record or of all functions are of a kind.
+    pub(super) fn calls_len(&self, kind: CallKind, record: Option<u32>) -> usize {
         match record {
-            None => self.rejections.newest(index),
-            Some(record) => {
-                let Record { positions, rejections, .. } = self.of(record)?;
-                positions.get(rejections.newest(index)? as usize).copied()
-            }
-        }
-    }
-
-    /// How many calls of a record or of all functions were not rejected.
-    pub(super) fn calls_len(&self, record: Option<u32>) -> usize {
-        let all = record.map_or(self.log.len(), |record| self.of(record).map_or(0, Record::len));
-        all.saturating_sub(self.rejected_len(record))
-    }
-
-    /// How many were.
-    pub(super) fn rejected_len(&self, record: Option<u32>) -> usize {
-        match record {
-            None => self.rejections.len(),
-            Some(record) => self.of(record).map_or(0, |record| record.rejections.len()),
+            None => self.kinds.len(kind, self.log.len()),
+            Some(record) => self.of(record).map_or(0, |record| record.kinds.len(kind, record.len())),
         }
     }
 
@@ -402,13 +385,13 @@ impl History {
     /// The bytes that the history holds on the heap; constant time in its length.
     pub(super) fn heap_bytes(&self) -> usize {
         let of_record =
-            |record: &Record| record.positions.heap_bytes().saturating_add(record.rejections.heap_bytes());
+            |record: &Record| record.positions.heap_bytes().saturating_add(record.kinds.heap_bytes());
         let positions = self.records.iter().map(of_record);
         let positions = positions.fold(0, usize::saturating_add);
         let records = self.records.len().saturating_mul(size_of::<Record>());
         let log = self.log.heap_bytes().saturating_add(self.document_bytes);
         let task_ids = self.task_ids.len().saturating_mul(size_of::<(u32, Arc<str>)>());
-        let marks = self.rejections.heap_bytes().saturating_add(self.starts.heap_bytes());
+        let marks = self.kinds.heap_bytes().saturating_add(self.starts.heap_bytes());
         let others = self.restrictions.heap_bytes().saturating_add(task_ids).saturating_add(marks);
         log.saturating_add(records).saturating_add(positions).saturating_add(others)
     }

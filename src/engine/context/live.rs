@@ -2,6 +2,7 @@
 //!
 //! The fields stand in the order of the schema's record types. Every read is constant time and allocates nothing.
 
+use super::call_kinds::CallKind;
 use super::invocation::{InvocationStatus, Logged};
 use super::label_functions::{
     BINDINGS, CALL_LABELS, LABELS, SOURCES, TASK_LABELS, WHOLE_BINDINGS, WHOLE_SOURCES,
@@ -77,6 +78,7 @@ impl TaskContext {
             9 => self.list_at(Part::Rejected, 0),
             10 => self.record_at(Part::Request, 0),
             11 => View::Int(self.start.depth.into()),
+            12 => self.list_at(Part::Invoked, 0),
             _ => return None,
         })
     }
@@ -122,6 +124,7 @@ impl TaskContext {
             9 => View::Null,
             10 => self.list_at(Part::RecordCalls, record),
             11 => self.list_at(Part::RecordRejected, record),
+            12 => self.list_at(Part::RecordInvoked, record),
             _ => return None,
         })
     }
@@ -253,6 +256,9 @@ impl LiveRecord for TaskContext {
 impl LiveList for TaskContext {
     fn len(&self, at: At) -> usize {
         let (part, index) = Part::of(at);
+        if let Some((kind, record)) = calls_of(part, index) {
+            return self.calls_len(kind, record);
+        }
         match part {
             Part::Turns => self.turns.len(),
             Part::Invocations => self.history.log().len(),
@@ -261,10 +267,6 @@ impl LiveList for TaskContext {
             Part::Reviews => self.reviews.len(),
             Part::PendingInput => self.inputs.len().min(1),
             Part::PendingOutput => self.outputs.len().min(1),
-            Part::Calls => self.calls_len(None),
-            Part::RecordCalls => self.calls_len(Some(index)),
-            Part::Rejected => self.history.rejected_len(None),
-            Part::RecordRejected => self.history.rejected_len(Some(index)),
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, index).map_or(0, |entry| entry.io.message().len())
             }
@@ -274,6 +276,9 @@ impl LiveList for TaskContext {
 
     fn item(&self, at: At, index: usize) -> Option<View<'_>> {
         let (part, which) = Part::of(at);
+        if let Some((kind, record)) = calls_of(part, which) {
+            return self.call_at(kind, record, index);
+        }
         match part {
             Part::Turns => self.turns.get(index).map(|turn| View::Text(turn.as_str())),
             Part::Invocations => {
@@ -284,10 +289,6 @@ impl LiveList for TaskContext {
             Part::Reviews => self.reviews.get(index).map(|review| View::Json(review.root())),
             Part::PendingInput => self.last_of(Part::Input, &self.inputs, index),
             Part::PendingOutput => self.last_of(Part::Output, &self.outputs, index),
-            Part::Calls => self.call_at(None, index),
-            Part::RecordCalls => self.call_at(Some(which), index),
-            Part::Rejected => self.rejected_at(None, index),
-            Part::RecordRejected => self.rejected_at(Some(which), index),
             Part::InputMessage | Part::OutputMessage => {
                 self.entry(part, which)?.io.message().item(index).map(View::Json)
             }
@@ -333,10 +334,8 @@ impl LiveList for TaskContext {
     /// there, and one call without a result must not make it an error for the rest of the task. `outputs[0].id` stays an
     /// error: who asks for the last result in particular has to be told that there is none.
     fn has_gaps(&self, at: At) -> bool {
-        matches!(
-            Part::of(at).0,
-            Part::RecordOutputs | Part::Calls | Part::RecordCalls | Part::Rejected | Part::RecordRejected
-        )
+        let (part, index) = Part::of(at);
+        part == Part::RecordOutputs || calls_of(part, index).is_some()
     }
 
     fn forwards(&self, at: At) -> bool {
@@ -346,8 +345,8 @@ impl LiveList for TaskContext {
     /// Calls are recorded as they come to their end, and clocks may go back.
     fn time_order(&self, at: At) -> Option<TimeOrder> {
         match Part::of(at) {
-            (Part::Calls, _) => Some(self.history.rejections.time_order()),
-            (Part::RecordCalls, record) => Some(self.history.of(record)?.rejections.time_order()),
+            (Part::Calls, _) => Some(self.history.kinds.time_order()),
+            (Part::RecordCalls, record) => Some(self.history.of(record)?.kinds.time_order()),
             (Part::Timestamps, record) => Some(self.history.of(record)?.times.order()),
             _ => None,
         }
@@ -357,15 +356,10 @@ impl LiveList for TaskContext {
     /// last invocation of a record may become restricted.
     fn growth(&self, at: At) -> Option<Growth<'_>> {
         let (part, index) = Part::of(at);
+        if let Some((kind, record)) = calls_of(part, index) {
+            return self.calls_growth(kind, record);
+        }
         let (end, settled, epoch) = match part {
-            Part::Calls => return self.calls_growth(None),
-            Part::RecordCalls => return self.calls_growth(Some(index)),
-            // of those none becomes restricted, and a value that is shortened is read otherwise than before
-            Part::Rejected => (GrowingEnd::Front, self.history.rejected_len(None), self.history.changes()),
-            Part::RecordRejected => {
-                let changes = self.history.of(index)?.changes();
-                (GrowingEnd::Front, self.history.rejected_len(Some(index)), changes)
-            }
             Part::Turns => (GrowingEnd::Back, self.turns.len(), 0),
             Part::Invocations => (GrowingEnd::Back, self.history.log().len(), 0),
             Part::Inputs => (GrowingEnd::Back, self.inputs.settled, self.inputs.epoch),
@@ -402,6 +396,19 @@ impl TaskContext {
     fn last_of(&self, part: Part, entries: &Entries, index: usize) -> Option<View<'_>> {
         let last = entries.len().checked_sub(1).filter(|_| index == 0)?;
         self.entry_at(part, entries, last)
+    }
+}
+
+/// Which calls a list shows, if it is one of calls: their kind, and the record, or none for those of all functions.
+fn calls_of(list: Part, index: u32) -> Option<(CallKind, Option<u32>)> {
+    match list {
+        Part::Calls => Some((CallKind::Model, None)),
+        Part::RecordCalls => Some((CallKind::Model, Some(index))),
+        Part::Rejected => Some((CallKind::Rejected, None)),
+        Part::RecordRejected => Some((CallKind::Rejected, Some(index))),
+        Part::Invoked => Some((CallKind::Invoked, None)),
+        Part::RecordInvoked => Some((CallKind::Invoked, Some(index))),
+        _ => None,
     }
 }
 

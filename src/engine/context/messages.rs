@@ -83,6 +83,9 @@ fn no_variable(root: Root, scope: Scope) -> &'static str {
         (Scope::Before | Scope::BeforeCondition | Scope::ModelBefore, Root::Counters) => {
             "only the steps of a policy document with `counters` know them"
         }
+        (_, Root::Invoked) => {
+            "only the steps of a policy document with an `invoke` step that has an `id` know results"
+        }
         (_, Root::Usage) => {
             "only steps around a call of the model, and `model` of a counter, know what it uses"
         }

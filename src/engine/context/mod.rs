@@ -18,13 +18,15 @@
 //! | `times` | whether the times of a list stand in order |
 //! | `open_calls` | the calls whose results are awaited |
 //! | `call_type` | the type of a call as an object |
-//! | `calls` | both as one list of objects, most recent first |
+//! | `call_kinds` | which list of calls shows an invocation: those of the model, of `invoke` steps, or the rejected ones |
+//! | `calls` | each of these lists, with the open calls in it, most recent first |
 //! | `task_io` | one entry of `context.input` or `context.output` |
 //! | `task_context` | the state of one task, and every change it can go through |
 //! | `live` | the view of that state that expressions read |
 //! | `surroundings` | `runtime` and `mount`, the records that belong to no task |
 //! | `brought_tool` | `tool`, which checks of tools see |
 //! | `counters` | what counts across tasks, as a call has read it |
+//! | `invoked_results` | what `invoke` steps of an operation gave, by the ids of the steps |
 //! | `function` | `put`, and the functions that a host answers |
 //! | `scope` | which expression may name what |
 //! | `scope_env` | the types of what it may name, and the activation that carries the values |
@@ -47,6 +49,7 @@ mod activations;
 mod bound_sources;
 mod brought_tool;
 mod call_at_hand;
+mod call_kinds;
 mod call_path;
 mod call_type;
 mod calls;
@@ -59,6 +62,7 @@ pub(crate) mod full_time;
 mod function;
 mod history;
 mod invocation;
+mod invoked_results;
 mod label_functions;
 mod labels;
 mod live;
@@ -74,7 +78,6 @@ mod pseudonym_answers;
 mod pseudonym_functions;
 mod pseudonyms;
 mod record_type;
-mod rejections;
 mod schema;
 mod schema_decl;
 mod scope;
@@ -106,6 +109,7 @@ pub use dropped::Dropped;
 pub use function::{FILE, HASH, MOUNT, PUT, REVIEW, REVIEW_OF_POLICIES, WITHIN};
 pub use history::Counts;
 pub use invocation::{Caller, InvocationId, InvocationRecord, InvocationStatus, KeptPart};
+pub use invoked_results::{InvokedResult, NamedStep, invoked_type};
 pub(crate) use label_functions::WHOLE_SOURCES;
 pub use label_functions::{CALL_LABELS, LABELLING, LABELS, SOURCES, TASK_LABELS};
 pub use labels::{LabelChange, LabelSet, Labelling, SeenBy, ValueSource};

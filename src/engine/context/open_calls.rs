@@ -31,17 +31,27 @@ pub(super) struct OpenCalls {
     calls: Vec<OpenInvocation>,
     /// The records that each of them will enter: `(record, position above)`, sorted.
     of_records: Vec<(u32, u32)>,
+    /// How many of them steps invoked. Such a call is open only once its operation is taken back.
+    invoked: usize,
 }
 
 impl OpenCalls {
-    pub(super) fn len(&self) -> usize {
-        self.calls.len()
+    /// How many of them are made so; of all records or of one.
+    pub(super) fn len(&self, origin: Caller, record: Option<u32>) -> usize {
+        match (record, origin) {
+            (None, Caller::Middleware) => self.invoked,
+            (None, Caller::Model) => self.calls.len().saturating_sub(self.invoked),
+            (Some(record), _) if self.invoked > 0 => self.made_by(origin, self.positions_of(record)).count(),
+            (Some(record), Caller::Model) => self.of(record).len(),
+            (Some(_), Caller::Middleware) => 0,
+        }
     }
 
     pub(super) fn open(&mut self, schema: &ContextSchema, call: OpenInvocation) {
         let position = u32::try_from(self.calls.len()).unwrap_or(u32::MAX);
         self.of_records.extend(schema.records_of(call.function).iter().map(|&record| (record, position)));
         self.of_records.sort_unstable();
+        self.invoked = self.invoked.saturating_add(usize::from(call.origin == Caller::Middleware));
         self.calls.push(call);
     }
 
@@ -50,7 +60,8 @@ impl OpenCalls {
         if position >= self.calls.len() {
             return;
         }
-        self.calls.remove(position);
+        let closed = self.calls.remove(position);
+        self.invoked = self.invoked.saturating_sub(usize::from(closed.origin == Caller::Middleware));
         self.of_records.retain(|&(_, at)| at as usize != position);
         for (_, at) in &mut self.of_records {
             *at = at.saturating_sub(u32::from(*at as usize > position));
@@ -61,19 +72,29 @@ impl OpenCalls {
         self.calls.get(position as usize)
     }
 
-    /// The position of an open call, 0 the most recent.
-    pub(super) fn newest(&self, index: usize) -> Option<u32> {
-        u32::try_from(self.calls.len().checked_sub(index)?.checked_sub(1)?).ok()
+    /// The position of an open call that is made so, 0 the most recent; of all records or of one.
+    pub(super) fn newest(&self, origin: Caller, record: Option<u32>, index: usize) -> Option<u32> {
+        match record {
+            None if self.invoked > 0 => {
+                let all = (0..self.calls.len()).filter_map(|at| u32::try_from(at).ok());
+                self.made_by(origin, all.rev()).nth(index)
+            }
+            Some(record) if self.invoked > 0 => {
+                self.made_by(origin, self.positions_of(record).rev()).nth(index)
+            }
+            _ if origin == Caller::Middleware => None,
+            None => u32::try_from(self.calls.len().checked_sub(index)?.checked_sub(1)?).ok(),
+            Some(record) => self.of(record).iter().nth_back(index).map(|&(_, position)| position),
+        }
     }
 
-    /// How many calls of a record are open.
-    pub(super) fn len_of(&self, record: u32) -> usize {
-        self.of(record).len()
+    /// Those of these positions whose calls are made so.
+    fn made_by(&self, origin: Caller, positions: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+        positions.filter(move |at| self.get(*at).is_some_and(|call| call.origin == origin))
     }
 
-    /// The position of an open call of a record, 0 the most recent.
-    pub(super) fn newest_of(&self, record: u32, index: usize) -> Option<u32> {
-        self.of(record).iter().nth_back(index).map(|&(_, position)| position)
+    fn positions_of(&self, record: u32) -> impl DoubleEndedIterator<Item = u32> {
+        self.of(record).iter().map(|&(_, position)| position)
     }
 
     fn of(&self, record: u32) -> &[(u32, u32)] {
@@ -117,9 +138,11 @@ mod tests {
             let (started_at, origin) = (Timestamp::from_nanos(0).unwrap().into(), Caller::Model);
             open.open(&schema, OpenInvocation { function, input, message: 0, started_at, origin });
         }
-        let all = |open: &OpenCalls, record| {
-            (0..open.len_of(record)).map_while(|index| open.newest_of(record, index)).collect::<Vec<_>>()
+        let by = |open: &OpenCalls, origin, record| {
+            let len = open.len(origin, record);
+            (0..len).map_while(|index| open.newest(origin, record, index)).collect::<Vec<_>>()
         };
+        let all = |open: &OpenCalls, record| by(open, Caller::Model, Some(record));
         let records = |open: &OpenCalls| [0, 1, 2, 3].map(|record| all(open, record));
         assert_eq!(records(&open), [vec![3, 0], vec![1], vec![2], vec![3, 2, 0]]);
         open.close(1);
@@ -127,7 +150,18 @@ mod tests {
         open.close(9);
         open.close(0);
         assert_eq!(records(&open), [vec![1], vec![], vec![0], vec![1, 0]]);
-        assert_eq!((open.len(), open.newest(0), open.newest(2)), (2, Some(1), None));
+        assert_eq!(by(&open, Caller::Model, None), [1, 0]);
         assert_eq!(open.get(1).map(|call| call.function), Some(FunctionId(0)));
+        // one that a step invoked stands in lists of its own
+        let invoked = OpenInvocation { origin: Caller::Middleware, ..open.get(1).unwrap().clone() };
+        open.open(&schema, invoked);
+        assert_eq!(by(&open, Caller::Model, None), [1, 0]);
+        assert_eq!(by(&open, Caller::Middleware, None), [2]);
+        assert_eq!(by(&open, Caller::Model, Some(0)), [1]);
+        assert_eq!(by(&open, Caller::Middleware, Some(0)), [2]);
+        assert_eq!(by(&open, Caller::Middleware, Some(2)), Vec::<u32>::new());
+        open.close(2);
+        assert_eq!(by(&open, Caller::Middleware, None), Vec::<u32>::new());
+        assert_eq!(records(&open), [vec![1], vec![], vec![0], vec![1, 0]]);
     }
 }

@@ -70,6 +70,10 @@ parts! {
     Rejected,
     /// Those of a record.
     RecordRejected,
+    /// All calls that steps invoked.
+    Invoked,
+    /// Those of a record.
+    RecordInvoked,
     /// A call, by its position in the log.
     Call,
     /// An open call, by its position among these.

@@ -321,7 +321,7 @@ impl Shapes {
         );
         let list = |of: &Arc<RecordType>| Type::list(Type::Record(of.clone()));
         let of_request = part(&request, Part::Request.at(0), "the request that began the task");
-        let [calls, rejected] = call_lists(&call, Some(&functions));
+        let [calls, rejected, invoked] = call_lists(&call, Some(&functions));
         let mut context = RecordType {
             name: "context".to_owned(),
             fields: IndexMap::from([
@@ -340,6 +340,7 @@ impl Shapes {
                 rejected,
                 ("request".into(), Field { derived: true, ..of_request }),
                 ("depth".into(), depth_field()),
+                invoked,
             ]),
             aliases: Vec::new(),
             storage: Storage::Live,

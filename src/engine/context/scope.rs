@@ -84,6 +84,8 @@ pub enum Root {
     Poll,
     /// `counters` of a policy document
     Counters,
+    /// `invoked` of a policy document
+    Invoked,
     /// `usage` of a call of the model
     Usage,
     /// `call`, in steps of policies
@@ -107,6 +109,7 @@ impl Root {
         Self::Response,
         Self::Poll,
         Self::Counters,
+        Self::Invoked,
         Self::Usage,
         Self::Call,
         Self::Tool,
@@ -128,6 +131,7 @@ impl Root {
             Self::Response => "response",
             Self::Poll => "poll",
             Self::Counters => "counters",
+            Self::Invoked => "invoked",
             Self::Usage => "usage",
             Self::Call => "call",
             Self::Tool => "tool",
@@ -159,6 +163,7 @@ impl Root {
             Self::Response => "what a poll was answered",
             Self::Poll => "the poll",
             Self::Counters => "what the counters of the policy hold, ahead of the call",
+            Self::Invoked => "what `invoke` steps of the policy gave, by their ids",
             Self::Usage => "what the call of the model uses: ahead of it the host's estimate",
             Self::Call => "the call at hand",
             Self::Tool => "a tool that a task brings, by what it says of itself",
@@ -202,21 +207,26 @@ impl Scope {
     ];
 
     /// The variables of the scope, in the order of their slots. `mount` of bindings is there only where the agent has
-    /// a mount, `call` of middleware only in steps of policies, `counters` only in those of a policy that has some, and `event`
-    /// of middleware may be without a value.
+    /// a mount, `call` of middleware only in steps of policies, `counters` and `invoked` only in those of a policy that has some, and
+    /// `event` of middleware may be without a value.
     #[must_use]
     pub const fn roots(self) -> &'static [Root] {
         use Root::{
-            Call, Context, Counters, Event, Input, Item, Mount, Now, Output, Parameters, Poll, Response,
-            Runtime, Tool, Usage,
+            Call, Context, Counters, Event, Input, Invoked, Item, Mount, Now, Output, Parameters, Poll,
+            Response, Runtime, Tool, Usage,
         };
         match self {
-            Self::Before | Self::BeforeCondition => &[Context, Input, Now, Runtime, Event, Call, Counters],
-            Self::After | Self::AfterCondition => &[Context, Input, Output, Now, Runtime, Event, Call],
-            Self::GuardrailBefore | Self::CelTool => &[Context, Input, Now, Runtime],
-            Self::ModelBefore => &[Context, Input, Now, Runtime, Usage, Counters],
-            Self::ModelAfter => &[Context, Input, Output, Now, Runtime, Usage],
-            Self::GuardrailAfter => &[Context, Output, Now, Runtime],
+            Self::Before | Self::BeforeCondition => {
+                &[Context, Input, Now, Runtime, Event, Call, Counters, Invoked]
+            }
+            Self::After | Self::AfterCondition => {
+                &[Context, Input, Output, Now, Runtime, Event, Call, Invoked]
+            }
+            Self::CelTool => &[Context, Input, Now, Runtime],
+            Self::GuardrailBefore => &[Context, Input, Now, Runtime, Invoked],
+            Self::ModelBefore => &[Context, Input, Now, Runtime, Usage, Counters, Invoked],
+            Self::ModelAfter => &[Context, Input, Output, Now, Runtime, Usage, Invoked],
+            Self::GuardrailAfter => &[Context, Output, Now, Runtime, Invoked],
             Self::Binding => &[Context, Now, Runtime, Mount],
             Self::Exposes => &[Context, Input, Output, Now, Runtime],
             Self::Prompt => &[Context, Now, Runtime],

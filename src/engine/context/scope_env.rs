@@ -9,6 +9,7 @@ use super::brought_tool::tool_type;
 use super::call_at_hand::CallAtHand;
 use super::counters::{CounterValue, counters_value};
 use super::function::{REVIEW_OF_POLICIES, capability};
+use super::invoked_results::{InvokedResult, invoked_value};
 use super::label_functions::LABELLING;
 use super::messages;
 use super::model_usage::ModelUsage;
@@ -19,7 +20,7 @@ use super::scope::{Root, Scope};
 use super::surroundings::{MountFacts, Runtime};
 use super::task_context::TaskContext;
 use super::watch::ExpressionWatch;
-use crate::cel::{Activation, Env, EnvBuilder, ErrorCode, Fault, Function, Slot, Type, Value};
+use crate::cel::{Activation, Env, EnvBuilder, ErrorCode, Fault, Function, Signature, Slot, Type, Value};
 use crate::limits::EvalLimits;
 use std::sync::Arc;
 
@@ -50,6 +51,10 @@ pub struct ScopeDecl<'d> {
     pub capabilities: &'d [Arc<str>],
     /// The policy whose steps the scope is of, with the type of its `counters`, if it has some.
     pub counters: Option<(Arc<str>, Type)>,
+    /// The same policy with the type of `invoked`, if some of its `invoke` steps have ids.
+    pub invoked: Option<(Arc<str>, Type)>,
+    /// The functions of the host that the policy of the step declares.
+    pub host: &'d [Signature],
     /// The libraries of the language; a script has no more than the operators of them (`SCR-09`).
     pub libraries: &'d [&'static [Function]],
     /// The bounds of the scope's expressions.
@@ -73,6 +78,8 @@ impl<'d> ScopeDecl<'d> {
             has_mount: false,
             capabilities: &[],
             counters: None,
+            invoked: None,
+            host: &[],
             libraries: &[],
             limits,
         }
@@ -102,6 +109,7 @@ impl<'d> ScopeDecl<'d> {
             Root::Tool => tool_type(),
             Root::Item | Root::Response => Type::Dyn,
             Root::Counters => self.counters.as_ref()?.1.clone(),
+            Root::Invoked => self.invoked.as_ref()?.1.clone(),
             Root::Usage => ModelUsage::cel_type(),
             Root::Poll => {
                 record("poll", [("last_fetched_at".into(), Type::Dyn, true, "when it was asked before")])
@@ -126,7 +134,8 @@ impl<'d> ScopeDecl<'d> {
         });
         let own = own.filter(|_| !is_script || self.has_mount);
         let labelling = LABELLING.iter().filter(|_| self.of_policy);
-        own.chain(labelling).fold(builder, EnvBuilder::row)
+        let builder = own.chain(labelling).fold(builder, EnvBuilder::row);
+        self.host.iter().fold(builder, |builder, signature| builder.function(signature.declaration()))
     }
 
     fn capabilities(&self) -> impl Iterator<Item = &str> {
@@ -151,6 +160,8 @@ pub struct ScopeEnv {
     schema: Option<Arc<ContextSchema>>,
     /// The policy whose counters it knows.
     counters: Option<Arc<str>>,
+    /// The policy of whose steps it knows the results.
+    invoked: Option<Arc<str>>,
     /// The variables, in the order of their slots.
     roots: Box<[Root]>,
 }
@@ -184,6 +195,8 @@ pub struct Bound<'a> {
     pub poll: Option<Value<'a>>,
     /// The counters that the call has read, those of all policies.
     pub counters: Option<&'a [CounterValue]>,
+    /// What `invoke` steps of the operation gave so far, those of all policies.
+    pub invoked: &'a [InvokedResult],
     /// `usage`.
     pub usage: Option<Value<'a>>,
     /// `call`.
@@ -212,8 +225,9 @@ impl ScopeEnv {
         // slots are given in the order of declaration, which is that of the scope's table
         let known = |root: &Root| env.variable(root.name()).is_some();
         let roots = scope.roots().iter().copied().filter(known).collect();
-        let counters = declared.counters.as_ref().map(|(policy, _)| policy.clone());
-        Self { scope, roots, schema: declared.schema.cloned(), counters, env }
+        let [counters, invoked] = [&declared.counters, &declared.invoked]
+            .map(|known| known.as_ref().map(|(policy, _)| policy.clone()));
+        Self { scope, roots, schema: declared.schema.cloned(), counters, invoked, env }
     }
 
     /// The same environment with more variables, to check expressions in: no run has values for them.
@@ -275,6 +289,7 @@ impl ScopeEnv {
             Root::Response => bound.response.clone(),
             Root::Poll => bound.poll.clone(),
             Root::Counters => Some(counters_value(self.counters.as_deref()?, bound.counters?)),
+            Root::Invoked => Some(invoked_value(self.invoked.as_deref()?, bound.invoked)),
             Root::Usage => bound.usage.clone(),
             Root::Call => bound.call.map(CallAtHand::value),
             Root::Tool => bound.tool.clone(),

@@ -3,7 +3,7 @@
 //! In: a path that begins at a variable, and the call that it is about, if it is about one. Out: yes or no, by the places that
 //! the schema of the context marks.
 
-use super::call_type::{CALLS, REJECTED};
+use super::call_type::{CALLS, INVOKED, REJECTED};
 use super::schema::ContextSchema;
 use super::schema_decl::FunctionId;
 use super::scope::Root;
@@ -23,6 +23,12 @@ impl ContextSchema {
         match (Root::long_name(root), function) {
             ("input", Some(_)) => secrets.arguments(function).meets(path),
             ("output", Some(_)) => secrets.result(function).meets(path),
+            // of which function a step has the result is not known here
+            (root, _) if *root == *Root::Invoked.name() => {
+                let of_value = path.get(1..).unwrap_or_default();
+                let results = self.functions_in(None).into_iter().map(|of| secrets.result(Some(of)));
+                results.into_iter().any(|result| result.meets(of_value))
+            }
             ("input", None) => self.meets_input(path),
             ("output", None) => self.meets_exposed(path),
             ("context", _) => match path.split_first() {
@@ -30,7 +36,7 @@ impl ContextSchema {
                     "capabilities" | "cap" => self.meets_record(rest),
                     "input" => self.meets_input(rest),
                     "output" => self.meets_exposed(rest),
-                    CALLS | REJECTED => self.meets_call(None, rest),
+                    CALLS | REJECTED | INVOKED => self.meets_call(None, rest),
                     _ => false,
                 },
                 _ => true,
@@ -64,7 +70,7 @@ impl ContextSchema {
             Some(Selector::Name(list)) => Some(&**list),
             _ => None,
         };
-        if matches!(list, Some(CALLS | REJECTED)) {
+        if matches!(list, Some(CALLS | REJECTED | INVOKED)) {
             return self.meets_call(key, rest.get(1..).unwrap_or_default());
         }
         let of_value = rest.get(2..).unwrap_or_default();

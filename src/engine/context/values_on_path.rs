@@ -5,7 +5,7 @@
 //! one that is read after all is an error for its reader. So a list that is used in its order counts as read whole, unless a
 //! field of its items is named, and so does whatever a key leads to that is computed.
 
-use super::call_type::{CALLS, REJECTED};
+use super::call_type::{CALLS, INVOKED, REJECTED};
 use super::invocation::KeptPart;
 use super::schema::{ContextSchema, META};
 use super::schema_decl::FunctionId;
@@ -62,7 +62,7 @@ impl ContextSchema {
         }
         let Some((Selector::Name(part), rest)) = path.split_first() else { return of_all(CallValues::ALL) };
         match &**part {
-            CALLS | REJECTED => of_all(of_calls(rest)),
+            CALLS | REJECTED | INVOKED => of_all(of_calls(rest)),
             "capabilities" | "cap" => match rest.split_first() {
                 Some((Selector::Name(key), _)) if key == META => of_all(CallValues::NONE),
                 Some((Selector::Name(key), rest)) => {
@@ -86,7 +86,7 @@ fn of_record(path: &[Selector]) -> CallValues {
         "outputs" => CallValues { input: false, output: true },
         "count_successful" | "count_errored" | "count_restricted" | "timestamps" | "successful"
         | "errored" | "restricted" | "task_ids" => CallValues::NONE,
-        CALLS | REJECTED => of_calls(rest),
+        CALLS | REJECTED | INVOKED => of_calls(rest),
         _ => CallValues::ALL,
     }
 }

@@ -407,6 +407,11 @@ pub const WARNINGS: &[Warning] = &[
         MayLoseARule,
         "A step of a policy answers with a value that the result's schema refuses, so the step fails.",
     ),
+    row(
+        "result_never_there",
+        MayLoseARule,
+        "A step reads the result of an `invoke` step that never runs for it, so the result is never there.",
+    ),
     decided(
         "same_again",
         MayLoseARule,

@@ -4,6 +4,7 @@
 
 use super::function_ref::FunctionRef;
 use super::policy::{DeclaredPolicy, PolicyCapability};
+use super::policy_step::PolicyStep;
 use super::step::DeclaredInvoke;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,6 +49,16 @@ impl AppliedPolicy {
     #[must_use]
     pub fn invoke_target(&self, invoke: &DeclaredInvoke) -> Option<FunctionRef> {
         self.invoked.get(&(invoke.tool.clone(), invoke.capability.clone())).copied()
+    }
+
+    /// How its steps are named, without a step: the policy with the uses that lead to it, and the labels of the first one.
+    pub(crate) fn name(&self) -> Arc<PolicyStep> {
+        let policy = &self.policy;
+        let (uses, labels) = match &policy.used_by {
+            Some(by) => (by.uses.clone(), by.user.labels.clone()),
+            None => (Vec::new(), policy.labels.clone()),
+        };
+        Arc::new(PolicyStep { name: policy.applied_name(), uses, id: None, severity: None, labels })
     }
 
     /// The keys of its `capabilities` and its default denial, each with what it selects.

@@ -40,6 +40,8 @@ pub struct Catalog {
     pub(super) refused: Vec<Diagnostic>,
     /// What their policies hash with.
     pub(super) hash_key: Option<HashKey>,
+    /// Whether they are for those who only find out what their policies do.
+    pub(super) verifies: bool,
 }
 
 /// A schedule or trigger with its agent.
@@ -61,11 +63,16 @@ impl Catalog {
     }
 
     /// The same documents for those who only find out what their policies do: these hash with the key of
-    /// [verification](HashKey::for_verification), unless they have another one.
+    /// [verification](HashKey::for_verification), unless they have another one, and know functions of the host by what policies declare.
     #[must_use]
     pub fn for_verification(self) -> Self {
         let key = self.hash_key.clone().unwrap_or_else(HashKey::for_verification);
-        self.with_hash_key(key)
+        Self { verifies: true, ..self.with_hash_key(key) }
+    }
+
+    /// Whether it is for those who only find out what its policies do.
+    pub(crate) fn verifies(&self) -> bool {
+        self.verifies
     }
 
     /// What its policies hash with.

@@ -32,6 +32,7 @@ pub(crate) mod fields;
 mod function_ref;
 mod functions;
 pub mod given;
+pub mod host_function;
 pub mod json_schema;
 pub mod kind;
 pub mod label;

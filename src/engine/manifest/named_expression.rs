@@ -50,7 +50,7 @@ mapping! {
 
 shape! {
     /// Parameters in order: a list of mappings that have one entry each.
-    ExpressionParameters = |_| json!({
+    pub(super) ExpressionParameters = |_| json!({
         "type": "array",
         "items": {
             "type": "object",
@@ -89,7 +89,7 @@ fn read_one(entry: &Entry, path: &Path, reader: &mut Reader) -> Option<NamedExpr
     })
 }
 
-fn read_parameters(node: &Node, path: &Path, reader: &mut Reader) -> Vec<ExpressionParameter> {
+pub(super) fn read_parameters(node: &Node, path: &Path, reader: &mut Reader) -> Vec<ExpressionParameter> {
     let mut parameters: Vec<ExpressionParameter> = Vec::new();
     for (at, item) in reader.list(node, path).unwrap_or_default().iter().enumerate() {
         let path = path.item(at);
@@ -125,13 +125,13 @@ fn is_callable(name: &str) -> bool {
 }
 
 /// Whether a name is that of a variable which hides nothing that expressions of policies read.
-fn is_variable(name: &str) -> bool {
+pub(super) fn is_variable(name: &str) -> bool {
     let is_root = Root::ALL.iter().any(|root| root.name() == name || root.alias() == Some(name));
     is_identifier(name) && !is_root && !["variables", EXPRESSIONS].contains(&name)
 }
 
 /// Whether a text is an identifier of CEL.
-fn is_identifier(text: &str) -> bool {
+pub(super) fn is_identifier(text: &str) -> bool {
     const WORDS: [&str; 4] = ["true", "false", "null", "in"];
     let is_part = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
     let is_reserved = WORDS.contains(&text) || RESERVED.contains(&text);
@@ -182,6 +182,7 @@ mod tests {
             "expressions",
             "parameters",
             "counters",
+            "invoked",
             "now",
             "true",
             "if",

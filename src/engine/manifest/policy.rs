@@ -11,6 +11,7 @@ use super::default_decision::DefaultDecision;
 use super::delegation::{DeclaredDelegation, DelegationKeys};
 use super::exception::{DeclaredException, ExceptionKeys};
 use super::fields::{Field, Key};
+use super::host_function::{DeclaredFunction, HostFunctionKeys, read_host_functions};
 use super::kind::{DocumentKind, Family, KindOf};
 use super::messages;
 use super::mode::Mode;
@@ -30,6 +31,7 @@ use super::step::{DeclaredAction, DeclaredStep, Hook, PolicySteps};
 use super::unread::check_unread;
 use super::yaml::YamlDocument;
 use crate::cel::Semver;
+use crate::context::Root;
 use crate::copies::SHORTEST;
 use crate::source::{Embedded, Place};
 use serde_json::json;
@@ -88,6 +90,8 @@ pub struct DeclaredPolicy {
     pub variables: Vec<DeclaredVariable>,
     /// Expressions with parameters, which its other expressions call as `expressions.NAME(…)`.
     pub expressions: Vec<NamedExpression>,
+    /// Functions that its host gives, which its expressions call by their names.
+    pub functions: Vec<DeclaredFunction>,
     /// The named expressions of the policies that it uses, which its expressions call as `expressions.USE.NAME(…)`.
     pub(crate) imports: Vec<ImportedExpressions>,
     /// Steps around calls, by key.
@@ -198,6 +202,15 @@ impl DeclaredPolicy {
         own.chain(imported)
     }
 
+    /// The `invoke` steps whose results other steps may read, with their ids; none if nothing of the policy reads results.
+    pub fn results(&self) -> Vec<(&Arc<str>, &DeclaredStep)> {
+        let of_steps = self.steps().flat_map(|step| step.expressions().chain(step.says()));
+        if !of_steps.chain(self.named_texts()).any(|text| text.text.contains(Root::Invoked.name())) {
+            return Vec::new();
+        }
+        self.steps().filter_map(|step| Some((step.gives_result()?, step))).collect()
+    }
+
     /// All steps, those of capabilities first.
     pub fn steps(&self) -> impl Iterator<Item = &DeclaredStep> {
         let of_calls = self.capabilities.iter().chain(&self.default_denial).flat_map(PolicyCapability::steps);
@@ -245,6 +258,8 @@ mapping! {
         variables: ByName<Expression>,
         /// Expressions with parameters, by name, which the others call as `expressions.NAME(…)`; those of a policy in `uses` as `expressions.USE.NAME(…)`.
         expressions: ByName<NamedExpressionKeys>,
+        /// Functions that the host of the policy registers, by qualified names such as `risk.score`. A host without them does not load the policy.
+        functions: ByName<HostFunctionKeys>,
         /// Steps around calls, by the names of functions or tools, by patterns of them, or by `tag:` and a tag.
         capabilities: ByName<CallKeys>,
         /// Checks of messages.
@@ -313,6 +328,7 @@ impl DeclaredPolicy {
         let exceptions = fields.exceptions().exceptions(reader);
         let variables = read_variables(&fields.variables(), reader);
         let expressions = read_named_expressions(&fields.expressions(), reader);
+        let functions = read_host_functions(&fields.functions(), reader);
         let own = PolicyStep {
             labels: labels.clone(),
             ..PolicyStep::of(&format!("{}/{}", namespace.text, name.text))
@@ -375,6 +391,7 @@ impl DeclaredPolicy {
             exceptions,
             variables,
             expressions,
+            functions,
             imports: Vec::new(),
             capabilities,
             default_denial,

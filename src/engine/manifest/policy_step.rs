@@ -97,6 +97,13 @@ impl PolicyStep {
     }
 }
 
+impl PolicyStep {
+    /// The policy with the uses that lead to it: `acme/payments > acme/pii`.
+    pub(crate) fn policy(&self) -> String {
+        Self { id: None, ..self.clone() }.to_string()
+    }
+}
+
 impl fmt::Display for PolicyStep {
     /// `acme/payments#daily-cap`; of a step without an id the policy alone; with the uses that lead to it
     /// `acme/payments > acme/pii#no-cards`.

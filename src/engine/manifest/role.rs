@@ -143,6 +143,7 @@ fn has_our_shape(node: &Node) -> bool {
             "counters",
             "default",
             "expressions",
+            "functions",
             "limits",
             "parameters",
             "reviews",

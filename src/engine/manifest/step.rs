@@ -69,6 +69,12 @@ impl DeclaredStep {
         format!("{}.{key}", self.path)
     }
 
+    /// The name under which later steps of its policy read its result: the id of an `invoke` step.
+    pub(crate) fn gives_result(&self) -> Option<&Arc<str>> {
+        let is_invoke = matches!(self.action, DeclaredAction::Invoke(_));
+        self.name.as_ref().filter(|_| is_invoke)?.id.as_ref()
+    }
+
     /// What it says, to the model, the user and reviewers.
     pub(crate) fn says(&self) -> impl Iterator<Item = &Embedded> {
         self.error_message.iter().chain(&self.user_message).chain(&self.question)

@@ -11,11 +11,12 @@ use super::definitions::Definitions;
 use super::event::shared_type;
 use super::expression::Texts;
 use super::labels::copy_rules;
+use super::named_results::NamedResults;
 use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use super::parameters::{InputOf, Parameters};
 use super::result::OutputSchema;
 use super::{entries, secrets};
-use crate::cel::{Cache, LANGUAGE, Type};
+use crate::cel::{Cache, LANGUAGE, Signature, Type};
 use crate::context::{CallAtHand, ContextSchema, Scope, ScopeDecl, ScopeEnv};
 use crate::limits::{EngineLimits, EvalLimits};
 use crate::manifest::agent::{Agent, MountScope};
@@ -35,6 +36,10 @@ pub(super) struct ScopeKey {
     pub(super) transformed: bool,
     /// The policy document whose counters it knows, by its position.
     pub(super) counters: Option<usize>,
+    /// The policy of whose `invoke` steps it knows the results.
+    pub(super) invoked: Option<Arc<str>>,
+    /// The policy document whose functions of the host it knows, by its position.
+    pub(super) host: Option<usize>,
     /// Whether the step is one of a policy.
     pub(super) of_policy: bool,
 }
@@ -48,8 +53,15 @@ impl ScopeKey {
             transformed: false,
             of_policy: false,
             counters: None,
+            invoked: None,
+            host: None,
         }
     }
+}
+
+/// The position of a policy whose expressions know functions of the host.
+pub(super) fn declares_functions(at: usize, applied: &AppliedPolicy) -> Option<usize> {
+    Some(at).filter(|_| !applied.policy.functions.is_empty())
 }
 
 /// An agent that is being compiled.
@@ -64,6 +76,8 @@ pub(super) struct Compiler<'c> {
     pub(super) counters: HashMap<usize, (Arc<str>, Type)>,
     /// By the same positions: what each counter adds.
     pub(super) added: HashMap<usize, Vec<Option<Added>>>,
+    /// By the names of the policies that have some: their `invoke` steps with ids.
+    pub(super) results: HashMap<Arc<str>, Arc<NamedResults>>,
     /// The names of each of its policies.
     pub(super) definitions: Vec<Arc<Definitions>>,
     pub(super) texts: Texts<'c>,
@@ -93,6 +107,7 @@ impl<'c> Compiler<'c> {
             scopes: HashMap::new(),
             counters: HashMap::new(),
             added: HashMap::new(),
+            results: HashMap::new(),
             definitions,
             texts,
         })
@@ -152,12 +167,20 @@ impl<'c> Compiler<'c> {
             let functions = key.functions.iter().filter_map(|&at| self.functions.get(at));
             CallAtHand::cel_type(functions.map(|function| &function.call))
         });
+        let declared = key.host.and_then(|at| self.resolved.policies.get(at));
+        let declared = declared.into_iter().flat_map(|applied| &applied.policy.functions);
+        let host: Vec<Signature> = declared.map(|function| function.signature.clone()).collect();
         Arc::new(ScopeEnv::new(&ScopeDecl {
             schema: Some(&self.schema),
+            host: &host,
             input,
             output,
             event,
             counters: key.counters.and_then(|at| self.counters.get(&at)).cloned(),
+            invoked: key
+                .invoked
+                .as_ref()
+                .and_then(|policy| Some((policy.clone(), self.results.get(policy)?.ty.clone()))),
             of_manifest: !key.of_policy,
             of_policy: key.of_policy,
             call,

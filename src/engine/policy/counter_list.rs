@@ -72,7 +72,7 @@ impl Compiler<'_> {
             let both = by_calls.zip(by_model).filter(|_| is_limit_alone);
             added.push(both.map(|(by_calls, by_model)| Added { by_calls, by_model, ty }));
         }
-        let name = named(&applied.policy).to_string().into();
+        let name = applied.name().to_string().into();
         self.counters.insert(at, (name, counters_type(fields)));
         self.added.insert(at, added);
     }
@@ -86,7 +86,7 @@ impl Compiler<'_> {
         if parse(&format!("({}\n)", limit.text), limits).is_ok() {
             let path = format!("{}.limit", counter.path);
             let findings = issues.iter().map(|issue| messages::of_issue(issue, limit).path(&path)).collect();
-            self.found_at(&named(&applied.policy), &limit.place, findings);
+            self.found_at(&applied.name(), &limit.place, findings);
         }
         false
     }
@@ -104,18 +104,18 @@ impl Compiler<'_> {
             {
                 if !is_read(&applied.policy, &counter.name.text, self) {
                     let finding = messages::unread_counter(&counter.name).path(&counter.path);
-                    self.found_at(&named(&applied.policy), &counter.place, vec![finding]);
+                    self.found_at(&applied.name(), &counter.place, vec![finding]);
                     continue;
                 }
                 let own: BTreeSet<usize> =
                     applied_counter.functions.iter().map(|at| self.position(*at)).collect();
-                let readers = readers(steps, &named(&applied.policy), &counter.name.text);
+                let readers = readers(steps, &applied.name(), &counter.name.text);
                 let needed: Vec<usize> = own.union(&readers.all).copied().collect();
                 let deciding: Vec<usize> = match applied.policy.mode {
                     Mode::Observe => Vec::new(),
                     Mode::Enforce => own.union(&readers.deciding).copied().collect(),
                 };
-                let of_model = readers_of_model(steps, &named(&applied.policy), &counter.name.text);
+                let of_model = readers_of_model(steps, &applied.name(), &counter.name.text);
                 let mut model = CountedModel {
                     is_needed: of_model.is_some() || counter.model.is_some(),
                     is_deciding: applied.policy.mode == Mode::Enforce
@@ -183,7 +183,7 @@ impl Compiler<'_> {
             || model.add.as_ref().is_some_and(is_secret_of_model);
         let has_secret_key = key.as_ref().is_some_and(|key| is_made_of_secrets(key, &needed))
             || model.key.as_ref().is_some_and(is_secret_of_model);
-        let policy: Arc<str> = named(&applied.policy).to_string().into();
+        let policy: Arc<str> = applied.name().to_string().into();
         let is_observed = applied.policy.mode == Mode::Observe;
         let book = if is_observed { observed_book(&policy).into() } else { policy.clone() };
         Counter {
@@ -207,7 +207,7 @@ impl Compiler<'_> {
             },
             decrease: counter.decrease,
             scope: counter.scope,
-            origin: Origin::new(&counter.path, &counter.place).of(Some(&named(&applied.policy))),
+            origin: Origin::new(&counter.path, &counter.place).of(Some(&applied.name())),
         }
     }
 
@@ -255,7 +255,7 @@ impl Compiler<'_> {
             _ => self.step_scope(key, &counter.name.text),
         };
         let known = self.texts.findings.len();
-        self.texts.step = Some(named(&applied.policy));
+        self.texts.step = Some(applied.name());
         let compiled = Expression::compile(&scope, text, path, &mut self.texts);
         self.texts.step = None;
         let mut findings = self.texts.findings.split_off(known);
@@ -273,7 +273,7 @@ impl Compiler<'_> {
             let can_lower = counter.decrease != Decrease::None;
             findings.extend(told_of_constant(text, &constant, can_lower).map(|finding| finding.path(path)));
         }
-        self.found_at(&named(&applied.policy), &text.place, findings);
+        self.found_at(&applied.name(), &text.place, findings);
         compiled.filter(|_| is_sound)
     }
 
@@ -297,14 +297,6 @@ fn told_of_constant(text: &Embedded, constant: &Value<'_>, can_lower: bool) -> O
 
 /// What decisions and stores call the policy: its name, or the way to it from the one that uses it. So two uses of one policy have
 /// counters of their own.
-fn named(policy: &DeclaredPolicy) -> Arc<PolicyStep> {
-    let (uses, labels) = match &policy.used_by {
-        Some(by) => (by.uses.clone(), by.user.labels.clone()),
-        None => (Vec::new(), policy.labels.clone()),
-    };
-    Arc::new(PolicyStep { name: policy.applied_name(), uses, id: None, severity: None, labels })
-}
-
 /// The scope of what a counter asks of the calls of these functions.
 fn of_calls(functions: Vec<usize>) -> ScopeKey {
     ScopeKey { functions, of_policy: true, ..ScopeKey::plain(Scope::BeforeCondition) }

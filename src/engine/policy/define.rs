@@ -148,13 +148,13 @@ impl<'p> Builder<'p> {
     }
 
     fn know(&mut self, written: &Written<'_>, value: Option<Expr>, values: Vec<ParameterValue>) {
-        let reads_counters = value.as_ref().is_some_and(reads_counters);
+        let reads_own = value.as_ref().and_then(reads_own);
         let parameters =
             written.parameters.iter().map(|ExpressionParameter { name, ty }| (name.text.clone(), ty.clone()));
         let parameters: Vec<_> = parameters.collect();
         let mut definition = Definition::of_text(value, written.text).with_values(values);
         definition.parameters = parameters;
-        definition.reads_counters = reads_counters;
+        definition.reads_own = reads_own;
         let known = match written.names {
             Names::Expressions => &mut self.known.expressions,
             Names::Variables | Names::Parameters => &mut self.known.variables,
@@ -214,10 +214,12 @@ impl<'p> Builder<'p> {
     }
 }
 
-/// Whether an expression reads counters of its policy.
-fn reads_counters(expr: &Expr) -> bool {
-    let mut found = false;
-    for_each_path(expr, &mut |root, _| found |= root == Root::Counters.name());
+/// What an expression reads that its policy alone has: counters, or results of `invoke` steps.
+fn reads_own(expr: &Expr) -> Option<Root> {
+    let mut found = None;
+    for_each_path(expr, &mut |root, _| {
+        found = found.or([Root::Counters, Root::Invoked].into_iter().find(|own| own.name() == root));
+    });
     found
 }
 

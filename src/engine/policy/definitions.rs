@@ -3,6 +3,7 @@
 //! `define` makes it, and `expansion` puts what names stand for in their place.
 
 use crate::cel::{Expr, Type};
+use crate::context::Root;
 use crate::manifest::named_expression::EXPRESSIONS;
 use crate::source::{Embedded, Place, Span};
 use std::collections::HashMap;
@@ -49,8 +50,8 @@ pub(super) struct Definition {
     pub(super) values: Vec<ParameterValue>,
     /// The parameters of a named expression.
     pub(super) parameters: Vec<(Arc<str>, Type)>,
-    /// Whether it reads counters of its policy.
-    pub(super) reads_counters: bool,
+    /// What it reads that its policy alone has.
+    pub(super) reads_own: Option<Root>,
     /// Whether an expression has had it put in its place.
     read: AtomicBool,
 }
@@ -63,7 +64,7 @@ impl Definition {
             text: None,
             values: Vec::new(),
             parameters: Vec::new(),
-            reads_counters: false,
+            reads_own: None,
             read: AtomicBool::new(false),
         }
     }

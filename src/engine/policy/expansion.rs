@@ -11,6 +11,7 @@ use super::definitions::{Definition, Definitions, Names, ValuesRead};
 use super::messages;
 use super::substitution::{occurrences, substitute};
 use crate::cel::{Expr, ExprKind, Literal, Type};
+use crate::context::Root;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::limits::EvalLimits;
 use crate::source::{Embedded, Span};
@@ -191,8 +192,8 @@ enum Problem {
     UnknownOfUse(Span, String, String),
     /// A call with so many arguments where so many are declared.
     Count(Span, String, usize, usize),
-    /// A named expression of another policy that reads the counters of that policy.
-    Counters(Span, String),
+    /// A named expression of another policy that reads what that policy alone has.
+    OfOther(Span, String, Root),
     /// An argument that asks for a review.
     Asks(Span),
     /// A named expression that is not called.
@@ -262,7 +263,7 @@ impl<'d> Expansion<'d> {
             Problem::Count(span, name, expected, found) => {
                 messages::argument_count(text.locate(*span), name, *expected, *found)
             }
-            Problem::Counters(span, name) => messages::counters_of_use(text.locate(*span), name),
+            Problem::OfOther(span, name, root) => messages::own_of_use(text.locate(*span), name, *root),
             Problem::Asks(span) => messages::impure_variable(text.locate(*span), Names::Expressions),
             Problem::NotCalled(span, name) => messages::not_called(text.locate(*span), name),
             Problem::NotNamed(span, names) => {
@@ -365,12 +366,12 @@ impl<'d> Expansion<'d> {
         };
         let called = library.map_or_else(|| name.to_owned(), |library| format!("{library}.{name}"));
         definition.note_read();
-        let Definition { stands_for, parameters, reads_counters, .. } = definition;
+        let Definition { stands_for, parameters, reads_own, .. } = definition;
         if args.len() != parameters.len() {
             return self.problems.push(Problem::Count(span, called, parameters.len(), args.len()));
         }
-        if *reads_counters && library.is_some() {
-            return self.problems.push(Problem::Counters(span, called));
+        if let Some(root) = reads_own.filter(|_| library.is_some()) {
+            return self.problems.push(Problem::OfOther(span, called, root));
         }
         let Some(value) = stands_for else {
             self.broken = true;

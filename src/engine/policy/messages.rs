@@ -7,9 +7,11 @@ use super::definitions::Names;
 use super::misfit::Misfit;
 use super::template::BadPlaceholder;
 use crate::amount::AmountError;
-use crate::cel::{Issue, Kind, Type};
+use crate::cel::{Issue, Kind, Signature, Type};
+use crate::context::Root;
 use crate::diagnostic::{Diagnostic, Severity, nearest};
 use crate::manifest::comment_behind;
+use crate::manifest::host_function::DeclaredFunction;
 use crate::manifest::schema::SchemaKind;
 use crate::source::{Embedded, Place, Span};
 
@@ -397,11 +399,76 @@ pub(super) fn argument_type(
     }
 }
 
-/// A named expression of another policy that reads counters.
-pub(super) fn counters_of_use(place: Place, name: &str) -> Diagnostic {
-    let message = format!("`expressions.{name}` reads counters, and only its own policy has them");
-    Diagnostic::error("counters_of_use", message, place)
-        .help("give the named expression a parameter, and pass the counter as an argument")
+/// A named expression of another policy that reads what only its own policy has: counters, or results of `invoke` steps.
+pub(super) fn own_of_use(place: Place, name: &str, root: Root) -> Diagnostic {
+    let (code, what, one) = match root {
+        Root::Counters => ("counters_of_use", "counters", "counter"),
+        _ => ("results_of_use", "results of `invoke` steps", "result"),
+    };
+    let message = format!("`expressions.{name}` reads {what}, and only its own policy has them");
+    Diagnostic::error(code, message, place)
+        .help(format!("give the named expression a parameter, and pass the {one} as an argument"))
+}
+
+/// Signature of a function of the host with what a call costs.
+fn with_cost(signature: &Signature) -> String {
+    format!("{signature} at {} + {} for each unit of size", signature.cost.call, signature.cost.size)
+}
+
+/// A function that two policies of an agent declare differently.
+pub(super) fn functions_differ(declared: &DeclaredFunction, other: &Signature) -> Diagnostic {
+    let message = format!(
+        "another policy declares `{}`, and this one `{}`",
+        with_cost(other),
+        with_cost(&declared.signature)
+    );
+    Diagnostic::error("other_signature", message, declared.place.clone())
+        .help("a host registers one function of a name: declare it alike in all policies")
+}
+
+/// A function that the host has registered with another signature.
+pub(super) fn registered_otherwise(declared: &DeclaredFunction, registered: &Signature) -> Diagnostic {
+    let message = format!(
+        "the host has registered `{}`, and the policy declares `{}`",
+        with_cost(registered),
+        with_cost(&declared.signature)
+    );
+    Diagnostic::error("other_signature", message, declared.place.clone())
+        .help("declare the function as the host has it")
+}
+
+/// A function that the host has not registered.
+pub(super) fn unregistered_function(declared: &DeclaredFunction) -> Diagnostic {
+    let message = format!("this host has registered no function `{}`", declared.name.text);
+    Diagnostic::error("unregistered_function", message, declared.place.clone())
+        .help("a program that embeds the engine registers it; the commands `serve`, `hook`, `mcp` and `llm` have no functions of a host")
+}
+
+/// A result that is read ahead of the step that gives it.
+pub(super) fn result_ahead_of_step(place: Place, id: &str, sets: bool) -> Diagnostic {
+    let message = format!("`invoked.{id}` is read ahead of step `{id}`, so it is never there");
+    let help = match sets {
+        true => {
+            "steps that set arguments run ahead of all others in `before`: move the `invoke` step to `before_first`"
+        }
+        false => "move the `invoke` step ahead of this one",
+    };
+    Diagnostic::error("result_ahead_of_step", message, place).help(help)
+}
+
+/// A result of a step that no operation of the reader passes.
+pub(super) fn result_of_other_operation(place: Place, id: &str) -> Diagnostic {
+    let message =
+        format!("step `{id}` runs for nothing that passes this step, so `invoked.{id}` is never there");
+    Diagnostic::warning("result_never_there", message, place)
+        .help("results are those of the call, the message or the model call at hand; earlier ones are in `context.invoked`")
+}
+
+/// A result of a step that is only tried out.
+pub(super) fn result_of_observed_step(place: Place, id: &str) -> Diagnostic {
+    let message = format!("step `{id}` is only tried out, so `invoked.{id}` is never there");
+    Diagnostic::warning("result_never_there", message, place)
+        .help("an observed step invokes nothing: enforce the `invoke` step, or observe this one as well")
 }
 
 /// A named expression without brackets behind it.

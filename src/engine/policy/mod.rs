@@ -15,6 +15,8 @@
 //! | `expressions` | all of them, for a survey |
 //! | `definitions`, `expansion`, `define` | the names that a policy document gives to expressions, and putting these in their place |
 //! | `substitution` | arguments in the place of the parameters of named expressions |
+//! | `named_results`, `results_read` | results of `invoke` steps by their ids, and the steps that read them |
+//! | `host_functions` | functions that policies expect of the host, and those that it has |
 //! | `named_expressions`, `argument_types` | checks of named expressions, each by itself, and of the arguments of their calls |
 //! | `unread_variables` | those that no step reads, which are checked all the same |
 //! | `expression`, `binding`, `template`, `message` | the texts of a manifest, compiled |
@@ -74,6 +76,7 @@ mod filter;
 mod fingerprint;
 mod fit;
 mod function;
+mod host_functions;
 mod known_call;
 mod labels;
 mod launch;
@@ -86,6 +89,7 @@ mod model_schema;
 mod model_steps;
 mod named_calls;
 mod named_expressions;
+mod named_results;
 mod needed;
 mod of_agents;
 mod offered_schema;
@@ -102,6 +106,7 @@ mod put;
 mod read_path;
 mod reads;
 mod result;
+mod results_read;
 mod reviews;
 mod rewrite;
 mod schema_type;
@@ -145,6 +150,7 @@ pub use expression::{Expression, JsonValue, run_to, run_to_json};
 pub use filter::{Filter, FilterRefusal};
 pub use fingerprint::Fingerprint;
 pub use function::{AgentFunction, Execute, InvocationTarget};
+pub(crate) use host_functions::KnownFunctions;
 pub use labels::{COPY_LETTERS, LabelStep, StepLabels};
 pub use launch::check_inputs;
 pub use misfit::Misfit;
@@ -216,6 +222,8 @@ pub struct Policy {
     task_limits: AllLimits,
     claims: Claims,
     delegation: Option<DelegationBound>,
+    /// The functions that its policies expect of the host.
+    host_functions: Box<[Arc<str>]>,
     exposes: Vec<Expose>,
     input: Parameters,
     prompt: Option<Template>,
@@ -367,6 +375,11 @@ impl Policy {
     #[must_use]
     pub fn bindings(&self, capability: usize) -> &[Arc<Binding>] {
         self.bindings.get(capability).map_or(&[], Vec::as_slice)
+    }
+
+    /// The names of the functions that its policies expect of the host, each once.
+    pub(crate) fn host_functions(&self) -> &[Arc<str>] {
+        &self.host_functions
     }
 
     /// The functions that steps invoke, whose calls pass no steps.

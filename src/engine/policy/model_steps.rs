@@ -4,7 +4,7 @@
 //! A transform that can make neither is found here. Linear in the steps.
 
 use super::Step;
-use super::compiler::{Compiler, ScopeKey};
+use super::compiler::{Compiler, ScopeKey, declares_functions};
 use super::messages;
 use super::model_call::{answer_type, excludes_answer, excludes_request, request_type};
 use super::step::{StepAction, StepScopes};
@@ -30,7 +30,9 @@ impl Compiler<'_> {
             return Some(Vec::new());
         }
         let counters = Some(at).filter(|_| is_before && !applied.policy.counters.is_empty());
-        let key = ScopeKey { counters, of_policy: true, ..ScopeKey::plain(scope) };
+        let invoked = self.results_of(applied);
+        let host = declares_functions(at, applied);
+        let key = ScopeKey { counters, invoked, host, of_policy: true, ..ScopeKey::plain(scope) };
         let scope = self.scope(key, request_type(), answer_type(), Type::Dyn);
         let scopes = StepScopes { action: scope.clone(), condition: scope };
         let mut steps = Vec::new();

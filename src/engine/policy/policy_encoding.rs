@@ -213,6 +213,7 @@ impl Encoder {
                 if !key.after.is_empty() && keys.any(|key| key == Some(function)) {
                     self.part("behind calls");
                     self.definitions(&applied.policy);
+                    self.results(resolved, applied);
                     self.policy_steps(resolved, applied, &key.after);
                 }
             }
@@ -239,12 +240,35 @@ impl Encoder {
             self.part("named expressions");
             self.list(&policy.expressions, Self::named_expression);
         }
+        if !policy.functions.is_empty() {
+            self.part("functions of the host");
+            self.list(&policy.functions, |it, function| {
+                it.text(&function.signature.to_string());
+                it.count(function.signature.cost.call);
+                it.count(function.signature.cost.size);
+            });
+        }
+        let results = policy.results();
+        if !results.is_empty() {
+            self.part("results");
+            self.list(&results, |it, (id, _)| it.text(id));
+        }
         if !policy.imports.is_empty() {
             self.part("named expressions of uses");
             self.list(&policy.imports, |it, import| {
                 it.text(&import.name);
                 it.definitions(&import.policy);
             });
+        }
+    }
+
+    /// The `invoke` steps of a policy whose results its other steps read, wherever they stand.
+    pub(super) fn results(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy) {
+        let target = |invoke: &DeclaredInvoke| target_key(resolved, applied.invoke_target(invoke));
+        for (id, step) in applied.policy.results() {
+            self.part("result");
+            self.text(id);
+            self.step(&target, step);
         }
     }
 

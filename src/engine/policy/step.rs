@@ -15,8 +15,8 @@ use super::origin::Origin;
 use super::read_path::for_each_path;
 use super::step_text::{Shown, StepText};
 use super::template::PathStep;
-use crate::cel::{ExprKind, Literal};
-use crate::context::{Activations, Bound, Root, ScopeEnv, Selector};
+use crate::cel::{Expr, ExprKind, Literal};
+use crate::context::{Activations, Bound, NamedStep, Root, ScopeEnv, Selector};
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy_step::PolicyStep;
@@ -83,6 +83,8 @@ pub struct Invoke {
     pub function: Option<usize>,
     /// The arguments that the step itself gives (BND-16).
     pub bindings: Vec<Binding>,
+    /// The name under which later steps of its policy read the result: that of the step, if it has an id.
+    pub result: Option<NamedStep>,
 }
 
 /// The scopes of the expressions of a step.
@@ -180,7 +182,11 @@ impl Step {
                 let compile = |binding| Binding::compile(&scopes.action, binding, texts);
                 let bindings: Vec<_> = invoke.bindings.iter().filter_map(compile).collect();
                 let complete = bindings.len() == invoke.bindings.len();
-                complete.then_some(StepAction::Invoke(Invoke { function: target, bindings }))
+                let result = written
+                    .name
+                    .as_deref()
+                    .and_then(|name| Some(NamedStep { policy: name.policy().into(), id: name.id.clone()? }));
+                complete.then_some(StepAction::Invoke(Invoke { function: target, bindings, result }))
             }
             DeclaredAction::Label(labels) => {
                 LabelStep::compile(labels, &scopes.action, &path, texts).map(StepAction::Label)
@@ -261,29 +267,39 @@ impl Step {
 
     /// Names each counter that something in it reads; nothing for all of them at once.
     pub(super) fn for_each_counter(&self, found: &mut dyn FnMut(Option<&str>)) {
+        self.for_each_member(Root::Counters, &mut |name, _| found(name));
+    }
+
+    /// Names each member of a root that something in it reads, with the place of the text; nothing for all of them at once.
+    pub(super) fn for_each_member(&self, root: Root, found: &mut dyn FnMut(Option<&str>, &Place)) {
         let computed = self.shows().filter_map(|shown| match shown {
             Shown::Computed(expression) => Some(expression),
             Shown::Path(_) => None,
         });
-        let root = Root::Counters.name();
+        let root = root.name();
         for expression in self.expressions().chain(computed) {
             for_each_path(expression.program().expr(), &mut |name, path| {
                 if name == root {
-                    found(match path.first() {
-                        Some(Selector::Name(name)) => Some(name),
+                    let member = match path.first() {
+                        Some(Selector::Name(name)) => Some(&**name),
                         _ => None,
-                    });
+                    };
+                    found(member, expression.place());
                 }
+            });
+            for_each_presence(expression.program().expr(), root, &mut |name| {
+                found(Some(name), expression.place());
             });
         }
         for shown in self.shows() {
             if let Shown::Path(placeholder) = shown
                 && *placeholder.root == *root
             {
-                found(match placeholder.path.first() {
-                    Some(PathStep::Key(name)) => Some(name),
+                let member = match placeholder.path.first() {
+                    Some(PathStep::Key(name)) => Some(&**name),
                     _ => None,
-                });
+                };
+                found(member, &self.place);
             }
         }
     }
@@ -401,6 +417,16 @@ impl Step {
             }
         }
     }
+}
+
+/// Hands over each member of a root that an expression asks for by `has`.
+fn for_each_presence(expr: &Expr, root: &str, found: &mut dyn FnMut(&str)) {
+    if let ExprKind::Has { operand, field } = &expr.kind
+        && matches!(&operand.kind, ExprKind::Ident { name, .. } if name == root)
+    {
+        found(&field.text);
+    }
+    expr.for_each_part(&mut |part| for_each_presence(part, root, found));
 }
 
 /// The truth of an expression that is decided before it runs: most of those were meant to ask something.

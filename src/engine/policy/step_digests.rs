@@ -5,6 +5,7 @@
 
 use super::encoder::Encoder;
 use super::policy_encoding::target_key;
+use crate::context::Root;
 use crate::manifest::applied::AppliedPolicy;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::counter::CounterScope;
@@ -46,7 +47,7 @@ pub(crate) fn step_digests(resolved: &ResolvedAgent) -> StepDigests {
         for step in applied.policy.steps() {
             let mut encoder = Encoder::new(VERSION);
             encoder.step(&target, step);
-            encoder.names_read(applied, step);
+            encoder.names_read(resolved, applied, step);
             add(step, encoder);
         }
     }
@@ -55,7 +56,7 @@ pub(crate) fn step_digests(resolved: &ResolvedAgent) -> StepDigests {
 
 impl Encoder {
     /// The definitions of the names that a step of a policy reads, directly or through others.
-    fn names_read(&mut self, applied: &AppliedPolicy, step: &DeclaredStep) {
+    fn names_read(&mut self, resolved: &ResolvedAgent, applied: &AppliedPolicy, step: &DeclaredStep) {
         let policy = &applied.policy;
         let mut texts: Vec<&Embedded> = step.expressions().chain(step.says()).collect();
         let read = names_read(policy, &texts);
@@ -79,6 +80,9 @@ impl Encoder {
             self.part("parameter");
             self.embedded(&parameter.name);
             self.optional(parameter.value.as_ref(), |it, value| it.plain_json(&value.node.to_json()));
+        }
+        if texts.iter().any(|text| text.text.contains(Root::Invoked.name())) {
+            self.results(resolved, applied);
         }
         for counter in policy.counters.iter().filter(|it| reads("counters", &it.name.text)) {
             self.part("counter");

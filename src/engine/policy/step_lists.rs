@@ -6,7 +6,7 @@
 
 use super::CapabilitySteps;
 use super::Step;
-use super::compiler::{Compiler, ScopeKey};
+use super::compiler::{Compiler, ScopeKey, declares_functions};
 use super::declaration::Declaration;
 use super::definitions::Definitions;
 use super::expression::Texts;
@@ -78,6 +78,8 @@ impl Compiler<'_> {
                 events: events.clone(),
                 transformed: is_transformed,
                 counters: None,
+                invoked: None,
+                host: None,
                 of_policy: false,
             };
             let action = self.step_scope(key(action), &entry.reference);
@@ -168,10 +170,11 @@ impl Compiler<'_> {
         for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate() {
             known(&mut self.texts, definitions);
             self.declare_counters(at, applied);
+            self.declare_results(applied);
             for hook in [Hook::BeforeFirst, Hook::Before] {
                 is_whole &= self.policy_calls((at, applied), hook, &transformed, &mut steps.calls);
             }
-            let compiled = self.policy_guardrails(applied, Hook::GuardrailBefore);
+            let compiled = self.policy_guardrails((at, applied), Hook::GuardrailBefore);
             is_whole &= compiled.is_some();
             steps.guardrails_before.extend(compiled.into_iter().flatten());
             let compiled = self.model_steps((at, applied), Hook::ModelBefore);
@@ -184,7 +187,7 @@ impl Compiler<'_> {
         for (at, (applied, definitions)) in policies.iter().zip(&definitions).enumerate().rev() {
             known(&mut self.texts, definitions);
             is_whole &= self.policy_calls((at, applied), Hook::After, &transformed, &mut steps.calls);
-            let compiled = self.policy_guardrails(applied, Hook::GuardrailAfter);
+            let compiled = self.policy_guardrails((at, applied), Hook::GuardrailAfter);
             is_whole &= compiled.is_some();
             steps.guardrails_after.extend(compiled.into_iter().flatten());
             let compiled = self.model_steps((at, applied), Hook::ModelAfter);
@@ -228,6 +231,7 @@ impl Compiler<'_> {
             _ => (Scope::Before, Scope::BeforeCondition),
         };
         let mut is_whole = true;
+        let results = self.results_of(applied);
         for (key, selected) in applied.keys() {
             let positions: Vec<usize> = selected.functions.iter().map(|at| self.position(*at)).collect();
             if positions.is_empty() {
@@ -237,6 +241,8 @@ impl Compiler<'_> {
                 functions: positions.clone(),
                 transformed: is_transformed,
                 counters: Some(at).filter(|_| hook != Hook::After && !applied.policy.counters.is_empty()),
+                invoked: results.clone(),
+                host: declares_functions(at, applied),
                 of_policy: true,
                 ..ScopeKey::plain(scope)
             };
@@ -283,7 +289,11 @@ impl Compiler<'_> {
         is_whole
     }
 
-    fn policy_guardrails(&mut self, applied: &AppliedPolicy, hook: Hook) -> Option<Vec<Arc<Step>>> {
+    fn policy_guardrails(
+        &mut self,
+        (at, applied): (usize, &AppliedPolicy),
+        hook: Hook,
+    ) -> Option<Vec<Arc<Step>>> {
         let (written, scope) = match hook {
             Hook::GuardrailBefore => (&applied.policy.guardrails_before, Scope::GuardrailBefore),
             _ => (&applied.policy.guardrails_after, Scope::GuardrailAfter),
@@ -291,7 +301,8 @@ impl Compiler<'_> {
         if written.is_empty() {
             return Some(Vec::new());
         }
-        let key = ScopeKey { of_policy: true, ..ScopeKey::plain(scope) };
+        let (invoked, host) = (self.results_of(applied), declares_functions(at, applied));
+        let key = ScopeKey { invoked, host, of_policy: true, ..ScopeKey::plain(scope) };
         let types = self.scope(key, Type::Dyn, Type::Dyn, Type::Dyn);
         let scopes = StepScopes { action: types.clone(), condition: types };
         // all of them are compiled, so that each problem is told
@@ -336,6 +347,7 @@ impl Compiler<'_> {
         }
         let expressions = compiled.iter().flat_map(Step::expressions);
         self.texts.findings.extend(expressions.flat_map(bad_reviews));
+        self.check_results_read(applied, written, compiled.as_ref());
         self.check_needed(callers, compiled.as_ref());
         if let Some((step, values)) = compiled.as_ref().and_then(|step| Some((step, step.sets()?))) {
             self.check_set(callers, step, values);

@@ -58,7 +58,10 @@ impl Compiler<'_> {
             let functions =
                 if scope.tests_messages() { Vec::new() } else { (0..self.functions.len()).collect() };
             let counters = Some(policy).filter(|at| self.counters.contains_key(at));
-            let key = ScopeKey { functions, counters, of_policy: true, ..ScopeKey::plain(scope) };
+            let invoked = self.resolved.policies.get(policy).and_then(|applied| self.results_of(applied));
+            let host = Some(policy);
+            let key =
+                ScopeKey { functions, counters, invoked, host, of_policy: true, ..ScopeKey::plain(scope) };
             let scope = self.new_scope(&key, Type::Dyn, Type::Dyn, Type::Dyn);
             let known = self.texts.findings.len();
             compile(&scope, &mut self.texts);

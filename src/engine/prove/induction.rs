@@ -62,7 +62,7 @@ impl Ground<'_> {
         let told = Told::new(self.policy, always)?;
         let changing = changing(self.policy, &told)?;
         // calls that steps invoke pass no steps
-        if self.policy.invoked().any(|function| changing.contains(&function)) {
+        if told.reads_invoked() && self.policy.invoked().any(|function| changing.contains(&function)) {
             return None;
         }
         let mut added = Added::default();

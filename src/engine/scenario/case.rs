@@ -31,6 +31,7 @@
 use super::arrival::Arrival;
 use super::background::Background;
 use super::counted::CountedAmount;
+use super::host_answers::HostAnswers;
 use super::step::ScriptStep;
 use crate::cel::Json;
 use crate::context::Scope;
@@ -63,6 +64,8 @@ pub struct Case {
     pub mocks: BTreeMap<String, Vec<CallResult>>,
     /// Who approves (`true`) or denies when asked; a reviewer not named is undecided.
     pub reviews: BTreeMap<String, bool>,
+    /// What functions of the host give.
+    pub functions: HostAnswers,
     /// Files below the mount prefix.
     pub files: BTreeMap<String, String>,
     /// What counters hold at the beginning.

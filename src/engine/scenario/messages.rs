@@ -9,6 +9,7 @@ use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
 use crate::task::{Task, TaskError, Verdict};
+use std::sync::Arc;
 
 // Reading.
 
@@ -442,4 +443,21 @@ pub(super) fn alternatives(words: &[&str]) -> String {
 
 pub(super) fn no_such_step(operation: &Place, number: usize) -> Diagnostic {
     Diagnostic::error("no_such_step", format!("the case has no step {number}"), operation.clone())
+}
+
+/// A function under `functions` that no policy of the agent declares.
+pub(super) fn undeclared_function(place: &Place, name: &str, known: &[Arc<str>]) -> Diagnostic {
+    let message = format!("`functions` has answers of `{name}`, and no policy of the agent declares it");
+    let finding = Diagnostic::error("unknown_host_function", message, place.clone());
+    match nearest(name, known.iter().map(|known| &**known)) {
+        Some(near) => finding.help(format!("did you mean `{near}`?")),
+        None => finding.help("a policy declares functions of the host under `functions`"),
+    }
+}
+
+/// A call of a function of the host that the case does not answer.
+pub(super) fn unanswered_function(place: &Place, name: &str, arguments: &str) -> Diagnostic {
+    let message = format!("the case has no answer of `{name}` for the arguments `{arguments}`");
+    Diagnostic::error("unanswered_function", message, place.clone())
+        .help(format!("write it under `functions`: `{name}: [{{args: {arguments}, result: …}}]`"))
 }

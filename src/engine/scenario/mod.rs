@@ -19,6 +19,7 @@
 //! | `values` | the values that cases and scripts share |
 //! | `load` | the cases among files and folders |
 //! | `world` | the host: mocks, reviews, files |
+//! | `host_answers` | what functions of the host give |
 //! | `run`, `story` | a case through the engine: of one operation, and of several steps |
 //! | `observed` | the outcome of an operation, in the words of a case |
 //! | `loading` | the operations that need no task |
@@ -54,6 +55,7 @@ mod explain;
 mod explain_text;
 mod explainable;
 #[cfg(feature = "analysis")]
+mod host_answers;
 mod killers;
 #[cfg(feature = "analysis")]
 mod killing_case;
@@ -105,6 +107,7 @@ pub use expect::{Found, Mismatch};
 pub use explain::{ExplainedOperation, explain_script};
 pub use explain_text::{Detail, render_step, render_tree};
 pub use explainable::Explainable;
+pub use host_answers::HostAnswers;
 #[cfg(feature = "analysis")]
 pub use killing_case::KillingCase;
 pub use load::{FoundCases, cases_among, find_cases, load_cases};

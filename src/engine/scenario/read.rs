@@ -11,6 +11,7 @@ use super::case_step::{StorySteps, TestedSteps, read_steps, read_story};
 use super::counted::{Counted, CountedAmount};
 use super::environment::{Environment, EnvironmentKeys};
 use super::expect::Expectations;
+use super::host_answers::{Answers, HostAnswers};
 use super::past::{PastKeys, read_state};
 use super::values::{Entry, Mocks, ResultKeys, UsageKeys, Verdict};
 use super::{expect, messages, values};
@@ -74,6 +75,8 @@ mapping! {
         env: EnvironmentKeys,
         /// By function, what executions give in turn; the last repeats.
         mocks: Mocks,
+        /// By function of the host, what it gives for which arguments. A call without an answer breaks the case.
+        functions: Answers,
         /// The verdicts of reviewers; one who is not named is undecided.
         reviews: ByName<OneOf<Verdict>>,
         /// Files below the mount prefix, by path.
@@ -146,6 +149,7 @@ pub(super) struct Shared {
     settings: BTreeMap<String, Json>,
     auth: BTreeMap<String, String>,
     mocks: BTreeMap<String, Vec<CallResult>>,
+    functions: HostAnswers,
     reviews: BTreeMap<String, bool>,
     files: BTreeMap<String, String>,
     counters: Vec<CountedAmount>,
@@ -163,6 +167,7 @@ pub(super) fn read_shared(fields: &Fields<'_, SharedKeys>, reader: &mut Reader) 
     let auth = fields.auth().strings(reader);
     let environment = Environment::read(&fields.env(), reader);
     let mocks = fields.mocks().mocks(reader);
+    let functions = fields.functions().answers(reader);
     let reviews = fields.reviews().by_name(reader, |node, path, reader| {
         let verdict = reader.text(node, path)?;
         values::one_of(&verdict, path, Verdict::WORDS, reader)
@@ -171,7 +176,19 @@ pub(super) fn read_shared(fields: &Fields<'_, SharedKeys>, reader: &mut Reader) 
     let counters = fields.counters().counted(reader);
     let parent = ParentBackground::read(&fields.parent(), reader);
     let background = Background { environment, state: read_state(&fields.state(), reader), parent };
-    Shared { requirements, manifests, mode, settings, auth, mocks, reviews, files, counters, background }
+    Shared {
+        requirements,
+        manifests,
+        mode,
+        settings,
+        auth,
+        mocks,
+        functions,
+        reviews,
+        files,
+        counters,
+        background,
+    }
 }
 
 /// Reads the keys of a case, which are those of `node`; its name is the caller's to say.
@@ -179,8 +196,19 @@ pub(super) fn read_case(node: &Node, fields: &Fields<'_, OwnKeys>, reader: &mut 
     let about = fields.about().string(reader).unwrap_or_default();
     let shared = fields.shared().part();
     let past = shared.state().get().map(|state| state.key.place.clone());
-    let Shared { requirements, manifests, mode, settings, auth, mocks, reviews, files, counters, background } =
-        read_shared(&shared, reader);
+    let Shared {
+        requirements,
+        manifests,
+        mode,
+        settings,
+        auth,
+        mocks,
+        functions,
+        reviews,
+        files,
+        counters,
+        background,
+    } = read_shared(&shared, reader);
     let resume = fields.resume().items(reader, read_verdict);
     let operation = read_operation(fields, reader);
     if let (Some(story), Some(past)) = (fields.story().get(), past) {
@@ -209,6 +237,7 @@ pub(super) fn read_case(node: &Node, fields: &Fields<'_, OwnKeys>, reader: &mut 
         auth,
         background,
         mocks,
+        functions,
         reviews,
         files,
         counters,

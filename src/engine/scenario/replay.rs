@@ -6,6 +6,7 @@
 
 use super::agent::agent_named;
 use super::counted::book_of;
+use super::host_answers::MissingAnswer;
 use super::known_call::{KnownCall, Stage};
 use super::messages;
 use super::model_step::{ModelPart, ModelStep};
@@ -71,6 +72,7 @@ impl Replay {
         let world = World {
             answered: 0,
             now: environment.now,
+            unanswered: MissingAnswer::default(),
             mocks: script.mocks.clone(),
             reviews: BTreeMap::new(),
             files: script.files.clone(),

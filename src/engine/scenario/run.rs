@@ -11,6 +11,7 @@ use super::counted::book_of;
 use super::coverage::Coverage;
 use super::expect::{Found, Mismatch, compare};
 use super::explain::ExplainedOperation;
+use super::host_answers::MissingAnswer;
 use super::made_up::by_somebody;
 use super::observed::{counted, decided, decided_message, failed, of_context, rejected, value};
 use super::reachable::unreachable;
@@ -40,7 +41,7 @@ use serde_json::Value;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::rc::Rc;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// Runs cases, and keeps the manifests that it has compiled.
 #[derive(Debug, Default)]
@@ -233,9 +234,12 @@ impl Compiled {
         explained: &mut Vec<ExplainedOperation>,
     ) -> Result<(Vec<Mismatch>, Found), Broken> {
         let Running { task, world, .. } = Running::start(case, self)?;
+        let unanswered = world.unanswered.clone();
         let replay = Replay::of(task, world, case.settings.clone());
         let replay = if telling == Telling::On { replay.explaining() } else { replay };
-        Ok(story::tell(case, steps, replay, explained).map_err(|finding| *finding)?)
+        let told = story::tell(case, steps, replay, explained);
+        all_answered(case, &unanswered)?;
+        Ok(told.map_err(|finding| *finding)?)
     }
 
     /// What comes of a case under these manifests.
@@ -280,6 +284,7 @@ impl Compiled {
         }
         let carried_out = trial.carry_out();
         let explanation = trial.task.explanation().unwrap_or_default();
+        all_answered(case, &trial.world.unanswered)?;
         let mut found = carried_out?;
         let agent = full_name(trial.task.policy().agent());
         let trigger = trial.trigger.as_ref().map(|trigger| &*trigger.launch().name.text);
@@ -287,6 +292,15 @@ impl Compiled {
         let mismatches = trial.compare(&mut found);
         Ok(outcome(mismatches, found))
     }
+}
+
+/// Sees to it that the case has answered every call of a function of the host.
+fn all_answered(case: &Case, unanswered: &MissingAnswer) -> Result<(), Broken> {
+    let first = unanswered.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let finding = first.map(|(function, arguments)| {
+        messages::unanswered_function(&case.operation_place, &function, &arguments)
+    });
+    finding.map_or(Ok(()), |finding| Err(finding.into()))
 }
 
 /// What a case of one operation has carried out, with the trigger that it is about.
@@ -355,7 +369,7 @@ impl<'c> Running<'c> {
             trigger = Some(found);
         }
         let task = background.start(&compiled.engine, agent, &case.name.place);
-        let task = task.map_err(|finding| *finding)?;
+        let mut task = task.map_err(|finding| *finding)?;
         let is_served = matches!(case.manifests, Manifests::Files { .. });
         let mut past = background.state.iter();
         if let Some(finding) = past.find_map(|entry| unreachable(entry, task.policy(), is_served)) {
@@ -366,10 +380,16 @@ impl<'c> Running<'c> {
             let finding = messages::unknown_mock(&case.name.place, unknown);
             return Err(messages::beside_functions(finding, &error, &task).into());
         }
+        if let Some(finding) = case.functions.undeclared(task.policy()) {
+            return Err(finding.into());
+        }
+        let (host, unanswered) = case.functions.host(task.policy());
+        task.ask_host(Arc::new(host));
         let now = case.background.environment.now;
         let counters = book_of(&case.counters, &task, now).map_err(|finding| *finding)?;
         let world = World {
             now: case.background.environment.now,
+            unanswered,
             mocks: case.mocks.clone(),
             reviews: case.reviews.clone(),
             files: case.files.clone(),

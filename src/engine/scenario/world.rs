@@ -3,6 +3,7 @@
 //! In: what the case says. Out: answers to everything that an operation asks for, and a record of what was executed. It
 //! never decides anything, and a function without a mock gives `{}`.
 
+use super::host_answers::MissingAnswer;
 use super::made_up::by_somebody;
 use crate::cel::{Json, Timestamp};
 use crate::counter::CounterBook;
@@ -18,6 +19,8 @@ pub(super) struct World {
     pub(super) now: Timestamp,
     /// What executions return in turn; the last one repeats.
     pub(super) mocks: BTreeMap<String, Vec<CallResult>>,
+    /// The first call of a function of the host that nothing answered.
+    pub(super) unanswered: MissingAnswer,
     /// Who approves or denies; others are undecided.
     pub(super) reviews: BTreeMap<String, bool>,
     /// The files below the mount prefix.

@@ -5,7 +5,7 @@
 
 use super::evaluation::replay::Halt;
 use super::flow::StepEnd;
-use super::state::{Course, Exchange, Finding, Request, Subject, Task};
+use super::state::{Course, Exchange, Finding, Request, Results, Subject, Task};
 use crate::cel::{Json, Remembered};
 use crate::context::{Activations, Moment};
 use crate::policy::{Expression, Step};
@@ -41,14 +41,14 @@ impl Task {
         &self,
         step: &Step,
         expressions: impl Iterator<Item = &'e Expression>,
-        subject: &Subject,
+        (subject, results): (&Subject, &Results),
         (exchanges, approved): (&[Exchange], &[String]),
         remembered: &mut Remembered<'static>,
         now: &Moment,
     ) -> (Result<Vec<Json>, NotComputed>, u64) {
         let expressions: Vec<&Expression> = expressions.collect();
         let known = std::mem::take(remembered);
-        let mut seen = Activations::new(self.bound_of(step, subject, now)).remembering(known);
+        let mut seen = Activations::new(self.bound_of(step, subject, results, now)).remembering(known);
         let mut replay = self.replay(exchanges).approved(approved);
         let (mut values, mut total) = (Vec::new(), 0_u64);
         let mut why = None;

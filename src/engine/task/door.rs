@@ -67,6 +67,7 @@ impl Task {
             stretches: Stretches::default(),
             delivered: Deliveries::default(),
             switches: Switches::default(),
+            functions: Arc::default(),
             holdings: Holdings::default(),
             tools: start.tools.into(),
             left_out: Arc::default(),

@@ -10,10 +10,12 @@ use super::flow::{StepEnd, function_id};
 use super::messages;
 use super::state::{
     CallResult, CallStatus, DecidedKind, Decision, Exchange, Finding, Invocation, OpenCall, QuestionId,
-    Request, Subject, Task, UnderWay,
+    Request, Results, Subject, Task, UnderWay,
 };
 use crate::cel::{Json, Timestamp};
-use crate::context::{Activations, Caller, InvocationId, InvocationRecord, InvocationStatus, Moment};
+use crate::context::{
+    Activations, Caller, InvocationId, InvocationRecord, InvocationStatus, InvokedResult, Moment,
+};
 use crate::policy::{AgentFunction, Execute, Invoke, Policy, Step, Supplied};
 use smallvec::SmallVec;
 
@@ -61,7 +63,8 @@ impl Task {
         }
         if operation.course.formed.is_none() {
             let answers = (&*operation.course.exchanges, &*operation.course.approved);
-            match self.form(step, function, invoke, &operation.subject, answers, now) {
+            let about = (&operation.subject, &operation.course.results);
+            match self.form(step, function, invoke, about, answers, now) {
                 Formed::Arguments(arguments) => {
                     operation.course.exchanges.clear();
                     operation.course.formed = Some(arguments);
@@ -94,6 +97,9 @@ impl Task {
         let status = if worked { InvocationStatus::Successful } else { InvocationStatus::Errored };
         let message = self.context.message();
         let call = Invoked { position, input: arguments, started_at, message, rejected: false };
+        let named = invoke.result.clone().filter(|_| worked);
+        let named = named.map(|step| InvokedResult { step, output: result.output.clone() });
+        named.into_iter().for_each(|result| operation.course.results.add(result));
         let id = self.record_invoke(call, Some(result), status, now);
         operation.course.recorded.push(id);
         let place = (operation.course.stage, operation.course.step);
@@ -130,12 +136,12 @@ impl Task {
         step: &Step,
         function: &AgentFunction,
         invoke: &Invoke,
-        subject: &Subject,
+        (subject, results): (&Subject, &Results),
         (exchanges, approved): (&[Exchange], &[String]),
         now: &Moment,
     ) -> Formed {
         let mut findings = Vec::new();
-        let mut values = Activations::new(self.bound_of(step, subject, now));
+        let mut values = Activations::new(self.bound_of(step, subject, results, now));
         // one log of answers runs through all bindings of the step, in their order
         let mut replay = self.replay(exchanges).approved(approved);
         let mut own: SmallVec<[Supplied<'_>; 4]> = SmallVec::new();

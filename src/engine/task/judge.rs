@@ -44,7 +44,8 @@ impl Task {
         let UnderWay { subject, course, .. } = operation;
         list.get(course.step)?;
         let remembered = std::mem::take(&mut course.remembered);
-        let mut values = Activations::new(self.bound(subject, now)).remembering(remembered);
+        let results = course.results.clone();
+        let mut values = Activations::new(self.bound(subject, &results, now)).remembering(remembered);
         let due = self.judge_in(policy, list, subject, course, &mut values, now);
         course.remembered = values.into_remembered();
         due

@@ -23,7 +23,8 @@ impl Task {
         let given = match &labels.labels {
             StepLabels::Written(given) => given.clone(),
             StepLabels::Computed(expression) => {
-                let mut values = Activations::new(self.bound(subject, now));
+                let results = course.results.clone();
+                let mut values = Activations::new(self.bound(subject, &results, now));
                 let texts = match self.run(expression, course, &mut values, Expression::json_metered) {
                     Ok(texts) => texts,
                     Err(halt) => return halted(halt, course, expression),

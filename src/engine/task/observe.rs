@@ -68,7 +68,8 @@ impl Task {
             return values.observing(|values| self.observe_in(policy, step, subject, course, values, now));
         }
         let subject = tried.as_ref().unwrap_or(subject);
-        let mut values = Activations::new(self.bound_of(step, subject, now));
+        let results = course.results.clone();
+        let mut values = Activations::new(self.bound_of(step, subject, &results, now));
         self.observe_in(policy, step, subject, course, &mut values, now)
     }
 
@@ -112,7 +113,14 @@ impl Task {
                     }
                 }
                 StepAction::Effect(Effect::Set(values)) => {
-                    let (set, cost) = self.set(policy, step, values, subject, (&[], &course.approved), now);
+                    let (set, cost) = self.set(
+                        policy,
+                        step,
+                        values,
+                        (subject, &course.results),
+                        (&[], &course.approved),
+                        now,
+                    );
                     course.cost = course.cost.saturating_add(cost);
                     match set {
                         Ok(arguments) => {
@@ -225,7 +233,7 @@ impl Task {
             Ok((_, function)) => function,
             Err(finding) => return Seen::Failed(vec![finding]),
         };
-        match self.form(step, function, invoke, subject, (&[], &course.approved), now) {
+        match self.form(step, function, invoke, (subject, &course.results), (&[], &course.approved), now) {
             Formed::Arguments(arguments) => {
                 Seen::Asks(function.invocation(Caller::Middleware, arguments, None))
             }
@@ -291,7 +299,7 @@ impl Task {
             }
             Seen::Failed(findings) => {
                 (observed.outcome, observed.findings) = (StepOutcome::Fail, findings);
-                let message = self.message_of(step, subject, now);
+                let message = self.message_of(step, (subject, &course.results), now);
                 let said = match stopped(step, subject, message.clone()) {
                     Some(Stopped { verdict, message, .. }) => {
                         // an event that is refused as an input is dropped

@@ -7,7 +7,9 @@
 use super::compute::NotComputed;
 use super::flow::StepEnd;
 use super::size;
-use super::state::{CallCounters, CallUnderWay, Exchange, Finding, Rewriting, Subject, Task, UnderWay};
+use super::state::{
+    CallCounters, CallUnderWay, Exchange, Finding, Results, Rewriting, Subject, Task, UnderWay,
+};
 use crate::cel::{Json, Remembered};
 use crate::context::Moment;
 use crate::policy::{Policy, SetArguments, Step};
@@ -25,7 +27,7 @@ impl Task {
         let UnderWay { subject, course, .. } = operation;
         let answers = (&*course.exchanges, &*course.approved);
         self.context.open_pseudonyms();
-        let (set, cost) = self.set(policy, step, values, subject, answers, now);
+        let (set, cost) = self.set(policy, step, values, (subject, &course.results), answers, now);
         self.context.close_pseudonyms(set.is_ok());
         course.cost = course.cost.saturating_add(cost);
         let arguments = match set {
@@ -34,7 +36,7 @@ impl Task {
         };
         // what observed steps would have made of the arguments is rewritten as well
         if let Some(tried) = with_arguments(subject, course.tried.as_ref()) {
-            let (set, cost) = self.set(policy, step, values, &tried, answers, now);
+            let (set, cost) = self.set(policy, step, values, (&tried, &course.results), answers, now);
             course.cost = course.cost.saturating_add(cost);
             if let Ok(arguments) = set {
                 course.tried = Some(arguments);
@@ -59,12 +61,13 @@ impl Task {
         policy: &Policy,
         step: &Step,
         computed: &SetArguments,
-        subject: &Subject,
+        (subject, results): (&Subject, &Results),
         answers: (&[Exchange], &[String]),
         now: &Moment,
     ) -> (Result<Json, NotComputed>, u64) {
+        let about = (subject, results);
         let (values, cost) =
-            self.compute(step, computed.expressions(), subject, answers, &mut Remembered::default(), now);
+            self.compute(step, computed.expressions(), about, answers, &mut Remembered::default(), now);
         let set = values.and_then(|values| self.put(policy, step, subject, computed, values));
         (set, cost)
     }

@@ -8,11 +8,10 @@
 use super::calls::all_labels;
 use super::calls::allowed::lists;
 use super::flow::function_id;
-use super::size;
 use super::state::{
     Activity, CallClaim, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent,
-    Pending, QuestionId, Queue, Request, Retain, Review, SavedCalls, Stretches, Switches, Task, TaskError,
-    TaskState, Terms, stored_waiting,
+    Pending, QuestionId, Queue, Request, Results, Retain, Review, SavedCalls, Stretches, Switches, Task,
+    TaskError, TaskState, Terms, stored_waiting,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{Caller, ContextState, LabelSet, Moment, OpenInvocation, Runtime, TaskContext};
@@ -112,6 +111,8 @@ pub(super) struct SavedCall {
     terms: Option<Box<Terms>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
+    #[serde(default, skip_serializing_if = "Results::is_empty")]
+    results: Results,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     asked: Option<QuestionId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -285,7 +286,7 @@ impl Task {
         let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
         let OpenCall { is_invoked, asked, message, .. } = *call;
         let (terms, notes, claim) = (call.terms.clone(), call.notes.clone(), call.claim.clone());
-        let id = call.id.clone();
+        let (id, results) = (call.id.clone(), call.results.clone());
         let started_at = Some(call.started_at);
         Some(SavedCall {
             id,
@@ -297,6 +298,7 @@ impl Task {
             is_invoked,
             terms,
             notes,
+            results,
             asked,
             claim,
         })
@@ -338,6 +340,7 @@ impl Task {
                 is_invoked: call.is_invoked,
                 terms: call.terms,
                 notes: call.notes,
+                results: call.results,
                 asked: call.asked,
                 claim: call.claim,
             });
@@ -386,7 +389,7 @@ impl Task {
             waiting: saved.waiting,
             reviews: saved.reviews,
             queue: saved.queue,
-            open_bytes: open.iter().fold(0, |sum, call| sum.saturating_add(size::of(&call.arguments))),
+            open_bytes: open.iter().fold(0, |sum, call| sum.saturating_add(call.bytes())),
             open,
             script_bytes: 0,
             next_call: saved.next_call,
@@ -397,6 +400,7 @@ impl Task {
             allowed,
             delivered: Deliveries::restore(saved.delivered),
             switches: Switches::default(),
+            functions: Arc::default(),
             holdings: saved.holdings,
             tools: saved.tools,
             left_out: Arc::default(),

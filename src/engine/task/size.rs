@@ -100,6 +100,7 @@ impl UnderWay {
         let exchanges = course.exchanges.iter().map(Exchange::bytes);
         let formed = course.formed.as_ref().map_or(0, of);
         let notes = course.notes.iter().map(|note| note.len() as u64);
-        exchanges.chain(notes).fold(subject.saturating_add(formed), u64::saturating_add)
+        let results = course.results.bytes();
+        exchanges.chain(notes).chain([formed, results]).fold(subject, u64::saturating_add)
     }
 }

@@ -9,8 +9,8 @@ use super::flow::{Flow, StepEnd, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
 use super::state::{
-    Course, Enforced, Exchange, Finding, Pending, Progress, QuestionId, Request, Rewriting, Said, Stage,
-    StepEnding, StepOutcome, Subject, Task, UnderWay, Verdict,
+    Course, Enforced, Exchange, Finding, Pending, Progress, QuestionId, Request, Results, Rewriting, Said,
+    Stage, StepEnding, StepOutcome, Subject, Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, InvocationStatus, Moment, TaskIo};
@@ -168,11 +168,13 @@ impl Task {
                     let suggestions =
                         if is_asked { self.suggestions(policy, step, operation, now) } else { Vec::new() };
                     let suggestion = suggestions.first().map_or("", |first| first.text.as_str());
-                    let message = self.message_with(step, &operation.subject, suggestion, now);
+                    let results = operation.course.results.clone();
+                    let about = (&operation.subject, &results);
+                    let message = self.message_with(step, about, suggestion, now);
                     self.note_suggestions(suggestions);
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(mut stopped) = stopped(step, &operation.subject, message) {
-                        stopped.user_message = self.user_message_of(step, &operation.subject, now);
+                        stopped.user_message = self.user_message_of(step, about, now);
                         if stopped.verdict == Verdict::Block && step.note == NoteReader::Model {
                             let notes = operation.course.denial_notes();
                             stopped.message = notes.fold(stopped.message, Said::with_note);
@@ -217,7 +219,8 @@ impl Task {
                 self.context.open_pseudonyms();
                 let UnderWay { subject, course, .. } = operation;
                 let remembered = std::mem::take(&mut course.remembered);
-                let mut values = Activations::new(self.bound(subject, now)).remembering(remembered);
+                let results = course.results.clone();
+                let mut values = Activations::new(self.bound(subject, &results, now)).remembering(remembered);
                 let value = self.run(expression, course, &mut values, Expression::json_metered);
                 drop(values);
                 let end = match value {
@@ -245,21 +248,32 @@ impl Task {
     }
 
     /// What a step says that failed, and what views show of it.
-    pub(super) fn message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
-        self.message_with(step, subject, "", now)
+    pub(super) fn message_of(&self, step: &Step, about: (&Subject, &Results), now: &Moment) -> Option<Said> {
+        self.message_with(step, about, "", now)
     }
 
     /// The same with what would have let the call pass.
-    fn message_with(&self, step: &Step, subject: &Subject, suggestion: &str, now: &Moment) -> Option<Said> {
-        let bound = self.bound_of(step, subject, now);
+    fn message_with(
+        &self,
+        step: &Step,
+        (subject, results): (&Subject, &Results),
+        suggestion: &str,
+        now: &Moment,
+    ) -> Option<Said> {
+        let bound = self.bound_of(step, subject, results, now);
         let text = step.message(&bound, suggestion)?;
         let shown = step.masked_message(&bound, suggestion, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
     }
 
     /// What the user is told of a step that stops something, and what views show of it.
-    fn user_message_of(&self, step: &Step, subject: &Subject, now: &Moment) -> Option<Said> {
-        let bound = self.bound(subject, now);
+    fn user_message_of(
+        &self,
+        step: &Step,
+        (subject, results): (&Subject, &Results),
+        now: &Moment,
+    ) -> Option<Said> {
+        let bound = self.bound(subject, results, now);
         let text = step.user_message(&bound)?;
         let shown = step.masked_user_message(&bound, |shown| self.shows_secret(step, subject, shown));
         Some(Said { text, shown })
@@ -270,7 +284,7 @@ impl Task {
         let subject = &operation.subject;
         let step = operation.step_under_way(&self.policy);
         let written = step.and_then(|step| {
-            let bound = self.bound_of(step, subject, now);
+            let bound = self.bound_of(step, subject, &operation.course.results, now);
             let text = step.question(&bound)?;
             let shown = step.masked_question(&bound, |shown| self.shows_secret(step, subject, shown));
             Some(Said { text, shown })

@@ -8,16 +8,22 @@ use super::messages;
 use super::state::{
     Answer, Decision, EventStage, Finding, Request, Subject, Switch, Switches, Task, UnderWay, Verdict,
 };
-use crate::cel::Timestamp;
+use crate::cel::{HostFunctionSet, Timestamp};
 use crate::context::{Moment, TurnKind};
 use crate::manifest::capability_key::sanitise;
 use crate::policy::{AgentFunction, InvocationTarget, Policy, Step};
+use std::sync::Arc;
 
 impl Task {
     /// Has the task heed these switches from now on. [`Engine::start`](crate::Engine::start) and
     /// [`Engine::restore`](crate::Engine::restore) do it with those of the engine.
     pub fn heed(&mut self, switches: Switches) {
         self.switches = switches;
+    }
+
+    /// Has functions of the host answer calls in expressions from now on, as [`Engine::open_with`](crate::Engine::open_with) gives them.
+    pub(crate) fn ask_host(&mut self, functions: Arc<HostFunctionSet>) {
+        self.functions = functions;
     }
 
     /// Why no step may begin now: [`Task::refusal`], or a switch that stops the agent or the user.

@@ -52,7 +52,7 @@ impl Task {
         let (values, cost) = self.compute(
             step,
             effect.expressions(),
-            subject,
+            (subject, &course.results),
             (exchanges, &approved),
             &mut course.remembered,
             now,
@@ -115,8 +115,9 @@ impl Task {
     ) -> StepEnd {
         let UnderWay { subject, course, .. } = operation;
         let answers = (&*course.exchanges, &*course.approved);
+        let about = (&*subject, &course.results);
         let (value, cost) =
-            self.compute(step, std::iter::once(response), subject, answers, &mut course.remembered, now);
+            self.compute(step, std::iter::once(response), about, answers, &mut course.remembered, now);
         course.cost = course.cost.saturating_add(cost);
         let value = match value {
             Ok(mut values) => values.pop().unwrap_or_else(Json::null),

@@ -54,5 +54,10 @@ fn function(scope: EnvBuilder, name: &str, declaration: &Json) -> Result<EnvBuil
         examples: &[],
         code: Code::Host,
     };
-    Ok(scope.function(Declaration { name: function.name.into(), function, overloads: overloads.into() }))
+    Ok(scope.function(Declaration {
+        name: function.name.into(),
+        function,
+        overloads: overloads.into(),
+        signature: None,
+    }))
 }

@@ -4,6 +4,7 @@
 //! other, and `step.rs` speaks of them.
 
 use super::{named, quoted};
+use crate::cel::Type;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::source::{Embedded, Place};
 
@@ -25,6 +26,48 @@ pub(in crate::manifest) fn bad_expression_name(name: &Embedded) -> Diagnostic {
     let message = format!("no expression can be called as `expressions.{}(…)`", name.text);
     Diagnostic::error("bad_expression_name", message, name.place.clone())
         .help("take an identifier such as `within_cap` that is no macro and no reserved word")
+}
+
+/// Why no function of a host can have a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::manifest) enum BadFunctionName {
+    /// It has no namespace.
+    Unqualified,
+    /// A part of it is no identifier.
+    NoIdentifiers,
+    /// It begins with a variable of expressions.
+    Variable,
+    /// Functions of the language begin so.
+    OfLanguage,
+}
+
+pub(in crate::manifest) fn bad_function_name(name: &Embedded, problem: BadFunctionName) -> Diagnostic {
+    let written = &name.text;
+    let begins = written.split('.').next().unwrap_or_default();
+    let message = match problem {
+        BadFunctionName::Unqualified => {
+            format!("expected a name with a namespace such as `risk.score`, found `{written}`")
+        }
+        BadFunctionName::NoIdentifiers => {
+            format!("expected identifiers with a dot between them, found `{written}`")
+        }
+        BadFunctionName::Variable => {
+            format!("`{begins}` is a variable of expressions, so no function is called `{written}`")
+        }
+        BadFunctionName::OfLanguage => format!(
+            "functions of the language begin with `{begins}.`, so no function of the host is called `{written}`"
+        ),
+    };
+    Diagnostic::error("bad_function_name", message, name.place.clone())
+        .help("take a namespace of your own, such as the name of your company")
+}
+
+/// A type of a function of the host of which JSON has no values.
+pub(in crate::manifest) fn type_without_json(at: &Embedded, ty: &Type) -> Diagnostic {
+    let message =
+        format!("a function of the host takes and gives values of JSON, and `{ty}` is none of them");
+    Diagnostic::error("type_without_json", message, at.place.clone())
+        .help("types are `bool`, `int`, `double`, `string`, `null_type`, `dyn`, and `list(T)` and `map(string, T)` of such")
 }
 
 /// A reason why an entry of `parameters` of a named expression declares no parameter.

@@ -15,8 +15,8 @@ use crate::task::messages;
 use crate::task::size;
 use crate::task::state::{
     Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Enforced, Extent,
-    Finding, Hidden, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Sender, Stage,
-    Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
+    Finding, Hidden, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Results, Sender,
+    Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
 };
 
 impl Task {
@@ -128,14 +128,14 @@ impl Task {
     pub(in crate::task) fn close_open(&mut self, position: usize) -> OpenCall {
         let open = self.open.remove(position);
         self.context.close_call(position);
-        self.open_bytes = self.open_bytes.saturating_sub(size::of(&open.arguments));
+        self.open_bytes = self.open_bytes.saturating_sub(open.bytes());
         self.queue.forget(&open.id);
         open
     }
 
     /// A call that was let through, as an operation that goes on from there.
     pub(in crate::task) fn take_open(&mut self, position: usize, stage: Stage) -> UnderWay {
-        let OpenCall { id, function, arguments, terms, notes, message, started_at, .. } =
+        let OpenCall { id, function, arguments, terms, notes, results, message, started_at, .. } =
             self.close_open(position);
         let call = CallUnderWay {
             started_at: Some(started_at),
@@ -144,6 +144,7 @@ impl Task {
         };
         let mut operation = UnderWay::new(Subject::Call(call), stage);
         operation.course.notes = notes;
+        operation.course.results = results;
         if let Some(terms) = terms.filter(|_| stage == Stage::Execute) {
             operation.course.terms = *terms;
         }
@@ -446,6 +447,7 @@ impl Task {
             is_invoked: origin == Caller::Middleware,
             terms: None,
             notes: Vec::new(),
+            results: Results::default(),
             asked: None,
             claim: None,
         });
@@ -495,6 +497,9 @@ impl Task {
         if let Some(open) = self.open.last_mut() {
             open.terms.clone_from(&terms);
             open.notes.clone_from(&operation.course.notes);
+            self.open_bytes = self.open_bytes.saturating_sub(open.bytes());
+            open.results = std::mem::take(&mut operation.course.results);
+            self.open_bytes = self.open_bytes.saturating_add(open.bytes());
         }
         Decision { value: Some(value), call: Some(id), secret, terms, ..operation.decide(Verdict::Allow) }
     }

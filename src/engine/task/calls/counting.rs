@@ -45,7 +45,7 @@ impl Task {
             let origin = deciding.next().map_or(first, Counter::origin).clone();
             return refused(operation, "counters_unavailable", messages::no_counters(), origin);
         }
-        let mut values = Activations::new(self.bound(&operation.subject, now));
+        let mut values = Activations::new(self.bound(&operation.subject, &operation.course.results, now));
         let (mut asked, mut cost, mut fault) = (Vec::new(), 0_u64, None);
         // of counters by which nothing is decided
         let mut without = Vec::new();

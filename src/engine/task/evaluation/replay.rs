@@ -7,7 +7,7 @@
 use super::file_reference::FileReference;
 use super::mount_path;
 use crate::cel::{
-    ErrorCode, EvalError, Fault, HostFunctions, Interruption, Json, JsonRef, Key, Stop, Text, Value,
+    ErrorCode, EvalError, Fault, HostFunctionSet, HostFunctions, Interruption, Json, Stop, Value,
 };
 use crate::context::Caller;
 use crate::limits::{EngineLimits, EvalLimits};
@@ -26,6 +26,8 @@ pub(in crate::task) struct Replay<'e> {
     /// The capabilities that a script calls.
     script: Option<&'e Policy>,
     max_questions: usize,
+    /// The functions of the host.
+    functions: Option<&'e HostFunctionSet>,
     /// The bounds of what it asks for; nothing where nothing is asked.
     limits: Option<EvalLimits>,
 }
@@ -51,6 +53,7 @@ impl<'e> Replay<'e> {
             has_mount,
             script: None,
             max_questions,
+            functions: None,
             limits: Some(limits.eval),
         }
     }
@@ -58,6 +61,11 @@ impl<'e> Replay<'e> {
     /// The same where reviewers have approved already.
     pub(in crate::task) fn approved(self, approved: &'e [String]) -> Self {
         Self { approved, ..self }
+    }
+
+    /// The same with functions of the host.
+    pub(in crate::task) fn with_functions(self, functions: &'e HostFunctionSet) -> Self {
+        Self { functions: Some(functions), ..self }
     }
 
     /// A host for a script of the model: it calls capabilities, and refers to files where its scope lets it.
@@ -75,6 +83,7 @@ impl<'e> Replay<'e> {
             has_mount: false,
             script: None,
             max_questions: 0,
+            functions: None,
             limits: None,
         }
     }
@@ -132,6 +141,9 @@ impl<'e> Replay<'e> {
 
 impl HostFunctions for Replay<'_> {
     fn call(&mut self, function: &str, args: &[Value<'_>]) -> Result<Value<'static>, Interruption> {
+        if let Some(functions) = self.functions.filter(|functions| functions.has(function)) {
+            return functions.call(function, args).map_err(Interruption::Fault);
+        }
         let question = self.question(function, args)?;
         let next = self.exchanges.get(self.used);
         let known = next.filter(|exchange| exchange.question == question);
@@ -156,9 +168,9 @@ impl HostFunctions for Replay<'_> {
             (Answer::Review(answer), _) => Ok(Value::Bool(answer.approves())),
             (Answer::Text(text), _) => Ok(Value::owned_text(text.as_str())),
             (Answer::Written, Request::WriteMount { text, .. }) => Ok(Value::owned_text(text)),
-            (Answer::Result(result), _) => Ok(held(result.output.root())),
+            (Answer::Result(result), _) => Ok(result.output.root().to_static()),
             (answer @ (Answer::Size(_) | Answer::Failed), Request::MeasureFile { path }) => {
-                Ok(held(FileReference::measured(&path, answer).to_json().root()))
+                Ok(FileReference::measured(&path, answer).to_json().root().to_static())
             }
             _ => Err(host_failed()),
         }
@@ -195,18 +207,6 @@ fn call_of(policy: &Policy, key: &str, args: &[Value<'_>]) -> Result<Request, In
         arguments: Json::from_value(arguments, &policy.limits().eval).map_err(Interruption::Fault)?,
         terms: None,
     }))
-}
-
-/// A document as a value that outlives it.
-fn held(json: JsonRef<'_>) -> Value<'static> {
-    if json.is_array() {
-        return Value::list(json.items().map(held).collect());
-    }
-    if json.is_object() {
-        let key = |name: &str| Key::String(Text::Shared(name.into()));
-        return Value::map(json.entries().map(|(name, value)| (key(name), held(value))).collect());
-    }
-    json.value().to_static().unwrap_or(Value::Null)
 }
 
 fn host_failed() -> Interruption {

@@ -7,18 +7,24 @@ use crate::cel::Json;
 use crate::context::{Bound, ExpressionWatch, Moment};
 use crate::manifest::mode::Mode;
 use crate::policy::Step;
-use crate::task::state::{Exchange, Subject, Task};
+use crate::task::state::{Exchange, Results, Subject, Task};
 
 impl Task {
     /// The host of an expression, with the answers that it was given.
-    pub(in crate::task) fn replay<'e>(&self, exchanges: &'e [Exchange]) -> Replay<'e> {
-        Replay::new(exchanges, self.mount.is_some(), self.policy.limits())
+    pub(in crate::task) fn replay<'e>(&'e self, exchanges: &'e [Exchange]) -> Replay<'e> {
+        Replay::new(exchanges, self.mount.is_some(), self.policy.limits()).with_functions(&self.functions)
     }
 
     /// The values that the expressions of an operation see.
     #[inline]
-    pub(in crate::task) fn bound<'a>(&'a self, subject: &'a Subject, now: &'a Moment) -> Bound<'a> {
+    pub(in crate::task) fn bound<'a>(
+        &'a self,
+        subject: &'a Subject,
+        results: &'a Results,
+        now: &'a Moment,
+    ) -> Bound<'a> {
         let mut bound = self.surroundings(now);
+        bound.invoked = results.all();
         match subject {
             Subject::Call(call) => {
                 bound.input = Some(call.arguments.value());
@@ -46,9 +52,10 @@ impl Task {
         &'a self,
         step: &Step,
         subject: &'a Subject,
+        results: &'a Results,
         now: &'a Moment,
     ) -> Bound<'a> {
-        Bound { is_observed: step.mode == Mode::Observe, ..self.bound(subject, now) }
+        Bound { is_observed: step.mode == Mode::Observe, ..self.bound(subject, results, now) }
     }
 
     /// Who is told what expressions come to, if somebody has asked.

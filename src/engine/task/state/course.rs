@@ -11,7 +11,7 @@ use super::stage::Stage;
 use super::terms::Terms;
 use super::trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 use crate::cel::{Json, Remembered};
-use crate::context::{InvocationId, LabelSet, Moment};
+use crate::context::{InvocationId, InvokedResult, LabelSet, Moment};
 use crate::manifest::exception::PolicyException;
 use crate::policy::Step;
 use serde::{Deserialize, Serialize};
@@ -72,10 +72,39 @@ pub(in crate::task) struct Course {
     /// The invoke steps that have run: steps that are passed again, with other arguments, do not repeat them (RV-04).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) invoked: Vec<(Stage, usize)>,
+    /// What those of them gave that have ids. The steps behind the call see what those ahead of it gave.
+    #[serde(default, skip_serializing_if = "Results::is_empty")]
+    pub(in crate::task) results: Results,
     /// What variables of policies came to, from one step that only judges to the next. It is not stored, and an operation that waited begins
     /// without: so no decision depends on where it waited.
     #[serde(skip)]
     pub(in crate::task) remembered: Remembered<'static>,
+}
+
+/// What `invoke` steps gave. Shared, so that expressions read it while the course goes on.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(in crate::task) struct Results(Option<Arc<Vec<InvokedResult>>>);
+
+impl Results {
+    pub(in crate::task) fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// All of them.
+    pub(in crate::task) fn all(&self) -> &[InvokedResult] {
+        self.0.as_deref().map_or(&[], Vec::as_slice)
+    }
+
+    /// The bytes of their documents.
+    pub(in crate::task) fn bytes(&self) -> u64 {
+        self.all().iter().fold(0, |sum, result| sum.saturating_add(result.output.heap_bytes() as u64))
+    }
+
+    /// Adds one. A step gives one result in an operation.
+    pub(in crate::task) fn add(&mut self, result: InvokedResult) {
+        Arc::make_mut(self.0.get_or_insert_default()).push(result);
+    }
 }
 
 /// How far steps have rewritten the arguments of a call.
@@ -121,6 +150,7 @@ impl Course {
             editors: Vec::new(),
             notes: Vec::new(),
             invoked: Vec::new(),
+            results: Results::default(),
             remembered: Remembered::default(),
         }
     }

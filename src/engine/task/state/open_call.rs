@@ -1,6 +1,7 @@
 //! A call that runs.
 
 use super::claim::CallClaim;
+use super::course::Results;
 use super::decision::CallId;
 use super::effect::QuestionId;
 use super::terms::Terms;
@@ -27,8 +28,17 @@ pub(in crate::task) struct OpenCall {
     pub(in crate::task) terms: Option<Box<Terms>>,
     /// What reviewers have added who approved of it.
     pub(in crate::task) notes: Vec<String>,
+    /// What `invoke` steps ahead of it gave, for the steps behind it.
+    pub(in crate::task) results: Results,
     /// The question by which the host was asked to carry it out, if its operation was taken back meanwhile: the answer to that is its result.
     pub(in crate::task) asked: Option<QuestionId>,
     /// The claim of the process that runs it, where several share a store.
     pub(in crate::task) claim: Option<CallClaim>,
+}
+
+impl OpenCall {
+    /// The bytes of the documents that it keeps.
+    pub(in crate::task) fn bytes(&self) -> u64 {
+        (self.arguments.heap_bytes() as u64).saturating_add(self.results.bytes())
+    }
 }

@@ -17,7 +17,7 @@ use super::review::Review;
 use super::start::{Offer, Parent};
 use super::stretches::Stretches;
 use super::switch::Switches;
-use crate::cel::{Cache, Fault, Json};
+use crate::cel::{Cache, Fault, HostFunctionSet, Json};
 use crate::context::{MountFacts, Runtime, TaskContext};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::brought::{BroughtTool, LeftOut};
@@ -94,6 +94,8 @@ pub struct Task {
     pub(in crate::task) delivered: Deliveries,
     /// What an operator stops.
     pub(in crate::task) switches: Switches,
+    /// The functions of its host.
+    pub(in crate::task) functions: Arc<HostFunctionSet>,
     /// What its calls hold of counters.
     pub(in crate::task) holdings: Holdings,
     /// The tools that it has brought.
@@ -138,6 +140,7 @@ impl Task {
             allowed: self.allowed.clone(),
             delivered: self.delivered.clone(),
             switches: self.switches.clone(),
+            functions: self.functions.clone(),
             holdings: self.holdings.clone(),
             tools: self.tools.clone(),
             left_out: self.left_out.clone(),
