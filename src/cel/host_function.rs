@@ -18,10 +18,17 @@ pub type HostError = Box<dyn std::error::Error + Send + Sync>;
 
 type HostCode = dyn Fn(&[Value<'_>]) -> Result<Value<'static>, HostError> + Send + Sync;
 
+/// A function as a host has registered it. Without a signature that of the scope holds.
+#[derive(Clone)]
+struct Registered {
+    signature: Option<Arc<Signature>>,
+    code: Arc<HostCode>,
+}
+
 /// Functions of a host with their code.
 #[derive(Clone, Default)]
 pub struct HostFunctionSet {
-    functions: BTreeMap<Arc<str>, (Option<Arc<Signature>>, Arc<HostCode>)>,
+    functions: BTreeMap<Arc<str>, Registered>,
 }
 
 impl fmt::Debug for HostFunctionSet {
@@ -37,7 +44,10 @@ impl HostFunctionSet {
         signature: Signature,
         code: impl Fn(&[Value<'_>]) -> Result<Value<'static>, HostError> + Send + Sync + 'static,
     ) {
-        self.functions.insert(signature.name.clone(), (Some(Arc::new(signature)), Arc::new(code)));
+        self.functions.insert(
+            signature.name.clone(),
+            Registered { signature: Some(Arc::new(signature)), code: Arc::new(code) },
+        );
     }
 
     /// Adds a function by its name, whatever signature it is declared with: that of the scope holds its arguments and its result.
@@ -46,17 +56,17 @@ impl HostFunctionSet {
         name: &str,
         code: impl Fn(&[Value<'_>]) -> Result<Value<'static>, HostError> + Send + Sync + 'static,
     ) {
-        self.functions.insert(name.into(), (None, Arc::new(code)));
+        self.functions.insert(name.into(), Registered { signature: None, code: Arc::new(code) });
     }
 
-    /// The same where arguments and value are JSON.
+    /// The same where arguments and value are JSON. An argument that is none within these bounds fails the call.
     pub fn register_json(
         &mut self,
         name: &str,
+        limits: EvalLimits,
         code: impl Fn(&[Json]) -> Result<Json, HostError> + Send + Sync + 'static,
     ) {
         self.register_untyped(name, move |arguments| {
-            let limits = EvalLimits::default();
             let arguments = arguments.iter().map(|argument| Json::from_value_within(argument, &limits));
             let arguments: Vec<Json> =
                 arguments.collect::<Result<_, _>>().map_err(|fault| fault.to_string())?;
@@ -73,7 +83,7 @@ impl HostFunctionSet {
     /// The signature with which a function was registered, if it was with one.
     #[must_use]
     pub fn signature(&self, name: &str) -> Option<&Signature> {
-        self.functions.get(name)?.0.as_deref()
+        self.functions.get(name)?.signature.as_deref()
     }
 
     /// The names of its functions, in their order.
@@ -86,7 +96,7 @@ impl HostFunctionSet {
     /// # Errors
     /// `host_failed` for a function that it does not have, an error and a panic.
     pub fn call(&self, name: &str, arguments: &[Value<'_>]) -> Result<Value<'static>, Fault> {
-        let (_, code) = self.functions.get(name).ok_or(ErrorCode::HostFailed)?;
+        let code = &self.functions.get(name).ok_or(ErrorCode::HostFailed)?.code;
         // whatever the code has left half done is its own: no value of the evaluation can change
         let answer = catch_unwind(AssertUnwindSafe(|| code(arguments)));
         answer.ok().and_then(Result::ok).ok_or(ErrorCode::HostFailed.into())
@@ -138,7 +148,7 @@ mod tests {
         let activation = Activation::new(&env).with(&env, "x", x.value());
         program.holds(&activation, Some(&mut set.answers())).map_err(|stop| match stop {
             Stop::Failed(EvalError { code, .. }) => code,
-            Stop::Asked => unreachable!("it asks nobody"),
+            Stop::Asked => panic!("it asks nobody"),
         })
     }
 

@@ -179,11 +179,14 @@ fn fit<'a>(meter: &mut Meter<'_>, value: Value<'a>, ty: &Type) -> Result<Option<
             meter.charge_built(map.len().saturating_mul(entry))?;
             let mut entries = Entries::new();
             for (name, item) in Map::iter(&map) {
-                let fits = match (key, &name) {
-                    (Type::Dyn, _) | (Type::String, Key::String(_)) | (Type::Int, Key::Int(_)) => true,
-                    (Type::UInt, Key::UInt(_)) | (Type::Bool, Key::Bool(_)) => true,
-                    _ => false,
-                };
+                let fits = matches!(
+                    (key, &name),
+                    (Type::Dyn, _)
+                        | (Type::String, Key::String(_))
+                        | (Type::Int, Key::Int(_))
+                        | (Type::UInt, Key::UInt(_))
+                        | (Type::Bool, Key::Bool(_))
+                );
                 let Some(item) = fit(meter, item, value)?.filter(|_| fits) else { return Ok(None) };
                 entries.insert(name, item);
             }

@@ -26,7 +26,7 @@ use crate::source::Source;
 use crate::task::{Parent, SavedTask, StartTask, Switches, Task, TaskError, TaskMark, TaskState};
 use crate::unscoped;
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -877,9 +877,10 @@ fn compile(
 
 /// Finds agents whose delegated tasks are bound by parents that cannot decide their calls. They must not run.
 fn check_delegations(loaded: &mut Loaded) -> Vec<Diagnostic> {
-    let all: Vec<Arc<Policy>> = loaded.policies.values().flatten().cloned().collect();
+    let policies: BTreeMap<_, _> = loaded.policies.iter_mut().collect();
+    let all: Vec<Arc<Policy>> = policies.values().filter_map(|policy| (*policy).clone()).collect();
     let mut findings = Vec::new();
-    for policy in loaded.policies.values_mut() {
+    for (_, policy) in policies {
         let others = all.iter().map(Arc::as_ref);
         let found = policy.as_ref().map(|policy| policy.check_delegation(others)).unwrap_or_default();
         if !found.is_empty() {

@@ -142,7 +142,8 @@ mod tests {
     use super::{HashKey, HashKeyTooShort};
 
     fn hex(text: &str) -> Vec<u8> {
-        (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+        let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+        pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
     }
 
     /// RFC 4231, 4.2, 4.7 and 4.8: those whose keys are long enough and whose data is text, cut to 128 bits.

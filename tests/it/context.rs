@@ -310,7 +310,7 @@ fn task_open(task: &TaskContext) -> usize {
         Some(Value::List(list)) => list.len(),
         _ => panic!("a list"),
     };
-    length("calls") + length("rejected") - task.invocations().len()
+    length("calls") + length("invoked") + length("rejected") - task.invocations().len()
 }
 
 fn scalars() -> impl Strategy<Value = Plain> {

@@ -1,6 +1,7 @@
 //! Functions of a host in expressions of policies: registered, absent, registered otherwise, failing, and paid for.
 
 use celador::cel::{CallCost, HostFunctionSet, Signature, Type, Value};
+use celador::limits::EvalLimits;
 use celador::{Call, Decision, Engine, EngineLimits, OpenError, StartTask, User, Verdict};
 use serde_json::json;
 use std::sync::Arc;
@@ -95,7 +96,7 @@ fn a_policy_loads_only_where_its_functions_are() {
     assert!(open(score(declared(), Value::Double), EngineLimits::default()).is_ok());
     // one that is registered without a signature takes the declared one
     let mut untyped = HostFunctionSet::default();
-    untyped.register_json("risk.score", |_| Ok(json!(1).into()));
+    untyped.register_json("risk.score", EvalLimits::default(), |_| Ok(json!(1).into()));
     assert!(open(untyped, EngineLimits::default()).is_ok());
     // the constructors of an engine without functions refuse the policy as well
     assert!(Engine::parse("shop.yaml", SHOP).is_err());

@@ -42,6 +42,7 @@ fn the_yaml_stands_in_the_files() {
     let own = [
         "counter-allows.yaml",
         "file-of-several-cases.yaml",
+        "host-functions.yaml",
         "policy-label-page.yaml",
         "story-of-a-payout.yaml",
         "trg-by-name.yaml",

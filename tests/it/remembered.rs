@@ -195,7 +195,7 @@ capabilities:
 const VARIABLES: &[(&str, &str)] = &[
     ("paid", "c.calls.filter(t, t.fn == 'pay').map(t, t.input.amount).sum()"),
     ("total", "(c.calls.filter(t, t.fn == 'pay').map(t, t.input.amount).sum() + input.amount)"),
-    ("scored", "c.calls.filter(t, t.fn == 'risk' || t.fn == 'count').size()"),
+    ("scored", "c.invoked.filter(t, t.fn == 'risk' || t.fn == 'count').size()"),
     ("large", "c.calls.filter(t, has(t.input.amount) && t.input.amount > 5)"),
     ("broken", "[1, 2][input.amount > 7 ? 7 : 0]"),
     ("name", "(input.order + '!')"),

@@ -1,7 +1,7 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
 use super::claim::{Claim, Verdict};
-use super::misuse::Ordered;
+use super::ordered::Ordered;
 use super::pattern::{LooseHost, LoosePattern, LoosePrefix, Wide};
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;

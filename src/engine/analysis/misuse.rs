@@ -6,6 +6,7 @@
 use super::arithmetic::mixed_numbers;
 use super::loose;
 use super::messages;
+use super::ordered::Ordered;
 use super::path::{asks_host, function, is_argument, is_predicate, mentions};
 use super::pattern::wide;
 use super::reach::is_root;
@@ -298,37 +299,6 @@ pub(super) fn of_expression(
     });
     findings.extend(mixed_numbers(expression, checked, numbers, limits));
     findings
-}
-
-/// What a text stands for that is put in order as a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ordered {
-    /// `10`
-    Number,
-    /// `1.10.2`
-    Version,
-    /// `31.12.2027`
-    Date,
-    /// `now + '72h'`
-    Sum,
-}
-
-impl Ordered {
-    fn of(text: &str) -> Option<Self> {
-        let parts: Vec<&str> = text.split(['.', '/']).collect();
-        let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        let sizes: Vec<usize> = parts.iter().map(|part| part.len()).collect();
-        match (parts.iter().all(digits), sizes.as_slice()) {
-            // a year begins a date or a time
-            (true, [4]) if text.starts_with("19") || text.starts_with("20") => None,
-            (true, [1 | 2, 1 | 2, 2 | 4]) if !text.contains('/') && text.starts_with('0') => Some(Self::Date),
-            (true, [1 | 2, 1 | 2, 4]) => Some(Self::Date),
-            _ if text.contains('/') => None,
-            (true, [_] | [_, _]) => Some(Self::Number),
-            (true, [_, _, _] | [_, _, _, _]) => Some(Self::Version),
-            _ => None,
-        }
-    }
 }
 
 /// Hands over each constant that stands for a number, a version or a date and is put in order as a text, and each sum of texts that is put in order as a time.

@@ -44,6 +44,7 @@
 //! | `pattern` | regular expressions that find more than was meant |
 //! | `loose` | text comparisons that allow more than they name |
 //! | `optional` | optional arguments that a step reads without `has` |
+//! | `ordered` | texts that stand for numbers, versions or dates |
 //! | `placement` | asserts in lists in which they stop nothing, or run too late |
 //! | `messages` | what is said of it |
 //!
@@ -76,6 +77,7 @@ mod monotone;
 mod node;
 mod number;
 mod optional;
+mod ordered;
 mod path;
 mod pattern;
 mod placement;

@@ -216,7 +216,6 @@ impl<'a> Linker<'a> {
             policies,
             mode: Mode::Enforce,
             hash_key: None,
-            verifies: false,
             invoked: self.invoked,
         };
         (resolved, self.reader.into_findings())

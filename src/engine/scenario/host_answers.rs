@@ -72,7 +72,7 @@ impl HostAnswers {
         for name in policy.host_functions() {
             let answers = self.answers.get(&**name).cloned().unwrap_or_default();
             let (first, function) = (unanswered.clone(), name.to_string());
-            host.register_json(name, move |arguments| {
+            host.register_json(name, policy.limits().eval, move |arguments| {
                 let given: Vec<Value> =
                     arguments.iter().map(|it| serde_json::to_value(it).unwrap_or_default()).collect();
                 match answers.iter().find(|(known, _)| is_same_list(known, &given)) {
