@@ -416,7 +416,7 @@ pub(super) fn loose_prefix(place: Place, loose: &LoosePrefix) -> Diagnostic {
     let (message, help) = match loose {
         LoosePrefix::Path(path) => (
             format!("other paths begin so, too, such as `{path}-other`"),
-            format!("write `path.within(…, '{path}')`, or end the text with `/`"),
+            format!("write `path.within(…, '{path}')`, which follows `..`, too"),
         ),
         LoosePrefix::Statement => (
             "a text that begins so may go on with another statement, such as `; drop table orders`"

@@ -411,6 +411,12 @@ fn told(expression: &Expression, verdict: &Verdict) -> Diagnostic {
             }
         }
     }
+    let finding = match verdict.claim {
+        Claim::NeverTrue | Claim::NeverFalse | Claim::NeverTrueHere if !values.is_empty() => {
+            finding.help("check the values of the parameters, then the comparisons")
+        }
+        _ => finding,
+    };
     let finding = values.into_iter().fold(finding, |finding, value| {
         finding.related(value.place.clone(), format!("`parameters.{}` stands for this", value.name))
     });
