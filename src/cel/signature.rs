@@ -41,7 +41,8 @@ impl Default for CallCost {
 /// let env = STANDARD.iter().copied().fold(scope, EnvBuilder::library).build();
 /// let program = Program::compile(&env, "risk.score(amount, 'DE') < 5.0").unwrap();
 /// // a call of another type is found before anything runs
-/// assert_eq!(Program::compile(&env, "risk.score('much', 'DE')").unwrap_err()[0].code, "no_matching_overload");
+/// let misfit = Program::compile(&env, "risk.score('much', 'DE')").unwrap();
+/// assert_eq!(misfit.issues()[0].code, "no_matching_overload");
 ///
 /// fn rate(arguments: &[Value<'_>]) -> Result<Value<'static>, HostError> {
 ///     match arguments {
