@@ -54,8 +54,8 @@ mod expect_words;
 mod explain;
 mod explain_text;
 mod explainable;
-#[cfg(feature = "analysis")]
 mod host_answers;
+#[cfg(feature = "analysis")]
 mod killers;
 #[cfg(feature = "analysis")]
 mod killing_case;
