@@ -10,7 +10,7 @@ use super::value::{Entries, Key, List, Map, Value};
 use std::fmt;
 use std::sync::Arc;
 
-/// What a call of a host's function costs, in cost units.
+/// The cost of a call of a host's function, in cost units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CallCost {
     /// Each call.
@@ -63,7 +63,7 @@ pub struct Signature {
     pub parameters: Vec<Type>,
     /// The type of the result.
     pub result: Type,
-    /// What a call costs.
+    /// The cost of a call.
     pub cost: CallCost,
 }
 

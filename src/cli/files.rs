@@ -15,6 +15,12 @@ use std::path::{Component, Path, PathBuf};
 
 /// The text of a file, or of standard input for `-`; nothing is kept in memory past `limit` bytes.
 pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
+    let bytes = read_bytes(path, limit).map_err(Failure::Unusable)?;
+    String::from_utf8(bytes).map_err(|_| Failure::Unusable(messages::not_utf8(path)))
+}
+
+/// The bytes of a file, or of standard input for `-`; a larger one than `limit` is an error.
+pub(crate) fn read_bytes(path: &Path, limit: usize) -> Result<Vec<u8>, String> {
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     let mut bytes = Vec::new();
     let read = if path == Path::new("-") {
@@ -22,11 +28,8 @@ pub(crate) fn read_text(path: &Path, limit: usize) -> Result<String, Failure> {
     } else {
         File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes))
     };
-    read.map_err(|error| Failure::Unusable(messages::cannot_read(path, &error)))?;
-    if bytes.len() > limit {
-        return Err(Failure::Unusable(messages::too_large(path, limit)));
-    }
-    String::from_utf8(bytes).map_err(|_| Failure::Unusable(messages::not_utf8(path)))
+    read.map_err(|error| messages::cannot_read(path, &error))?;
+    if bytes.len() > limit { Err(messages::too_large(path, limit)) } else { Ok(bytes) }
 }
 
 /// A file as a source under its own name.
@@ -53,11 +56,11 @@ pub(crate) fn load_engine_hashing(
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
     let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-    let hashing = |catalog: Catalog| match hash_key {
+    let prepare = |catalog: Catalog| match hash_key {
         Some(key) => catalog.with_hash_key(key.clone()),
         None => catalog,
     };
-    compiled(loaded, hashing, limits, screen)
+    compiled(loaded, prepare, limits, screen)
 }
 
 /// The same of files that were read, with what was found while they were.
@@ -71,12 +74,12 @@ pub(crate) fn engine_of(
 
 fn compiled(
     (files, mut findings): (Vec<LoadedFile>, Vec<Diagnostic>),
-    hashing: impl FnOnce(Catalog) -> Catalog,
+    prepare: impl FnOnce(Catalog) -> Catalog,
     limits: EngineLimits,
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
     let (catalog, read) = Catalog::parse(&files, &limits);
-    let catalog = hashing(catalog);
+    let catalog = prepare(catalog);
     let (engine, compiled) = Engine::from_catalog(&catalog, limits);
     findings.extend(read);
     findings.extend(compiled);

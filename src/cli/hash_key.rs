@@ -3,15 +3,13 @@
 //! In: a file, or `CELADOR_HASH_KEY`; never an argument, which every user of a machine can see. Out: the key. Commands that only find out what policies do need none: they
 //! hash with the key of verification.
 
-use super::messages;
+use super::files::read_bytes;
 use celador::HashKey;
 use clap::Args;
-use std::fs::File;
-use std::io::{self, Read as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-/// The longest file with a key.
-const MAX_KEY_BYTES: u64 = 65_536;
+/// The longest file with a key. A longer one is no key, and a part of it is another key.
+const MAX_KEY_BYTES: usize = 65_536;
 
 /// The name of the variable.
 const VARIABLE: &str = "CELADOR_HASH_KEY";
@@ -28,13 +26,10 @@ impl HashKeyFile {
     /// The key, if there is one.
     ///
     /// # Errors
-    /// A file that cannot be read, and a key that is too short.
+    /// A file that cannot be read, one that is too large, and a key that is too short.
     pub(crate) fn read(&self) -> Result<Option<HashKey>, String> {
         let (text, from) = match &self.path {
-            Some(path) => {
-                let bytes = bytes_of(path).map_err(|error| messages::cannot_read(path, &error))?;
-                (bytes, path.display().to_string())
-            }
+            Some(path) => (read_bytes(path, MAX_KEY_BYTES)?, path.display().to_string()),
             None => match std::env::var_os(VARIABLE) {
                 Some(value) if !value.is_empty() => (value.into_encoded_bytes(), VARIABLE.to_owned()),
                 _ => return Ok(None),
@@ -43,10 +38,4 @@ impl HashKeyFile {
         let key = HashKey::of_text(&text);
         key.map(Some).map_err(|error| format!("`{from}`: {error}"))
     }
-}
-
-fn bytes_of(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MAX_KEY_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

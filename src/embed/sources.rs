@@ -50,7 +50,7 @@ impl From<&str> for Source {
     }
 }
 
-/// What policies hash with.
+/// The key with which policies hash.
 #[derive(Clone, Copy)]
 pub(crate) enum Hashing<'k> {
     /// The key of verification: it is only found out what they do.

@@ -78,7 +78,7 @@ pub struct Engine {
     switches: Switches,
     door: Door,
     mode: Mode,
-    /// What policies hash with whose catalog brings no key of its own.
+    /// The key of `pii.hash` of catalogs without a key of their own.
     hash_key: Option<HashKey>,
     functions: KnownFunctions,
     warnings: Vec<Diagnostic>,
@@ -461,7 +461,7 @@ impl Engine {
         )
     }
 
-    /// What the policies of a catalog hash with.
+    /// The key of `pii.hash` of the policies of a catalog.
     fn hash_key_of<'k>(&'k self, catalog: &'k Catalog) -> Option<&'k HashKey> {
         catalog.hash_key().or(self.hash_key.as_ref())
     }

@@ -68,7 +68,7 @@ pub struct HashKey(Hmac<Sha256>);
 #[error("a key of at least {} bytes is expected, such as 32 bytes of a random generator", HashKey::MIN_BYTES)]
 pub struct HashKeyTooShort;
 
-/// What is digested for the id of a key: no text of a task needs to be this one, and where one is, the id tells what the digest tells.
+/// The text whose digest is the id of a key.
 const ID: &[u8] = b"celador: id of the key of pii.hash";
 
 impl HashKey {
@@ -78,8 +78,7 @@ impl HashKey {
     /// The digits of a digest: 128 bits. A collision among a billion texts is as good as impossible.
     pub const DIGITS: usize = 32;
 
-    /// What cases, checks, proofs and comparisons of policies hash with, so that they need no secret and can expect a digest. It is public: never give it to an engine that
-    /// guards an agent.
+    /// The public key of cases, checks, proofs and comparisons of policies, which need no secret and can expect a digest. An engine that guards an agent must not have it.
     const FOR_VERIFICATION: &[u8] = b"celador-verification-key";
 
     /// The key that consists of these bytes.

@@ -64,7 +64,7 @@ bounds! {
     max_label_bytes: usize = 16_777_216, "bytes";
     /// Values of a task that have a pseudonym; a step that needs one more fails.
     max_pseudonyms: usize = 10_000, "pseudonyms";
-    /// What the values weigh that have one; a step that would exceed it fails.
+    /// Total size of the values with pseudonyms, in bytes; a step that would exceed it fails.
     max_pseudonym_bytes: usize = 4_194_304, "bytes";
     /// Labels that one step gives.
     max_labels: usize = 64, "labels";

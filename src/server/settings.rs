@@ -87,7 +87,7 @@ pub struct Settings {
     pub tls: Option<Tls>,
     /// Settings of namespaces, for the secrets of webhooks (WH-07).
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
-    /// What policies hash with (`pii.hash`); without a key manifests that hash are not served.
+    /// The key of `pii.hash`; without a key manifests that hash are not served.
     pub hash_key: Option<HashKey>,
     /// The settings of the context protocols.
     pub conversation: conversation::ConversationSettings,

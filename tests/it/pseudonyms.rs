@@ -376,6 +376,10 @@ fn commands_that_guard_need_a_key_and_commands_that_verify_none() {
     assert!(code == Some(3) && said.contains("error[no_hash_key]"), "{code:?} {said}");
     let (code, said) = celador(path, &[&serve[..], &["--hash-key-file", "short.key"]].concat(), None);
     assert!(code == Some(1) && said.contains("`short.key`: a key of at least 16 bytes"), "{code:?} {said}");
+    // a part of a file would be another key
+    std::fs::write(path.join("large.key"), vec![b'k'; 65_537]).unwrap();
+    let (code, said) = celador(path, &[&serve[..], &["--hash-key-file", "large.key"]].concat(), None);
+    assert!(code == Some(1) && said.contains("large.key` is larger than 65536 bytes"), "{code:?} {said}");
     let (code, said) = celador(path, &serve, Some("fifteen letters"));
     assert!(
         code == Some(1) && said.contains("`CELADOR_HASH_KEY`: a key of at least 16 bytes"),

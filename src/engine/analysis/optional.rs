@@ -53,7 +53,7 @@ pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>>
 
 /// An argument that a step needs and calls of a function may omit.
 struct Lacking<'s> {
-    /// What reads it.
+    /// The expression that reads it.
     expression: &'s Expression,
     argument: NeededArgument,
     /// Which calls without it fail.

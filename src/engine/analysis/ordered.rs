@@ -2,7 +2,7 @@
 //!
 //! In: a text. Out: its kind. Linear in the text.
 
-/// What a text stands for that is put in order as a text.
+/// The kind of a text whose order as a text is not that of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ordered {
     /// `10`
@@ -23,12 +23,35 @@ impl Ordered {
         match (parts.iter().all(digits), sizes.as_slice()) {
             // a year begins a date or a time
             (true, [4]) if text.starts_with("19") || text.starts_with("20") => None,
-            (true, [1 | 2, 1 | 2, 2 | 4]) if !text.contains('/') && text.starts_with('0') => Some(Self::Date),
             (true, [1 | 2, 1 | 2, 4]) => Some(Self::Date),
             _ if text.contains('/') => None,
             (true, [_] | [_, _]) => Some(Self::Number),
             (true, [_, _, _] | [_, _, _, _]) => Some(Self::Version),
             _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ordered;
+
+    #[test]
+    fn the_kind_of_a_text_is_told_by_its_digits() {
+        for (text, kind) in [
+            ("10", Some(Ordered::Number)),
+            ("1.5", Some(Ordered::Number)),
+            ("2027", None),
+            ("1.10.2", Some(Ordered::Version)),
+            ("0.1.22", Some(Ordered::Version)),
+            ("31.12.2027", Some(Ordered::Date)),
+            ("1/2/2027", Some(Ordered::Date)),
+            ("2027-12-31", None),
+            ("10/8", None),
+            ("", None),
+            ("v1", None),
+        ] {
+            assert_eq!(Ordered::of(text), kind, "{text}");
         }
     }
 }

@@ -18,7 +18,7 @@ pub(super) enum CallKind {
     Model,
     /// `invoked`: a call of an `invoke` step.
     Invoked,
-    /// `rejected`: its arguments are not what the function declares, whoever made it.
+    /// `rejected`: its arguments are not what the function declares.
     Rejected,
 }
 

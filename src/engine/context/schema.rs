@@ -127,7 +127,7 @@ impl ContextSchema {
         self.most_pseudonyms
     }
 
-    /// What the steps of its tasks hash with.
+    /// The key of `pii.hash`.
     pub(super) fn hash_key(&self) -> Option<&HashKey> {
         self.hash_key.as_ref()
     }

@@ -58,6 +58,6 @@ pub struct SchemaDecl {
     pub copies: CopyRules,
     /// How many values of a task may have a pseudonym, and what they may weigh.
     pub most_pseudonyms: (usize, usize),
-    /// What its steps hash with.
+    /// The key of `pii.hash`.
     pub hash_key: Option<HashKey>,
 }

@@ -103,7 +103,7 @@ pub struct TaskContext {
     pub(super) folds: Folds,
     /// Where values came from, and their labels.
     pub(super) provenance: Provenance,
-    /// What stands for personal data of the task.
+    /// Pseudonyms of personal data of the task.
     pub(super) pseudonyms: TaskPseudonyms,
 }
 

@@ -36,7 +36,7 @@ impl fmt::Debug for Pseudonym {
     }
 }
 
-/// What has a pseudonym, in the order in which it came.
+/// Values with pseudonyms, in the order of first appearance.
 #[derive(Clone, Default)]
 pub(crate) struct Pseudonyms {
     all: Vec<Pseudonym>,
@@ -44,7 +44,7 @@ pub(crate) struct Pseudonyms {
     bytes: usize,
 }
 
-/// What has a pseudonym of one kind.
+/// Values of one kind with pseudonyms.
 #[derive(Clone, Default)]
 struct OfKind {
     /// Positions among all.
@@ -60,7 +60,7 @@ impl fmt::Debug for Pseudonyms {
     }
 }
 
-/// What one costs besides its text, in bytes.
+/// Size of a pseudonym without its text, in bytes.
 const ENTRY_BYTES: usize = 128;
 
 impl Pseudonyms {
@@ -69,7 +69,7 @@ impl Pseudonyms {
         &self.all
     }
 
-    /// What they weigh: counted the same way wherever the task is.
+    /// Size in bytes, the same on each platform.
     pub(crate) fn bytes(&self) -> usize {
         self.bytes
     }
@@ -106,7 +106,7 @@ pub(crate) struct Book<'b> {
     pub(crate) added: &'b mut Pseudonyms,
     /// How many there may be, together.
     pub(crate) most: usize,
-    /// What they may weigh, together.
+    /// Largest total size, in bytes.
     pub(crate) most_bytes: usize,
 }
 
@@ -146,7 +146,7 @@ fn kinds() -> String {
 static WRITTEN: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&format!(r"\[({})_([1-9][0-9]{{0,8}})\]", kinds())).ok());
 
-/// What a reader may take for one.
+/// A text that looks like a pseudonym.
 static ALIKE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(&format!(r"(?i)\[((?:{})_[0-9]+)\]", kinds())).ok());
 

@@ -62,7 +62,7 @@ fn payload_schema(side: &AgentOfSet<'_>, capability: &str, event: &str) -> Optio
     declared.payload.as_ref().map(|schema| schema.node.to_json())
 }
 
-/// What sees an event: its own expressions, and the steps of its capability.
+/// Expressions that read an event: its own, and those of the steps of its capability.
 fn expressions<'s>(side: &'s AgentOfSet<'_>, capability: &str, event: &str) -> Vec<&'s Expression> {
     let policy = &side.policy;
     let own = policy.event_of(capability, event).into_iter().flat_map(|(_, event)| event.expressions());

@@ -38,7 +38,7 @@ pub struct Catalog {
     pub(super) allowances: Allowances,
     /// The findings about the documents that are refused: errors, and warnings that may lose a rule.
     pub(super) refused: Vec<Diagnostic>,
-    /// What their policies hash with.
+    /// The key of `pii.hash`.
     pub(super) hash_key: Option<HashKey>,
     /// Whether they are for those who only find out what their policies do.
     pub(super) verifies: bool,
@@ -75,7 +75,7 @@ impl Catalog {
         self.verifies
     }
 
-    /// What its policies hash with.
+    /// The key of `pii.hash`.
     pub(crate) fn hash_key(&self) -> Option<&HashKey> {
         self.hash_key.as_ref()
     }

@@ -30,13 +30,13 @@ pub struct DeclaredFunction {
 mapping! {
     /// A function that the host of the policy registers. It has to be pure: equal arguments give the same value.
     pub(super) HostFunctionKeys = "a function of the host" {
-        /// What it gives.
+        /// A description of the result.
         description: Text,
         /// The parameters, in the order of the arguments of a call, each as `name: type` with a type of CEL such as `double` or `list(string)`.
         parameters: ExpressionParameters => [],
         /// The type of its value, a type of CEL.
         result: Required<CelType>,
-        /// What a call costs of `max_cost`.
+        /// The cost of a call, counted toward `max_cost`.
         cost: CostKeys,
     }
 

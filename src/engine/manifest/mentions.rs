@@ -20,7 +20,8 @@ impl ResolvedAgent {
         unmentioned(&self.agent, &self.capabilities, &self.policies, (mode, Steps::All))
     }
 
-    /// The functions that a default does not deny for steps behind the call alone, each with the place of the first of these.
+    /// Functions that a default does not deny because a policy has steps after their calls alone, each with the place of the first of these. A step of the
+    /// manifest is a mention in each list: the manifest also lists the function.
     pub(crate) fn mentioned_behind_calls(&self) -> Vec<(FunctionRef, Place)> {
         let lists = [Steps::All, Steps::Ahead];
         let [all, ahead] = lists.map(|steps| {

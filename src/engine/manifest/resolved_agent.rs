@@ -33,7 +33,7 @@ pub struct ResolvedAgent {
     pub policies: Vec<AppliedPolicy>,
     /// Whether its tasks are held to any of this, or it is only told what would have come of it.
     pub mode: Mode,
-    /// What its policies hash with; without one none may.
+    /// The key of `pii.hash`; without one its policies may not call it.
     pub(crate) hash_key: Option<HashKey>,
     /// `(tool, capability)` of invoke steps, as written, to their functions.
     pub(super) invoked: HashMap<(String, String), FunctionRef>,

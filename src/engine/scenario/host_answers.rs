@@ -1,4 +1,4 @@
-//! What functions of the host give in a case: the key `functions`, and the host that answers with it.
+//! Results of functions of the host in a case: the key `functions`, and the host that answers with it.
 //!
 //! In: for each function a list of arguments with their value. Out: a set of functions for the task of the case. Functions are pure, so a call is answered by its arguments, however
 //! often it is made. A case that comes to a call without an answer is broken: no test could say what would have followed. Linear in the answers of a function for each call.
@@ -17,11 +17,11 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 mapping! {
-    /// What a function of the host gives for some arguments.
+    /// An answer of a function of the host.
     pub(super) AnswerKeys = "an answer" {
         /// The arguments of the call, in their order.
         args: Required<List<Anything>>,
-        /// What the function gives.
+        /// The result.
         result: Required<Anything>,
     }
 }

@@ -46,6 +46,18 @@ pub(super) enum Change {
 }
 
 impl Mutant {
+    /// An edit at the place of the mutant.
+    fn edit(
+        path: String,
+        place: &Place,
+        kind: &'static str,
+        about: impl Into<String>,
+        (edit, steps): (Edit, Vec<Place>),
+    ) -> Self {
+        let change = Change::Edit(place.clone(), edit, steps);
+        Self { path, place: place.clone(), kind, about: about.into(), change }
+    }
+
     /// The name of the file.
     #[must_use]
     pub fn file(&self) -> String {
@@ -162,17 +174,8 @@ fn of_step(
     found: &mut Vec<Mutant>,
 ) {
     let mut add = |kind, about: String, edit, next: Option<&DeclaredStep>| {
-        found.push(Mutant {
-            path: step.path.clone(),
-            place: step.place.clone(),
-            kind,
-            about,
-            change: Change::Edit(
-                step.place.clone(),
-                edit,
-                std::iter::once(step).chain(next).map(|step| step.place.clone()).collect(),
-            ),
-        });
+        let steps = std::iter::once(step).chain(next).map(|step| step.place.clone()).collect();
+        found.push(Mutant::edit(step.path.clone(), &step.place, kind, about, (edit, steps)));
     };
     add("step_dropped", "the step is not there".to_owned(), Edit::Drop, None);
     // a denial by default or a limit of a counter is there or is not
@@ -285,13 +288,8 @@ fn of_definitions(
     for counter in &policy.counters {
         if is_new(&counter.place) {
             let mut add = |key: &str, kind, about: &str, edit| {
-                found.push(Mutant {
-                    path: format!("{}.{key}", counter.path),
-                    place: counter.place.clone(),
-                    kind,
-                    about: about.to_owned(),
-                    change: Change::Edit(counter.place.clone(), edit, Vec::new()),
-                });
+                let path = format!("{}.{key}", counter.path);
+                found.push(Mutant::edit(path, &counter.place, kind, about, (edit, Vec::new())));
             };
             if counter.window != CounterWindow::Ever {
                 add("window", "window_dropped", "`window` is `ever`", Edit::Window(CounterWindow::Ever));
@@ -316,13 +314,9 @@ fn of_definitions(
         let Some(steps) = readers(policy, "parameters", &parameter.name.text) else { continue };
         let old = value.node.to_json();
         for (changed, kind) in other_values(&old) {
-            found.push(Mutant {
-                path: value.path.clone(),
-                place: value.node.place.clone(),
-                kind,
-                about: format!("`{old}` is `{changed}`"),
-                change: Change::Edit(value.node.place.clone(), Edit::Value(changed), steps.clone()),
-            });
+            let about = format!("`{old}` is `{changed}`");
+            let edit = (Edit::Value(changed), steps.clone());
+            found.push(Mutant::edit(value.path.clone(), &value.node.place, kind, about, edit));
         }
     }
 }
@@ -344,13 +338,9 @@ fn of_events(
             let is_filter =
                 event.receive.filter.as_ref().is_some_and(|filter| filter.place.span == text.place.span);
             if is_filter {
-                found.push(Mutant {
-                    path: path.clone(),
-                    place: text.place.clone(),
-                    kind: "filter_dropped",
-                    about: "`filter` is not there".to_owned(),
-                    change: Change::Edit(text.place.clone(), Edit::Text("true".into()), Vec::new()),
-                });
+                let edit = (Edit::Text("true".into()), Vec::new());
+                let about = "`filter` is not there";
+                found.push(Mutant::edit(path.clone(), &text.place, "filter_dropped", about, edit));
             }
             MutatedText { text, is_judged: is_filter, path, steps: Vec::new() }.mutants(limits, found);
         }
