@@ -6,7 +6,7 @@ use celador::{Call, Engine, Json, Outcome, Parent, StartTask, Task, TaskError, U
 use serde_json::json;
 
 /// A lead that may refund at most 100, an auditor that may refund anything, and a clerk that may refund less than 1000, within its parent. A helper of the
-/// clerk is within the clerk.
+/// clerk is within the clerk, and the lead has the helper as a function, too.
 pub const SHOP: &str = r#"
 kind: celador/v1/tools
 namespace: shop
@@ -20,7 +20,7 @@ namespace: shop
 name: lead
 description: Answers customers.
 prompt: You are careful.
-capabilities: {money: '*', clerk: '*'}
+capabilities: {money: '*', clerk: '*', helper: '*'}
 ---
 kind: commonagents.info/v1beta2/agent
 namespace: shop
@@ -70,11 +70,8 @@ fn now() -> Timestamp {
     "2026-06-01T12:00:00Z".parse().unwrap()
 }
 
-/// The manifests where the lead has the helper as a function, too: what a helper may do is within the lead.
 fn engine() -> Engine {
-    let lead = "capabilities: {money: '*', clerk: '*'}";
-    Engine::parse("shop.yaml", &SHOP.replace(lead, "capabilities: {money: '*', clerk: '*', helper: '*'}"))
-        .unwrap()
+    Engine::parse("shop.yaml", SHOP).unwrap()
 }
 
 fn user() -> User {
@@ -200,6 +197,7 @@ fn a_grandchild_is_within_its_grandparent() {
 #[cfg(feature = "server")]
 mod over_http {
     use super::SHOP;
+    use crate::servers::PostgresServer;
     use crate::serving::Serving;
     use celador_store::{Database, Location, StoreLimits};
     use serde_json::{Value, json};
@@ -207,8 +205,7 @@ mod over_http {
 
     fn serve(database: &Database, folder: &std::path::Path) -> Serving {
         let file = folder.join("shop.yaml");
-        let lead = "capabilities: {money: '*', clerk: '*'}";
-        fs::write(&file, SHOP.replace(lead, "capabilities: {money: '*', clerk: '*', helper: '*'}")).unwrap();
+        fs::write(&file, SHOP).unwrap();
         Serving::over(database.clone(), move |settings, _| settings.policies = vec![file.clone()])
     }
 
@@ -225,9 +222,20 @@ mod over_http {
     /// Parent and child are tasks of two servers over one store: the child's calls are decided by the parent as its last step has left it.
     #[test]
     fn parent_and_child_on_two_servers_share_one_bound() {
-        let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        let (one, two) = (serve(&database, folder.path()), serve(&database, folder.path()));
+        let locations = [
+            Location::Memory,
+            Location::File(folder.path().join("celador.db")),
+            Location::Postgres(PostgresServer::shared().database()),
+        ];
+        for location in locations {
+            let database = Database::open(&location, &StoreLimits::default()).unwrap();
+            shared_by_two_servers(&database, folder.path());
+        }
+    }
+
+    fn shared_by_two_servers(database: &Database, folder: &std::path::Path) {
+        let (one, two) = (serve(database, folder), serve(database, folder));
         let new = |serving: &Serving, agent: &str, parent: Option<&str>| {
             let created = serving.post("/v1/tasks", &begin(agent, parent));
             assert_eq!(created.status, 201, "{}", created.text());
@@ -250,10 +258,31 @@ mod over_http {
             assert_eq!(denied["message"], "The lead pays at most 100, not 101.");
             assert_eq!(denied["decided_by"]["policy"]["id"], "cap");
         }
+        // a call that is only tried has the same answer, and so has the explanation of one that was made
+        let explain = |body: Value| two.post(&format!("/v1/tasks/{helper}/explain"), &body).json();
+        let tried = explain(json!({"function": "refund", "arguments": {"amount": 101}}));
+        assert_eq!(tried["decision"]["message"], "The lead pays at most 100, not 101.", "{tried}");
+        let made = explain(json!({"version": 2}));
+        assert_eq!((&made["decision"]["verdict"], &made["same"]), (&json!("block"), &json!(true)), "{made}");
         // the tree has 150 to spend
         assert_eq!(call(&two, &clerk, "refund", json!({"amount": 90}))["verdict"], "allow");
         assert_eq!(call(&one, &helper, "refund", json!({"amount": 50}))["verdict"], "allow");
         assert_eq!(call(&two, &clerk, "refund", json!({"amount": 11}))["verdict"], "block");
+        // what the parent did on one server binds its children on the other
+        let read = json!({ "id": "c-read", "function": "fetch", "arguments": {} });
+        assert_eq!(
+            one.post(&format!("/v1/tasks/{lead}/before"), &read).json()["decided"]["verdict"],
+            "allow"
+        );
+        let result = json!({ "call": "c-read", "result": { "status": "successful", "output": "A page." } });
+        assert_eq!(
+            two.post(&format!("/v1/tasks/{lead}/after"), &result).json()["decided"]["verdict"],
+            "allow"
+        );
+        for (serving, task) in [(&two, &clerk), (&one, &helper)] {
+            let denied = call(serving, task, "refund", json!({"amount": 1}));
+            assert_eq!(denied["message"], "The lead has read a page.", "{denied}");
+        }
     }
 }
 

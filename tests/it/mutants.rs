@@ -228,6 +228,26 @@ fn checks_of_tools_are_covered() {
     assert!(mutation.tried.iter().any(|tried| tried.mutant.path == "tools[1].assert"));
 }
 
+/// Only a case of a call that the parent denies notices that `delegate` is not there.
+#[test]
+fn the_bound_of_a_task_has_a_mutant() {
+    for (amount, decision) in [(5, "allow"), (120, "block")] {
+        let case = serde_json::json!({
+            "name": "case", "about": "A refund of a clerk.", "manifest": { "files": ["shop.yaml"], "agent": "shop/clerk" },
+            "parent": { "agent": "shop/lead" },
+            "call": { "op": "before", "fn": "refund", "args": { "amount": amount } },
+            "expect": { "decision": decision },
+        });
+        let shop = ("shop.yaml", crate::delegation_bound::SHOP.to_owned());
+        let (mut runner, cases) =
+            passing(Files::Given(GivenFiles::new([shop, ("case.yaml", case.to_string())])));
+        let mutation = runner.mutate(&cases, Search::Nothing);
+        let tried: Vec<_> = mutation.tried.iter().filter(|it| it.mutant.kind == "delegate_dropped").collect();
+        assert_eq!(tried.len(), 1, "{amount}");
+        assert_eq!(matches!(tried[0].fate, Fate::Noticed(_)), decision == "block", "{amount}");
+    }
+}
+
 /// Filters and aliases of events have mutants; a case that brings the event notices them.
 #[test]
 fn expressions_of_events_have_mutants() {

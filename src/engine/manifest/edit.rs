@@ -33,6 +33,8 @@ pub enum Edit {
     Window(CounterWindow),
     /// It counts the calls of others.
     Scope(CounterScope),
+    /// Calls need not be within those of a parent task: the policy at the place has no `delegate`.
+    Unbound,
     /// A failure has other consequences.
     OnFail(OnFail),
     /// A step is for every action and event.
@@ -129,6 +131,9 @@ impl Catalog {
                         Edit::Text(text) => rewrite_names(policy, at, text),
                         Edit::Window(window) => counters(policy, at).for_each(|it| it.window = *window),
                         Edit::Scope(scope) => counters(policy, at).for_each(|it| it.scope = *scope),
+                        Edit::Unbound => {
+                            policy.delegation = policy.delegation.take().filter(|it| !is_same(&it.place, at))
+                        }
                         _ => {}
                     }
                 }
@@ -244,7 +249,7 @@ fn change(list: &mut Vec<DeclaredStep>, at: &Place, edit: &Edit) {
         }
         Edit::AnyMatch => list.get_mut(position).into_iter().for_each(|step| step.match_name = None),
         Edit::NoCondition => list.get_mut(position).into_iter().for_each(|step| step.condition = None),
-        Edit::Text(_) | Edit::Value(_) | Edit::Window(_) | Edit::Scope(_) => {}
+        Edit::Text(_) | Edit::Value(_) | Edit::Window(_) | Edit::Scope(_) | Edit::Unbound => {}
     }
 }
 

@@ -262,7 +262,7 @@ impl MutatedText<'_> {
     }
 }
 
-/// Mutants of what the names of a policy stand for: variables, named expressions, counters and values of parameters.
+/// Mutants of what the names of a policy stand for (variables, named expressions, counters and values of parameters), and of the bound of its tasks.
 fn of_definitions(
     policy: &DeclaredPolicy,
     limits: &EngineLimits,
@@ -306,6 +306,11 @@ fn of_definitions(
                 MutatedText { text, is_judged: false, path, steps: Vec::new() }.mutants(limits, found);
             }
         }
+    }
+    if let Some(bound) = policy.delegation.as_ref().filter(|bound| is_new(&bound.place)) {
+        let edit = (Edit::Unbound, Vec::new());
+        let about = "`delegate` is not there";
+        found.push(Mutant::edit(bound.path.clone(), &bound.place, "delegate_dropped", about, edit));
     }
     for parameter in &policy.parameters {
         let Some(value) = parameter.value.as_ref().filter(|value| is_new(&value.node.place)) else {
