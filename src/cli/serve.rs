@@ -8,8 +8,8 @@ use celador::Retain;
 use celador::cel::Json;
 use celador::limits::EngineLimits;
 use celador_server::{
-    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, Parts, ReviewWebhook, ServeError, Server,
-    ServerLimits, Settings, Telemetry, Tls, Unreadable, system_clock,
+    Authentication, DEFAULT_ADDRESS, Jwt, LiveTasks, Parts, ReviewWebhook, ServeError, Server, ServerLimits,
+    Settings, Telemetry, Tls, Unreadable, system_clock,
 };
 use celador_store::conversation::aletheia::{ContextPlace, RedisOptions};
 use celador_store::conversation::{self, HistoryOrder, ListShape};
@@ -121,10 +121,6 @@ pub(crate) struct Arguments {
     /// The claim of such tokens that lists the groups of the caller, for reviews; empty for none
     #[arg(long, value_name = "CLAIM", default_value = "groups")]
     groups_claim: String,
-
-    /// Who a caller with such a token is: the issuer with the claim, or the claim alone (not with --tokens)
-    #[arg(long, value_name = "FORM", value_parser = ["issuer", "claim"], default_value = "issuer")]
-    jwt_identity: String,
 
     /// What a missing or broken file of tokens or keys means while serving: accept none, or those read before
     #[arg(long, value_name = "WAY", value_parser = ["close", "keep"], default_value = "close")]
@@ -280,10 +276,6 @@ impl Arguments {
             unreadable: match &*self.unreadable_tokens {
                 "keep" => Unreadable::Keep,
                 _ => Unreadable::Close,
-            },
-            jwt_identity: match &*self.jwt_identity {
-                "claim" => JwtIdentity::ClaimAlone,
-                _ => JwtIdentity::WithIssuer,
             },
         };
         let conversation = conversation::ConversationSettings {

@@ -260,9 +260,6 @@ impl Manifests {
     }
 
     pub(super) fn open(&self, loaded: LoadedTask) -> Result<Task, String> {
-        let is_same = loaded.head.manifests() == Some(self.set.digest());
-        let engine = &self.engine;
-        let task = if is_same { engine.restore_same(loaded.saved) } else { engine.restore(loaded.saved) };
-        task.map_err(|error| error.to_string())
+        self.engine.restore(loaded.saved).map_err(|error| error.to_string())
     }
 }

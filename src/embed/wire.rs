@@ -6,7 +6,7 @@
 use crate::decided::{Decided, Several, Stepped};
 use crate::step::Step;
 use crate::{Error, ErrorKind, Flaw};
-use celador::task::{CallId, DecidedCall, DecidedKind, Decision, QuestionId, Request, Usage};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, Request, Usage};
 use celador_server::ClientError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value, json};
@@ -103,8 +103,6 @@ pub(crate) fn stepped(answer: &[u8], kind: DecidedKind, function: Option<String>
     struct Told {
         decided: Option<Value>,
         asks: Option<Request>,
-        question: Option<QuestionId>,
-        call: Option<CallId>,
         decision: Option<Decision>,
         limits: Option<Decision>,
         calls: Option<Vec<ToldCall>>,
@@ -126,7 +124,7 @@ pub(crate) fn stepped(answer: &[u8], kind: DecidedKind, function: Option<String>
         let ToldCall { id, kind, function, decision, asks } = told;
         Decided { asks, ..Decided::of_call(DecidedCall { call: id, kind, function, decision }) }
     };
-    let Told { decided, asks, question, call, decision, limits, calls } = read(answer)?;
+    let Told { decided, asks, decision, limits, calls } = read(answer)?;
     if let Some(calls) = calls {
         let decided: Vec<ToldCall> =
             decided.map_or(Ok(Vec::new()), serde_json::from_value).map_err(|_| unreadable())?;
@@ -137,13 +135,7 @@ pub(crate) fn stepped(answer: &[u8], kind: DecidedKind, function: Option<String>
         }));
     }
     if let Some(asks) = asks {
-        let reviewer = match &asks {
-            Request::Review { reviewer, .. } => Some(reviewer.clone()),
-            _ => None,
-        };
-        // a server of an earlier release sends the question alone
-        let decision =
-            decision.unwrap_or_else(|| Decision { question, call, reviewer, ..Decision::suspended() });
+        let decision = decision.ok_or_else(unreadable)?;
         return Ok(Stepped::One(Decided { asks: Some(asks), ..Decided::of(kind, function, decision) }));
     }
     let decision: Decision =

@@ -712,21 +712,6 @@ impl Engine {
         Ok(task)
     }
 
-    /// The same for a task that was under the very manifests that this engine has: the caller vouches for that, by a digest
-    /// that was stored beside the task, for example. A task that an earlier release saved while it waited is taken, too.
-    ///
-    /// # Errors
-    /// As [`Engine::policy_with`] and [`Task::restore_same`].
-    pub fn restore_same(&self, saved: SavedTask) -> Result<Task, TaskError> {
-        let (namespace, agent) = saved.agent();
-        let Layer { policy, left_out, findings } = self.layer(namespace, agent, saved.tools())?;
-        let mut task = Task::restore_same(policy, self.cache.clone(), saved)?;
-        task.note_tools(left_out, findings);
-        task.heed(self.switches.clone());
-        task.ask_host(self.functions.set());
-        Ok(task)
-    }
-
     /// Brings tools to a task that is under way: those that a server lists later. The task goes on under the policy that its agent has now, with
     /// them. A tool that the task has brought before, exactly as it is now, is passed over; nothing is returned if all are.
     ///

@@ -102,7 +102,7 @@ pub use network::client::{Client, ClientError, ClientReply};
 pub use network::kept_client::KeptClient;
 pub use service::Parts;
 pub use settings::{
-    Authentication, DEFAULT_ADDRESS, Jwt, JwtIdentity, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,
+    Authentication, DEFAULT_ADDRESS, Jwt, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,
 };
 pub use telemetry::{LogFormat, Sending, Telemetry};
 

@@ -47,10 +47,6 @@ pub(super) fn identity_of_an_issuer(row: usize) -> String {
     format!("`tokens[{row}].identity` begins with `jwt:`, as only the identities of JSON Web Tokens do")
 }
 
-pub(super) fn two_kinds_of_identities() -> &'static str {
-    "cannot be used with `--jwt-identity claim`: a token and a JSON Web Token could name the same caller"
-}
-
 pub(super) fn unknown_scope(row: usize) -> String {
     let known: Vec<_> =
         super::identity::Scope::ALL.iter().map(|scope| format!("`{}`", scope.as_str())).collect();

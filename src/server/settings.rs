@@ -145,8 +145,6 @@ pub struct Authentication {
     pub user_audience: Option<String>,
     /// Whether callers are still accepted when one of the files cannot be read again.
     pub unreadable: Unreadable,
-    /// The form of the identity of a caller with a JWT.
-    pub jwt_identity: JwtIdentity,
 }
 
 /// Whether callers are still accepted when a file of tokens or keys is missing or broken after the server has started.
@@ -194,41 +192,6 @@ pub enum Unreadable {
     Close,
     /// The last content that could be read stays in force.
     Keep,
-}
-
-/// The identity of a caller with a JWT. It owns the tasks that the caller creates.
-///
-/// ```
-/// use celador_server::{Authentication, Jwt, JwtIdentity, Parts, ServeError, Server, Settings, system_clock};
-/// use celador_store::{Database, Location};
-/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
-///
-/// let jwt = Jwt {
-///     jwks: "keys.json".into(),
-///     issuer: "https://login.example".into(),
-///     audience: "celador".into(),
-///     identity_claim: "sub".into(),
-///     groups_claim: "groups".into(),
-/// };
-/// // a token file could name `kim` as well: then the claim alone does not say whose a task is
-/// let (tokens, jwt_identity) = (Some("tokens.json".into()), JwtIdentity::ClaimAlone);
-/// let mut settings = Settings::new(vec!["examples/first-policy".into()]);
-/// settings.authentication = Authentication { tokens, jwt: Some(jwt), jwt_identity, ..Authentication::default() };
-/// let database = Database::open(&Location::Memory, &settings.limits.store)?;
-/// match Server::start(settings, Parts { clock: system_clock()?, database, log: None }) {
-///     Err(ServeError::File { path, .. }) => assert_eq!(path, "tokens.json"),
-///     other => panic!("{:?}", other.err()),
-/// }
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum JwtIdentity {
-    /// `jwt:ISSUER|CLAIM`: nobody else's, whatever another issuer or a token file says.
-    #[default]
-    WithIssuer,
-    /// The claim alone, as earlier releases named owners. Only without a token file, which
-    /// could name the same caller.
-    ClaimAlone,
 }
 
 /// The requirements for a JSON Web Token, and the keys that may sign it.

@@ -22,8 +22,6 @@ pub(super) fn keep_up(runtime: &Handle, service: &Arc<Service>, stopped: &watch:
     if let Some(every) = service.settings.watch {
         runtime.spawn(again(service.clone(), every, stopped.clone(), |service, _| service.refresh()));
     }
-    let (listing, stopping) = (service.clone(), stopped.clone());
-    runtime.spawn_blocking(move || reviews::list_those_of_before(&listing, &|| *stopping.borrow()));
     runtime.spawn(again(service.clone(), TIDY_EVERY, stopped.clone(), |service, stopped| {
         service.tidy();
         reviews::expire(service, &|| *stopped.borrow());

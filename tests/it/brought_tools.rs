@@ -118,13 +118,6 @@ fn a_saved_task_has_its_tools_in_another_process() {
     let declared = manifests().replace("name: notes", "name: shell").replace("notes: \"*\"", "shell: \"*\"");
     let (engine, _) = Engine::from_catalog(&catalog(&declared), EngineLimits::default());
     assert_eq!(engine.restore(saved).err(), Some(TaskError::Tools(ToolsError::Declared("shell".into()))));
-
-    // a task of an earlier release has none
-    let none = begin(&self::engine(EngineLimits::default()), json!([])).unwrap();
-    let stored = serde_json::to_value(none.save()).unwrap();
-    assert!(stored.get("tools").is_none());
-    let saved: SavedTask = serde_json::from_value(stored).unwrap();
-    assert!(saved.tools().is_empty());
 }
 
 /// A task that is under way takes more tools, and goes on as if it had begun with them: with its calls, those that are open among them. What

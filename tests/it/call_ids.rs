@@ -224,26 +224,3 @@ fn calls_that_are_over_count_towards_what_a_task_may_hold() {
     before(&mut task, &probe("two", "a"));
     assert!(task.bytes() > held + 2_000, "the texts of refusals are kept");
 }
-
-/// Tasks of before have numbers in the place of ids.
-#[test]
-fn a_number_is_read_as_its_digits() {
-    let mut task = task(ONCE);
-    before(&mut task, &entry("7"));
-    before(&mut task, &entry("11"));
-    before(&mut task, &entry("12"));
-    let mut saved = serde_json::to_value(task.save()).unwrap();
-    let members = saved.as_object_mut().unwrap();
-    members.remove("known");
-    members["open"][0]["id"] = json!(7);
-    members["queue"]["waiting"][0]["id"] = json!(11);
-    members["queue"]["waiting"][1]["id"] = json!(12);
-    let mut old = engine(ONCE).restore(serde_json::from_value(saved).unwrap()).unwrap();
-    let waits_for = old.standing(&"12".into()).unwrap().waits_for;
-    assert_eq!(waits_for, ["7".into(), "11".into()]);
-    assert!(report(&mut old, "7", json!(1)).unwrap().is_allowed());
-    assert!(
-        serde_json::from_value::<CallId>(json!(-1)).is_err()
-            && serde_json::from_value::<CallId>(json!(1.5)).is_err()
-    );
-}

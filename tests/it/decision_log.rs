@@ -92,7 +92,7 @@ fn a_line_says_who_decided_what_and_why() {
     let (said, chained) = line.split_once(",\"previous\":").unwrap();
     assert_eq!(
         said,
-        r#"{"number":1,"at":"2026-11-22T04:05:06.5Z","who":"did:web:kim.example","task":"t-0","namespace":"support","agent":"support-desk","manifest":"000000000000feed","operation":"before","function":"payments_refund","verdict":"block","step":"before[0]","cost":12,"nanos":3456"#
+        r#"{"number":1,"at":"2026-11-22T04:05:06.5Z","who":"did:web:kim.example","task":"t-0","namespace":"support","agent":"support-desk","manifest":"feedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeedfeed","operation":"before","function":"payments_refund","verdict":"block","step":"before[0]","cost":12,"nanos":3456"#
     );
     assert!(chained.starts_with(&format!("\"{}\",\"digest\":\"", "0".repeat(64))), "{chained}");
     let mut with_content = entry("t");

@@ -293,7 +293,7 @@ fn answers_over_http_and_the_decision_log_keep_the_order() {
         post(&format!("{task}/before"), &format!(r#"{{"function":"parcel","arguments":{arguments}}}"#));
     assert!(allowed.contains(arguments), "{allowed}");
     let result = r#"{"z":1,"a":{"y":2,"b":3}"#;
-    let body = format!(r#"{{"call":1,"result":{{"status":"successful","output":{result}}}}}}}"#);
+    let body = format!(r#"{{"call":"1","result":{{"status":"successful","output":{result}}}}}}}"#);
     let passed = post(&format!("{task}/after"), &body);
     assert!(passed.contains(&format!(r#"{result},"zz":{arguments}}}"#)), "{passed}");
     let context =

@@ -235,7 +235,6 @@ mod store_fixture;
 #[cfg(feature = "store")]
 mod store_load;
 #[cfg(feature = "store")]
-mod store_releases;
 #[cfg(feature = "server")]
 mod store_servers;
 #[cfg(feature = "store")]

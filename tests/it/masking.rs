@@ -247,7 +247,7 @@ fn story(teller: &Teller<'_>) {
         let refused = teller.serving.post_as(&teller.token, &format!("{}/before", teller.path), &body);
         assert!(refused.status == 400 && !refused.text().contains("HUSH"), "{}", refused.text());
     }
-    let unknown = json!({ "call": 99, "result": { "status": "successful", "output": "HUSH-8" } });
+    let unknown = json!({ "call": "99", "result": { "status": "successful", "output": "HUSH-8" } });
     let refused = teller.serving.post_as(&teller.token, &format!("{}/after", teller.path), &unknown);
     assert!(refused.status == 409 && !refused.text().contains("HUSH"), "{}", refused.text());
 

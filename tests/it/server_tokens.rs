@@ -1,11 +1,11 @@
 //! Who is believed: JSON Web Tokens and the file of tokens, what their callers own, and what becomes of them when a file is
 //! missing or broken.
 
-use crate::serving::{SCOPES, Serving, desk, new_task};
+use crate::serving::{SCOPES, Serving, new_task};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use celador_server::{Jwt, JwtIdentity, Parts, Server, Settings, Unreadable, system_clock};
-use celador_store::{Database, Location, StoreLimits};
+use celador_server::{Jwt, Settings, Unreadable};
+use celador_store::Location;
 use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, PublicKeyData as _};
 use ring::rand::SystemRandom;
 use ring::signature::{
@@ -336,54 +336,6 @@ fn a_name_of_the_issuer_is_nobody_of_the_file() {
     refresh(&serving);
     assert_eq!(serving.get_as(&callers[0], "/v1/tasks").status, 401);
     assert_eq!(serving.get_as(&callers[1], "/v1/tasks").status, 200);
-}
-
-/// What JWTs' callers created before their identities carried the issuer is theirs under the setting for it, which does not
-/// go with a file of tokens; what callers of such a file created stays theirs.
-#[test]
-fn what_was_stored_under_the_claim_alone_is_found_again() {
-    let folder = tempfile::tempdir().unwrap();
-    let location = Location::File(folder.path().join("celador.db"));
-    let signer = Signer::new("k", "ES256");
-    let keys = [signer.jwk.clone()];
-    let alice = signer.token_of("alice");
-    let alone = |settings: &mut Settings| settings.authentication.jwt_identity = JwtIdentity::ClaimAlone;
-
-    let before = over_keys(&location, &keys, alone);
-    let task = before.new_task(Some(&alice));
-    drop(before.stop());
-    let now = over_keys(&location, &keys, |_| {});
-    assert_eq!(now.get_as(&alice, &task).status, 404);
-    drop(now.stop());
-    let again = over_keys(&location, &keys, alone);
-    assert_eq!(again.get_as(&alice, &task).status, 200);
-    drop(again.stop());
-    let of_file = Serving::with(&location, |settings, folder| {
-        settings.authentication.tokens = Some(folder.join("tokens.json"));
-    });
-    assert_eq!(of_file.get_as(&of_file.token("alice", &SCOPES), &task).status, 200);
-    drop(of_file.stop());
-
-    let files = tempfile::tempdir().unwrap();
-    let file = |name: &str, text: &str| {
-        fs::write(files.path().join(name), text).unwrap();
-        files.path().join(name)
-    };
-    let mut settings = Settings::new(vec![desk()]);
-    settings.address.set_port(0);
-    settings.authentication.tokens = Some(file("tokens.json", r#"{"tokens": []}"#));
-    settings.authentication.jwt = Some(Jwt {
-        jwks: file("jwks.json", &json!({ "keys": keys }).to_string()),
-        issuer: ISSUER.into(),
-        audience: "celador".into(),
-        identity_claim: "sub".into(),
-        groups_claim: "groups".into(),
-    });
-    alone(&mut settings);
-    let database = Database::open(&Location::Memory, &StoreLimits::default()).unwrap();
-    let parts = Parts { clock: system_clock().unwrap(), database, log: None };
-    let error = Server::start(settings, parts).map(Server::stop).unwrap_err().to_string();
-    assert!(error.contains("could name the same caller"), "{error}");
 }
 
 /// How a file may become unreadable while it is served.

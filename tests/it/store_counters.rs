@@ -62,7 +62,7 @@ impl<'s> Spender<'s> {
 
     fn load(store: &'s StoredTasks, id: &str) -> Result<Self, StoreError> {
         let loaded = store.load(&kim(), id)?;
-        Ok(Self { store, task: clerk().restore_same(loaded.saved).unwrap(), head: loaded.head })
+        Ok(Self { store, task: clerk().restore(loaded.saved).unwrap(), head: loaded.head })
     }
 
     /// A call that is let through.

@@ -3,7 +3,7 @@
 //!
 //! `CELADOR_DAMAGES` says how many bits are turned. `BLESS=1` writes the file that later releases must open.
 
-use crate::store_fixture::{Kept, clerk, once};
+use crate::store_fixture::{Kept, once};
 use crate::store_tasks::limits;
 use celador::task::Verdict;
 use celador_store::{
@@ -297,38 +297,4 @@ fn a_review_that_is_gone_is_missed() {
     assert_eq!(store.verify().unwrap().reviews, 1);
     take_away(&path);
     assert_eq!(store.verify().map(drop), expected);
-}
-
-/// The file that the first release wrote: every later one opens it and goes on with its tasks.
-#[test]
-fn a_store_of_the_first_release_opens() {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/store");
-    let kept = data.join("version-1.db");
-    let folder = tempfile::tempdir().unwrap();
-    if std::env::var_os("BLESS").is_some() {
-        let (path, _) = written(folder.path());
-        fs::create_dir_all(&data).unwrap();
-        fs::copy(path, &kept).unwrap();
-    }
-    let path = folder.path().join("version-1.db");
-    fs::copy(kept, &path).unwrap();
-    let store = open(&path).unwrap();
-    assert_eq!(store.verify().unwrap().tasks, 4);
-    let states = store.tasks(&kim(), None, 10).unwrap();
-    let states: Vec<_> = states.iter().map(|task| (&*task.id, &*task.state, task.version)).collect();
-    assert_eq!(
-        states,
-        [
-            ("active", "active", 8),
-            ("fresh", "active", 1),
-            ("long", "active", 13),
-            ("suspended", "suspended", 3)
-        ]
-    );
-    let mut suspended = Kept::load(&store, &kim(), "suspended").unwrap();
-    assert_eq!(suspended.review(true).unwrap().verdict, Verdict::Allow);
-    assert_eq!(store.answer(&kim(), Some("long"), "k-9"), Ok(Some(once("k-9"))));
-    let mut long = Kept::load(&store, &kim(), "long").unwrap();
-    assert_eq!(long.post("never", None).unwrap().verdict, Verdict::Block);
-    assert_eq!(long.task.policy().fingerprint(), clerk().policy("demo", "clerk").unwrap().fingerprint());
 }

@@ -46,7 +46,7 @@ impl<'s> Kept<'s> {
 
     pub fn load(store: &'s StoredTasks, owner: &Owner, id: &str) -> Result<Self, StoreError> {
         let loaded = store.load(owner, id)?;
-        Ok(Self { store, task: clerk().restore_same(loaded.saved).unwrap(), head: loaded.head })
+        Ok(Self { store, task: clerk().restore(loaded.saved).unwrap(), head: loaded.head })
     }
 
     /// A call of the ledger that is decided at once or waits for the boss.

@@ -64,11 +64,6 @@ impl ContextState {
         &self.user_id
     }
 
-    /// When the task was created.
-    pub(crate) fn started_at(&self) -> Timestamp {
-        self.started_at
-    }
-
     /// Everything that was said of labels, in order.
     pub(crate) fn labellings(&self) -> &[Labelling] {
         &self.labels
@@ -287,8 +282,7 @@ impl TaskContext {
                 origin: stored.origin,
                 task_id: stored.task_id,
                 message: stored.message,
-                // earlier releases wrote down only that it failed and did not run, which no other call does
-                rejected: stored.rejected || stored.status.is_rejection(stored.executed),
+                rejected: stored.rejected,
             });
         }
         state.labels.into_iter().for_each(|labelling| task.label(labelling));

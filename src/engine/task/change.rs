@@ -8,7 +8,7 @@ use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
     Activity, Call, CallClaim, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings,
     ModelCalls, ModelMark, OpenCall, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError,
-    Termination, TerminationReason, Verdict, stored_waiting,
+    Termination, TerminationReason, Verdict,
 };
 use super::told::ToldOperation;
 use crate::cel::Json;
@@ -59,15 +59,9 @@ pub struct TaskChange {
     known: Option<CallsChange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     end: Option<End>,
-    /// Of earlier releases one operation or nothing.
-    #[serde(
-        default,
-        rename = "pending",
-        skip_serializing_if = "Vec::is_empty",
-        deserialize_with = "stored_waiting"
-    )]
+    /// The operations that wait for an answer.
+    #[serde(default, rename = "pending", skip_serializing_if = "Vec::is_empty")]
     waiting: Vec<Pending>,
-    #[serde(default)]
     next_question: u32,
     /// The reviews that were closed meanwhile.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -2,8 +2,7 @@
 //!
 //! In: a task, with or without a pending operation. Out: a [`SavedTask`], and back under the same policy. What was restored
 //! decides the same as what was never saved. A task that waits in the middle of a policy goes on only under that very
-//! policy: a step that was already passed might not be there any more. Which policy it was cannot be told of a task that an
-//! earlier release saved; there whoever restores it says whether the manifests are the same.
+//! policy: a step that was already passed might not be there any more.
 
 use super::calls::all_labels;
 use super::calls::allowed::lists;
@@ -11,7 +10,7 @@ use super::flow::function_id;
 use super::state::{
     Activity, CallClaim, CallId, Deliveries, End, Holdings, KnownCalls, ModelCalls, OpenCall, Parent,
     Pending, QuestionId, Queue, Request, Results, Retain, Review, SavedCalls, Stretches, Switches, Task,
-    TaskError, TaskState, Terms, stored_waiting,
+    TaskError, TaskState, Terms,
 };
 use crate::cel::{Cache, Json, JsonRef};
 use crate::context::{Caller, ContextState, LabelSet, Moment, OpenInvocation, Runtime, TaskContext};
@@ -44,10 +43,9 @@ pub struct SavedTask {
     #[serde(default, skip_serializing_if = "Retain::is_all")]
     retain: Retain,
     pub(super) end: Option<End>,
-    /// Of earlier releases one operation or nothing.
-    #[serde(rename = "pending", deserialize_with = "stored_waiting")]
+    /// The operations that wait for an answer.
+    #[serde(rename = "pending")]
     pub(super) waiting: Vec<Pending>,
-    #[serde(default)]
     pub(super) next_question: u32,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) reviews: Vec<Review>,
@@ -96,14 +94,11 @@ pub(super) struct SavedCall {
     pub(super) id: CallId,
     function: String,
     arguments: Json,
-    /// The fingerprint of the policy that let it through; in tasks of before, that of the task.
-    #[serde(default)]
-    admitted: Option<Fingerprint>,
-    /// When it was let through; of tasks of before it is not known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    started_at: Option<Moment>,
-    /// The message that it was let through for; in tasks of before, none is known.
-    #[serde(default)]
+    /// The fingerprint of the policy that let it through.
+    admitted: Fingerprint,
+    /// When it was let through.
+    started_at: Moment,
+    /// Position of the message that it was let through for.
     message: u32,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_invoked: bool,
@@ -225,22 +220,6 @@ impl SavedTask {
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
     }
-
-    /// The task as this release would have saved it, if an earlier one did under a policy of the same manifests. What was let
-    /// through by that policy stays let through; a step that waits goes on where it stands, as the steps before it have
-    /// happened; but what reviewers said to it they said to another release, so they are asked again.
-    fn of_this_release(mut self, policy: &Policy) -> Self {
-        if !self.fingerprint.is_of_earlier_kind() {
-            return self;
-        }
-        let (before, now) = (self.fingerprint, policy.fingerprint());
-        for call in &mut self.open {
-            call.admitted = call.admitted.filter(|by| *by != before).or(Some(now));
-        }
-        self.waiting.iter_mut().for_each(Pending::ask_reviewers_again);
-        self.fingerprint = now;
-        self
-    }
 }
 
 impl Task {
@@ -283,11 +262,11 @@ impl Task {
 
     pub(super) fn saved_call(&self, call: &OpenCall) -> Option<SavedCall> {
         let function = self.policy.function(call.function)?.key.to_string();
-        let (arguments, admitted) = (call.arguments.clone(), Some(call.admitted));
+        let (arguments, admitted) = (call.arguments.clone(), call.admitted);
         let OpenCall { is_invoked, asked, message, .. } = *call;
         let (terms, notes, claim) = (call.terms.clone(), call.notes.clone(), call.claim.clone());
         let (id, results) = (call.id.clone(), call.results.clone());
-        let started_at = Some(call.started_at);
+        let started_at = call.started_at;
         Some(SavedCall {
             id,
             function,
@@ -323,19 +302,16 @@ impl Task {
         {
             return Err(TaskError::NotRestorable("its operation is not one of this agent"));
         }
-        // one of which it is not known was let through with the last step at the latest
-        let last_step = saved.activity.last_step().unwrap_or_else(|| saved.context.started_at());
         let mut open = Vec::new();
         for call in saved.open {
             let function = policy.position(&call.function);
             let function = function.ok_or(TaskError::NotRestorable("an open call has no function"))?;
-            let admitted = call.admitted.unwrap_or(saved.fingerprint);
             open.push(OpenCall {
                 id: call.id,
                 function,
                 arguments: call.arguments,
-                admitted,
-                started_at: call.started_at.unwrap_or_else(|| last_step.into()),
+                admitted: call.admitted,
+                started_at: call.started_at,
                 message: call.message,
                 is_invoked: call.is_invoked,
                 terms: call.terms,
@@ -362,11 +338,7 @@ impl Task {
                 origin: if call.is_invoked { Caller::Middleware } else { Caller::Model },
             });
         }
-        let under_way = saved.waiting.iter().filter_map(|pending| pending.operation.name().cloned());
-        let ids = open.iter().map(|call| call.id.clone()).chain(under_way);
-        let ids = ids.chain(saved.queue.waiting.iter().map(|queued| queued.id.clone()));
-        let ids = ids.chain(saved.model.open.iter().map(|open| open.id.clone()));
-        let known = KnownCalls::restore(saved.known, ids);
+        let known = KnownCalls::restore(saved.known);
         Ok(Self {
             mount: policy.mount(saved.mount_id.as_deref().unwrap_or(&saved.id)),
             mount_id: saved.mount_id,
@@ -385,7 +357,7 @@ impl Task {
             metadata: saved.metadata,
             retain: saved.retain,
             end: saved.end,
-            next_question: saved.next_question.max(after_all(&saved.waiting)),
+            next_question: saved.next_question,
             waiting: saved.waiting,
             reviews: saved.reviews,
             queue: saved.queue,
@@ -430,22 +402,6 @@ impl Task {
         let copy = Self::restore(self.policy.clone(), self.cache.clone(), earlier)?;
         Ok(Self { above: self.above.clone(), ..copy })
     }
-
-    /// The same under a policy that was compiled from the very manifests that the task was under when it was saved: the caller
-    /// vouches for that. A task that an earlier release saved while it waited goes on with the step at which it waits,
-    /// and what reviewers have answered to that step is asked again: look at [`Task::request`].
-    ///
-    /// # Errors
-    /// As [`Task::restore`]. A fingerprint that can be compared is compared all the same.
-    pub fn restore_same(policy: Arc<Policy>, cache: Arc<Cache>, saved: SavedTask) -> Result<Self, TaskError> {
-        let saved = saved.of_this_release(&policy);
-        Self::restore(policy, cache, saved)
-    }
-}
-
-/// The number of the question that follows those that are open.
-fn after_all(waiting: &[Pending]) -> u32 {
-    waiting.iter().map(|pending| pending.id.0.saturating_add(1)).max().unwrap_or(0)
 }
 
 impl SavedAllowList {

@@ -9,7 +9,7 @@
 use super::Refused;
 use super::keys::{self, Algorithm, Key};
 use crate::identity::{Caller, Person, Scope, of_issuer};
-use crate::settings::{Jwt, JwtIdentity};
+use crate::settings::Jwt;
 use crate::strict_json::Plain;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -25,7 +25,6 @@ const LEEWAY_SECONDS: i128 = 30;
 pub(super) struct Keys {
     keys: Vec<Key>,
     settings: Jwt,
-    identity: JwtIdentity,
 }
 
 /// What the header of a token says of its signature.
@@ -41,8 +40,8 @@ struct Claims(Members);
 
 impl Keys {
     /// The keys of a JWKS file that can verify; others are left alone.
-    pub(super) fn read(text: &str, settings: Jwt, identity: JwtIdentity) -> Result<Self, String> {
-        Ok(Self { keys: keys::read(text)?, settings, identity })
+    pub(super) fn read(text: &str, settings: Jwt) -> Result<Self, String> {
+        Ok(Self { keys: keys::read(text)?, settings })
     }
 
     /// The caller whom a token names. Linear in the token.
@@ -50,10 +49,7 @@ impl Keys {
         let claims = self.verified(token, &self.settings.audience, now)?;
         let name = claims.text(&self.settings.identity_claim).filter(|name| !name.is_empty());
         let name = name.ok_or(Refused::NoIdentity)?;
-        let identity = match self.identity {
-            JwtIdentity::WithIssuer => of_issuer(&self.settings.issuer, name),
-            JwtIdentity::ClaimAlone => name.to_owned(),
-        };
+        let identity = of_issuer(&self.settings.issuer, name);
         Ok(Caller::new(identity, claims.person(name, &self.settings), claims.scopes()))
     }
 

@@ -11,8 +11,7 @@ mod tokens;
 
 use crate::error::ServeError;
 use crate::identity::Caller;
-use crate::messages;
-use crate::settings::{Authentication, JwtIdentity};
+use crate::settings::Authentication;
 use celador::cel::{Json, Timestamp};
 use jwt::Keys;
 use kept::Kept;
@@ -78,12 +77,8 @@ impl Authority {
     /// The authority that the settings describe.
     ///
     /// # Errors
-    /// A file that cannot be read or holds something else; identities that could be another's.
+    /// A file that cannot be read or holds something else.
     pub(super) fn open(settings: &Authentication) -> Result<Self, ServeError> {
-        let identity = settings.jwt_identity;
-        if let (JwtIdentity::ClaimAlone, Some(path), Some(_)) = (identity, &settings.tokens, &settings.jwt) {
-            return Err(ServeError::file(path, messages::two_kinds_of_identities()));
-        }
         let unreadable = settings.unreadable;
         let is_alone = settings.jwt.is_none();
         let tokens = settings.tokens.clone();
@@ -91,7 +86,7 @@ impl Authority {
             tokens.map(|path| Kept::open(path, unreadable, move |text| Tokens::read(text, is_alone)));
         let keys = settings.jwt.clone().map(|jwt| {
             let path = jwt.jwks.clone();
-            Kept::open(path, unreadable, move |text| Keys::read(text, jwt.clone(), identity))
+            Kept::open(path, unreadable, move |text| Keys::read(text, jwt.clone()))
         });
         Ok(Self {
             tokens: tokens.transpose()?,

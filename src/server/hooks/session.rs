@@ -113,7 +113,7 @@ impl<'s> Session<'s> {
         };
         match created {
             Ok(_) => Ok(()),
-            // somebody else has begun it, or an earlier release
+            // somebody else has begun it
             Err(problem) if problem.kind == Kind::TaskExists => Ok(()),
             Err(problem) => Err(problem),
         }

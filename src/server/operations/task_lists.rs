@@ -28,8 +28,7 @@ pub(crate) struct Page {
 struct Listed {
     /// Its id.
     task: String,
-    /// The identifier of the user for whom it runs; null if an earlier release began the task and nobody has asked for the tasks of
-    /// a user since.
+    /// The identifier of the user for whom it runs; null if a database cannot store it.
     user: Option<String>,
     /// The id of the task that has delegated to it; null if none has.
     parent: Option<String>,
@@ -137,10 +136,8 @@ impl Tasks {
         let current = |task: &TaskSummary| {
             let policy = served.engine.policy(&task.namespace, &task.agent);
             let fingerprint = policy.ok().map(|policy| policy.fingerprint());
-            let is_current = |under: &TaskPolicy| {
-                let set = served.set.digest();
-                fingerprint.is_some_and(|fingerprint| under.is_current(&fingerprint, set))
-            };
+            let is_current =
+                |under: &TaskPolicy| fingerprint.is_some_and(|fingerprint| under.is(&fingerprint));
             under.get(&task.id).map(is_current)
         };
         let is_wanted = |state: &str, current: Option<bool>| match wanted {

@@ -16,7 +16,7 @@ use celador::BroughtTool;
 use celador::policy::Fingerprint;
 use celador::task::{Parent, Task, TaskState};
 use celador_store::{
-    NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision, StoreError, TaskHead, TaskPolicy, Terms,
+    NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision, StoreError, TaskHead, Terms,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -80,7 +80,7 @@ impl Lacking {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskPolicy"))]
 struct Shown<'t> {
     /// Its fingerprint, under the name that it has in the decision log: 64 hexadecimal digits, the same for manifests that differ
-    /// in comments, layout or texts for people alone. It has 16 digits for a task that has taken no step since an earlier release.
+    /// in comments, layout or texts for people alone.
     manifest: String,
     /// The digest of the manifests that it was made of, as `/v1/manifests` has it; null if they are not known.
     manifests: Option<&'t str>,
@@ -145,12 +145,7 @@ impl<'t> Shown<'t> {
         Self {
             manifest: fingerprint.to_string(),
             manifests: None,
-            current: policy.is_ok_and(|policy| {
-                let stored = head.policy().filter(|stored| stored.is(&fingerprint));
-                let is_current =
-                    |stored: &TaskPolicy| stored.is_current(&policy.fingerprint(), served.set.digest());
-                policy.fingerprint() == fingerprint || stored.is_some_and(is_current)
-            }),
+            current: policy.is_ok_and(|policy| policy.fingerprint() == fingerprint),
             held: None,
             decided: head.policy().and_then(|policy| policy.decided.as_ref()),
         }

@@ -9,7 +9,6 @@ use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
-use crate::tasks::seat::{Open, sit};
 use crate::tasks::steps::{Circumstances, StepBody};
 use crate::tasks::{Tasks, owner};
 use celador::cel::Json;
@@ -18,10 +17,7 @@ use celador::task::{
     self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewChoice,
     ReviewState, ReviewWord, Task, Verdict,
 };
-use celador_store::{
-    NewEvent, OperationKind, Owner, ReviewAnswered, ReviewFilter, ReviewRow, ReviewViewer, StoredReview,
-    Terms,
-};
+use celador_store::{OperationKind, ReviewAnswered, ReviewFilter, ReviewRow, ReviewViewer, StoredReview};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tracing::debug;
@@ -343,54 +339,6 @@ pub(crate) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
             }
         }
         after = Some(last);
-    }
-}
-
-/// Puts the reviews that tasks wait for which an earlier release has stored among the others, once, until it is to stop. A task
-/// that is held is left to the operator, whose decision puts its reviews there.
-pub(crate) fn list_those_of_before(service: &Service, stop: &dyn Fn() -> bool) {
-    let tasks = &service.tasks;
-    let mut after: Option<(Owner, String)> = None;
-    while !stop() {
-        let behind = after.as_ref().map(|(owner, id)| (owner, &**id));
-        let page = match tasks.store.waiting_without_review(behind, PAGE) {
-            Ok(page) => page,
-            Err(error) => return drop(tasks.problem(&error)),
-        };
-        for (owner, id) in &page {
-            if let Err(problem) = tasks.list_reviews(owner, id) {
-                debug!(%problem, "the reviews of a task of an earlier release are not listed");
-            }
-        }
-        let Some(last) = page.last() else { return };
-        after = Some(last.clone());
-    }
-}
-
-impl Tasks {
-    /// Stores the open reviews of a task, in an event of their own, so that nobody who is ahead of it overlooks them.
-    fn list_reviews(&self, owner: &Owner, id: &str) -> Result<(), Problem> {
-        let seat = self.seat(owner, id);
-        let mut open = sit(&seat);
-        let found = match open.take() {
-            Some(found) => self.brought_up(found)?,
-            None => self.open(owner, id)?,
-        };
-        let waits = found.task.reviews().any(|review| review.state == ReviewState::Open);
-        if !waits || found.held.is_some() || found.is_borrowed {
-            *open = Some(found);
-            return Ok(());
-        }
-        let before = found.task.mark();
-        let (operation, at) = (OperationKind::Listed, (self.clock)());
-        let step = NewEvent { operation, at, task: &found.task, before: &before, decision: None, once: None };
-        // another process that was first has done it
-        let manifests = found.manifests.clone();
-        let stored = self.store.append_under(&found.head, &step, Terms { manifests, ..Terms::default() });
-        let head = stored.map_err(|error| self.gone(owner, id, &error))?;
-        *open = Some(Open { head, ..found });
-        self.feed.nudge();
-        Ok(())
     }
 }
 

@@ -7,4 +7,4 @@ pub(crate) mod review_webhook;
 
 #[cfg(feature = "schema")]
 pub(crate) use inbox::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
-pub(crate) use inbox::{Expiring, answer, expire, list, list_those_of_before, names_of, read, streamed};
+pub(crate) use inbox::{Expiring, answer, expire, list, names_of, read, streamed};

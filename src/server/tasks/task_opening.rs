@@ -14,7 +14,7 @@ use crate::request::Request;
 use crate::settings::LiveTasks;
 use celador::BroughtTool;
 use celador::policy::Fingerprint;
-use celador::task::{SavedTask, Task, TaskError, TaskState};
+use celador::task::{SavedTask, Task, TaskState};
 use celador_store::{ManifestSet, Owner, StoreError, TaskHead};
 use std::sync::{Arc, Mutex};
 
@@ -136,13 +136,13 @@ impl Tasks {
         if is_served && let Found::Task(task, manifests) = found {
             return Ok(Open { manifests, ..Open::under(*task, head, served) });
         }
-        // the same text may come to another policy by another release
-        let is_adopted = is_served || self.is_same(found.fingerprint(), &head, &served)?;
+        // the same text may come to another policy in a server of another version
+        let is_adopted = is_served || head.manifests() == Some(served.set.digest());
         let has_ended = self.is_over(&found.state());
         let how = if head.is_kept() { LiveTasks::Keep } else { self.live_tasks };
         // what has ended is only looked at, and what is served is at hand
         let held = if is_adopted || has_ended || how == LiveTasks::Adopt {
-            match self.under_served(found.saved(), &head, &served)? {
+            match served.engine.restore(found.saved()) {
                 Ok(task) => return Ok(Open::under(task, head, served)),
                 Err(error) => Some(Held::Unreadable(error)),
             }
@@ -156,35 +156,11 @@ impl Tasks {
             }
             Own::Lost(saved, lack) => {
                 let held = held.unwrap_or(Held::Lost(lack));
-                let task = self.under_served(*saved, &head, &served)?.map_err(|_| Problem::from(&held))?;
+                let task = served.engine.restore(*saved).map_err(|_| Problem::from(&held))?;
                 let held = Some(held).filter(|_| !has_ended);
                 Ok(Open { held, is_borrowed: true, ..Open::under(task, head, served) })
             }
         }
-    }
-
-    /// Whether a task was under the manifests that are served: the same text, or one that this release makes the same policy
-    /// of, if an earlier release stored the fingerprint and nothing can be told from that.
-    fn is_same(&self, stored: Fingerprint, head: &TaskHead, served: &Served) -> Result<bool, Problem> {
-        if head.manifests() == Some(served.set.digest()) {
-            return Ok(true);
-        }
-        let Some(digest) = head.manifests().filter(|_| stored.is_of_earlier_kind()) else { return Ok(false) };
-        let former = self.former.set(&self.store, digest, served).map_err(|error| self.problem(&error))?;
-        let (namespace, agent) = head.agent();
-        let of = |served: &Served| Some(served.engine.policy(namespace, agent).ok()?.fingerprint());
-        Ok(former.is_ok_and(|former| of(served).is_some_and(|it| of(&former) == Some(it))))
-    }
-
-    /// A stored task under the policy that is served, if that can take it over.
-    fn under_served(
-        &self,
-        saved: SavedTask,
-        head: &TaskHead,
-        served: &Served,
-    ) -> Result<Result<Task, TaskError>, Problem> {
-        let is_same = self.is_same(saved.fingerprint(), head, served)?;
-        Ok(if is_same { served.engine.restore_same(saved) } else { served.engine.restore(saved) })
     }
 
     /// A task under its own policy.
@@ -200,7 +176,7 @@ impl Tasks {
             Ok(former) => former,
             Err(lack) => return Ok(Own::Lost(saved, lack)),
         };
-        Ok(match former.engine.restore_same(SavedTask::clone(&saved)) {
+        Ok(match former.engine.restore(SavedTask::clone(&saved)) {
             Ok(task) => Own::Had(Box::new(task), Some(former.set.clone())),
             Err(_) => Own::Lost(saved, Lack::NotCompiled),
         })
@@ -209,7 +185,7 @@ impl Tasks {
     /// A task under the policy that is served, as an operator decides that it is to go on.
     pub(crate) fn open_as_served(&self, saved: SavedTask, head: TaskHead) -> Result<Open, Problem> {
         let served = self.manifests.served();
-        let task = self.under_served(saved, &head, &served)?;
+        let task = served.engine.restore(saved);
         let task = task.map_err(|error| Problem::new(Kind::PolicyChanged, messages::cannot_adopt(&error)))?;
         Ok(Open::under(task, head, served))
     }

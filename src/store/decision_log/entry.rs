@@ -75,7 +75,7 @@ pub struct LogEntry<'e> {
     /// Its agent.
     pub agent: &'e str,
     /// The fingerprint of the policy that decided, which a line calls `manifest`: 64 hexadecimal digits. It is no digest of
-    /// files: comments and layout do not change it. Lines of earlier releases have 16 digits.
+    /// files: comments and layout do not change it.
     #[serde(rename = "manifest", serialize_with = "text")]
     pub policy: Fingerprint,
     /// The operation: `input`, `before`, `output` …

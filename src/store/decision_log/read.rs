@@ -66,7 +66,7 @@ pub struct Recorded {
     /// The owner of the task.
     #[serde(default)]
     pub owner: Option<String>,
-    /// The number of the event in its task; `None` for decisions that changed nothing, and for lines of earlier releases.
+    /// The number of the event in its task; `None` for decisions that changed nothing.
     #[serde(default)]
     pub version: Option<u64>,
     /// The digest of the event.

@@ -127,7 +127,7 @@ impl StoredTasks {
             return Ok(Ended { head, decision: ended.1 });
         }
         let given = engine.and_then(|engine| engine.restore(saved.clone()).ok());
-        let kept = || self.kept_engine(&head).and_then(|engine| engine.restore_same(saved).ok());
+        let kept = || self.kept_engine(&head).and_then(|engine| engine.restore(saved).ok());
         let mut task = given.or_else(kept).ok_or(StoreError::Waits)?;
         let before = task.mark();
         let decision = match cause {

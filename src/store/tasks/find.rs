@@ -5,7 +5,7 @@
 //! the last change would be written with every step of every task.
 
 use super::StoredTasks;
-use super::labels::{METADATA, PARENT, TaskLabels, USER, fill, labels_of};
+use super::labels::{METADATA, PARENT, TaskLabels, USER, labels_of};
 use super::owner::Owner;
 use super::rows::{TASK, summary};
 use super::task_records::TaskSummary;
@@ -13,7 +13,6 @@ use crate::{SqlValue, StoreError};
 use celador::cel::Timestamp;
 use celador::task::TaskState;
 use std::fmt::Write as _;
-use std::sync::atomic::Ordering;
 
 /// What tasks are to have, to be found. With nothing of it, all tasks are.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -147,8 +146,7 @@ impl StoredTasks {
     /// # Cost
     /// With an owner, linear in the tasks that have the label, the agent or the state that is wanted; without one of these, in the
     /// owner's tasks up to the end of the page. Of 100,000 tasks a time of which few began is found in less than 0.1 s (SQLite); a time in
-    /// which few have changed takes 0.7 s, since rows are read for it: an index of that would be written with every step. The first time that somebody asks for the tasks of a user it looks at all tasks, and
-    /// writes down whose those are that an earlier release began.
+    /// which few have changed takes 0.7 s, since rows are read for it: an index of that would be written with every step.
     pub fn find(
         &self,
         owner: Option<&Owner>,
@@ -156,10 +154,6 @@ impl StoredTasks {
         filter: &TaskFilter,
         limit: usize,
     ) -> Result<Vec<FoundTask>, StoreError> {
-        if filter.user.is_some() && !self.labelled().load(Ordering::Acquire) {
-            fill(self.database(), self.limits(), self.max_page() as u64)?;
-            self.labelled().store(true, Ordering::Release);
-        }
         let Statement { text, values } = filter.statement(owner, after, self.page(limit));
         self.database().read(|sql| {
             let rows = sql.query(&text, &values)?;

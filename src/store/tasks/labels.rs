@@ -8,7 +8,7 @@ use super::reading::stored_events;
 use super::some_tasks::{places, values_of};
 use crate::database::storable;
 use crate::row_digest::digest;
-use crate::{Database, Row, Sql, SqlValue, StoreError, StoreLimits, messages};
+use crate::{Row, Sql, SqlValue, StoreError, StoreLimits, messages};
 use celador::Parent;
 use celador::task::SavedTask;
 use std::collections::BTreeMap;
@@ -55,8 +55,7 @@ pub(super) struct Label {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskLabels {
-    /// The identifier of the user for whom it runs; nothing of a task that an earlier release began, until somebody has asked for
-    /// the tasks of a user.
+    /// The identifier of the user for whom it runs; `None` if a database cannot store it.
     pub user: Option<String>,
     /// The id of the task that has delegated to it, if one has.
     pub parent: Option<String>,
@@ -153,7 +152,7 @@ fn rows(sql: &mut Sql<'_>, owner: &str, tasks: &[&str]) -> Result<Vec<Row>, Stor
     sql.query(&statement, &values_of(owner, tasks))
 }
 
-/// Holds the labels of a task against its first event. A task that an earlier release began may have none.
+/// Compares the labels of a task with those that follow from its first event.
 pub(super) fn verify(
     sql: &mut Sql<'_>,
     owner: &Owner,
@@ -165,12 +164,10 @@ pub(super) fn verify(
     found.sort();
     let mut wanted = Label::of_saved(&begun(sql, owner, task, limits)?);
     wanted.sort();
-    let is_of_before = || found.is_empty() && wanted.iter().all(|label| label.kind == USER);
-    if found == wanted || is_of_before() {
-        Ok(())
-    } else {
-        Err(StoreError::Corrupt(messages::altered_labels(task)))
+    if found != wanted {
+        return Err(StoreError::Corrupt(messages::altered_labels(task)));
     }
+    Ok(())
 }
 
 /// A task as it was stored when it began.
@@ -184,32 +181,4 @@ fn begun(
     let first = stored_events(sql, owner, task, 0, (1, limits))?;
     let first = first.first().ok_or_else(altered)?;
     serde_json::from_str(&first.change).map_err(|_| altered())
-}
-
-/// Writes the labels of all tasks that have none, as earlier releases wrote none: linear in all tasks, and in those once.
-pub(super) fn fill(database: &Database, limits: &StoreLimits, page: u64) -> Result<(), StoreError> {
-    let statement = "SELECT owner, id FROM task WHERE (owner > $1 OR (owner = $1 AND id > $2)) AND NOT EXISTS \
-                     (SELECT 1 FROM task_label WHERE task_label.owner = task.owner AND task_label.task = task.id) \
-                     ORDER BY owner, id LIMIT $3";
-    let mut last = (String::new(), String::new());
-    loop {
-        let values = [(&last.0).into(), (&last.1).into(), page.into()];
-        let labels = database.read(|sql| {
-            let rows = sql.query(statement, &values)?;
-            let of_row = |row: &Row| {
-                let (owner, task) = (Owner::caller(row.text(0)?), row.text(1)?.to_owned());
-                let saved = begun(sql, &owner, &task, limits)?;
-                Ok((owner, task, Label::of_saved(&saved)))
-            };
-            rows.iter().map(of_row).collect::<Result<Vec<_>, StoreError>>()
-        })?;
-        let Some((owner, task, _)) = labels.last() else { return Ok(()) };
-        last = (owner.as_str().to_owned(), task.clone());
-        database.write_rows(|sql| {
-            for (owner, task, labels) in &labels {
-                labels.iter().try_for_each(|label| label.put(sql, owner.as_str(), task))?;
-            }
-            Ok(())
-        })?;
-    }
 }

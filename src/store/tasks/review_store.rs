@@ -224,28 +224,6 @@ impl StoredTasks {
         Ok(Some((expired, last)))
     }
 
-    /// The tasks behind one that wait for something and have no open review, by owner and id, at most so many: some of those that
-    /// releases stored which kept no reviews may wait for one.
-    ///
-    /// # Errors
-    /// Those of the database.
-    ///
-    /// # Cost
-    /// It looks at all tasks, as they are not found by their state.
-    pub fn waiting_without_review(
-        &self,
-        after: Option<(&Owner, &str)>,
-        limit: usize,
-    ) -> Result<Vec<(Owner, String)>, StoreError> {
-        let (owner, id) = after.map_or(("", ""), |(owner, id)| (owner.as_str(), id));
-        let statement = "SELECT owner, id FROM task WHERE (owner, id) > ($1, $2) AND state = 'suspended' \
-             AND NOT EXISTS (SELECT 1 FROM review WHERE review.owner = task.owner AND review.task = task.id \
-             AND review.state = 'open') ORDER BY owner, id LIMIT $3";
-        let rows =
-            self.database().read(|sql| sql.query(statement, &[owner.into(), id.into(), self.page(limit)]))?;
-        rows.iter().map(|row| Ok((Owner::caller(row.text(0)?), row.text(1)?.to_owned()))).collect()
-    }
-
     fn page_of_reviews(
         &self,
         mut conditions: Conditions<'_>,

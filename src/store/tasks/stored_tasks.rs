@@ -29,7 +29,6 @@ use celador::task::{Decision, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Tasks in a database. Clones share the database and the thread that writes.
 ///
@@ -63,8 +62,6 @@ pub struct StoredTasks {
     writer: Writer,
     limits: StoreLimits,
     turns: CounterTurns,
-    /// Whether each task that an earlier release began has its labels.
-    labelled: Arc<AtomicBool>,
 }
 
 /// What a step does to a stored task, before it is rows.
@@ -106,7 +103,7 @@ impl StoredTasks {
     #[must_use]
     pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
-        Self { database, writer, limits: *limits, turns: CounterTurns::default(), labelled: Arc::default() }
+        Self { database, writer, limits: *limits, turns: CounterTurns::default() }
     }
 
     /// The database.
@@ -217,11 +214,6 @@ impl StoredTasks {
             terms: Terms { due, ..Terms::default() },
         };
         self.put(head, (TaskState::TERMINATED, head.fingerprint), happening)
-    }
-
-    /// Whether each task that an earlier release began has its labels.
-    pub(super) fn labelled(&self) -> &AtomicBool {
-        &self.labelled
     }
 
     /// Who has a turn at which counter.

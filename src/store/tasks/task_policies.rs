@@ -180,7 +180,7 @@ impl PolicyDecided {
 /// let kept = tasks.manifests(digest)?.ok_or("the set is there as long as the task")?;
 /// let (catalog, _) = Catalog::parse(&kept.files()?, &limits.engine);
 /// let (engine, _) = Engine::from_catalog(&catalog, limits.engine);
-/// assert_eq!(engine.restore_same(loaded.saved)?.policy().fingerprint(), task.policy().fingerprint());
+/// assert_eq!(engine.restore(loaded.saved)?.policy().fingerprint(), task.policy().fingerprint());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -206,14 +206,6 @@ impl TaskPolicy {
     #[must_use]
     pub fn is(&self, fingerprint: &Fingerprint) -> bool {
         self.fingerprint == fingerprint.to_string()
-    }
-
-    /// Whether it is this policy, made of the manifests of this digest. Of a fingerprint that an earlier release stored
-    /// nothing can be told; then the manifests say it.
-    #[must_use]
-    pub fn is_current(&self, fingerprint: &Fingerprint, manifests: &str) -> bool {
-        let is_of_earlier_kind = self.fingerprint.len() != Digest::HEX;
-        self.is(fingerprint) || (is_of_earlier_kind && self.manifests.as_deref() == Some(manifests))
     }
 
     /// Decision, time, who and why; empty where nothing was decided.

@@ -74,8 +74,6 @@ operations! {
     Review = "review",
     /// Reviews that nobody answered in time were denied
     Expire = "expire",
-    /// Reviews that a release had asked which kept none of them were put among the others
-    Listed = "listed",
     /// [`Task::resume`] with any other answer
     Resume = "resume",
     /// [`Task::event`]
@@ -284,8 +282,7 @@ impl TaskHead {
 /// ```
 #[derive(Clone, Debug)]
 pub struct LoadedTask {
-    /// For [`Engine::restore`](celador::Engine::restore), or for [`Engine::restore_same`](celador::Engine::restore_same) if
-    /// the manifests are those of [`TaskHead::manifests`].
+    /// For [`Engine::restore`](celador::Engine::restore).
     pub saved: SavedTask,
     /// For the next step.
     pub head: TaskHead,

@@ -17,8 +17,7 @@ use super::trace::{Finding, TraceEntry};
 use super::verdict::{EventStage, Verdict};
 use crate::cel::Json;
 use crate::policy::Origin;
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io::Write as _;
 use std::sync::Arc;
@@ -244,7 +243,7 @@ impl DecidedKind {
 /// id that the model gave it; of a call that has none the task makes one up: `1`, `2`, and so on. An input,
 /// an event or a response that waits gets one, too, such as `input-3`.
 ///
-/// A clone shares the text. In JSON it is a text; a number, as earlier releases wrote it, is read as its digits.
+/// A clone shares the text. In JSON it is a text.
 ///
 /// ```
 /// use celador::{Call, CallId, CallResult, Engine, EngineLimits, Json, Outcome, StartTask, User};
@@ -272,7 +271,7 @@ impl DecidedKind {
 /// assert_eq!(paid, [r#"{"paid":60}"#, r#"{"paid":40}"#]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct CallId(#[cfg_attr(feature = "schema", schemars(with = "String", length(min = 1)))] Arc<str>);
@@ -324,35 +323,6 @@ impl From<&str> for CallId {
 impl From<String> for CallId {
     fn from(text: String) -> Self {
         Self(text.into())
-    }
-}
-
-impl<'de> Deserialize<'de> for CallId {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Text;
-
-        impl Visitor<'_> for Text {
-            type Value = CallId;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("the id of a call: a text")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<CallId, E> {
-                Ok(text.into())
-            }
-
-            fn visit_string<E>(self, text: String) -> Result<CallId, E> {
-                Ok(text.into())
-            }
-
-            // earlier releases numbered the calls
-            fn visit_u64<E>(self, number: u64) -> Result<CallId, E> {
-                Ok(number.to_string().into())
-            }
-        }
-
-        deserializer.deserialize_any(Text)
     }
 }
 

@@ -184,15 +184,11 @@ impl KnownCalls {
         SavedCalls { next: self.next, open, closed: self.closed.since(0).cloned().collect() }
     }
 
-    /// The calls of a task that was stored; `ids` are those that are open or wait, for a task of an earlier release, which numbered
-    /// its calls.
-    pub(in crate::task) fn restore(saved: SavedCalls, ids: impl IntoIterator<Item = CallId>) -> Self {
+    /// The calls of a task that was stored.
+    pub(in crate::task) fn restore(saved: SavedCalls) -> Self {
         let mut calls = Self::default();
         saved.closed.into_iter().chain(saved.open).for_each(|call| calls.put(call));
         calls.next = calls.next.max(saved.next);
-        let mut others: Vec<CallId> = ids.into_iter().filter(|id| calls.get(id).is_none()).collect();
-        others.sort_by_key(|id| id.as_str().parse().unwrap_or(u64::MAX));
-        others.into_iter().for_each(|id| calls.make(id, None));
         calls
     }
 }

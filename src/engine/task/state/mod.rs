@@ -75,7 +75,7 @@ pub(in crate::task) use model::{
 };
 pub use observed::ObservedStep;
 pub(in crate::task) use open_call::OpenCall;
-pub(in crate::task) use pending::{Asked, Pending, stored_waiting};
+pub(in crate::task) use pending::{Asked, Pending};
 pub use progress::Progress;
 pub(in crate::task) use queue::{Named, Queue, QueuedOperation, Wanted};
 pub use retain::Retain;

@@ -1,30 +1,25 @@
 //! An operation that waits for an answer, and what is known of the review that it waits for.
 
 use super::effect::{Question, QuestionId, Request};
-use super::exchange::Exchange;
 use super::review::Reviewed;
 use super::subject::Subject;
 use super::under_way::UnderWay;
 use crate::cel::Timestamp;
 use crate::context::full_time;
 use crate::policy::{Policy, ReviewPanel};
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
-use std::fmt;
+use serde::{Deserialize, Serialize};
 
 /// An operation that waits for an answer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(in crate::task) struct Pending {
-    /// Names what it asks; earlier releases knew of one question at a time.
-    #[serde(default)]
+    /// Names what it asks.
     pub(in crate::task) id: QuestionId,
     pub(in crate::task) operation: UnderWay,
     pub(in crate::task) request: Request,
     /// The script whose call the operation is.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) script: Option<Box<UnderWay>>,
-    /// What a person is told beside that; nothing where another host is asked, or an earlier release asked.
+    /// What a person is told beside that; nothing where another host is asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(in crate::task) asked: Option<Asked>,
 }
@@ -42,33 +37,6 @@ pub(in crate::task) struct Asked {
     /// Who has approved so far, where several people are asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(in crate::task) approvals: Vec<Reviewed>,
-}
-
-/// The operations that wait, as they are stored: earlier releases knew of one or nothing.
-pub(in crate::task) fn stored_waiting<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<Pending>, D::Error> {
-    struct Stored;
-    impl<'de> Visitor<'de> for Stored {
-        type Value = Vec<Pending>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("operations that wait")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, several: A) -> Result<Vec<Pending>, A::Error> {
-            Vec::deserialize(SeqAccessDeserializer::new(several))
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, one: A) -> Result<Vec<Pending>, A::Error> {
-            Ok(vec![Pending::deserialize(MapAccessDeserializer::new(one))?])
-        }
-
-        fn visit_unit<E>(self) -> Result<Vec<Pending>, E> {
-            Ok(Vec::new())
-        }
-    }
-    deserializer.deserialize_any(Stored)
 }
 
 impl Pending {
@@ -124,21 +92,5 @@ impl Pending {
             || self.operation.step_under_way(policy).is_some()
             || matches!(self.request, Request::Counters { .. });
         asks && self.operation.fits(policy) && self.script.as_deref().is_none_or(of_script)
-    }
-
-    /// Takes back what reviewers have answered to the step that waits, and with it what was answered behind that: an
-    /// expression asks in order. Calls that were carried out before the first of them stay what they are.
-    pub(in crate::task) fn ask_reviewers_again(&mut self) {
-        self.operation.course.approved.clear();
-        self.operation.course.editors.clear();
-        self.operation.course.notes.clear();
-        self.asked.iter_mut().for_each(|asked| asked.approvals.clear());
-        let exchanges = &mut self.operation.course.exchanges;
-        let is_review = |exchange: &Exchange| matches!(exchange.question, Request::Review { .. });
-        if let Some(first) = exchanges.iter().position(is_review)
-            && let Some(Exchange { question, .. }) = exchanges.drain(first..).next()
-        {
-            self.request = question;
-        }
     }
 }

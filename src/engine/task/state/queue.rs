@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "StoredOperation")]
 pub(in crate::task) struct QueuedOperation {
     pub(in crate::task) id: CallId,
-    /// What is to be decided. Earlier releases knew of calls alone, and wrote them as this does.
+    /// What is to be decided.
     #[serde(flatten)]
     pub(in crate::task) wanted: Wanted,
-    /// When it began to wait for calls, in nanoseconds since 1970; nothing of a call that waits for reviews or that an earlier release stored, and of an input or an event,
+    /// When it began to wait for calls, in nanoseconds since 1970; nothing of a call that waits for reviews, and of an input or an event,
     /// which wait as long as they must.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(in crate::task) since: Option<i128>,

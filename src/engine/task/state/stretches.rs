@@ -1,8 +1,6 @@
 //! Where the stretches of a task began that have limits of their own: what is done for one message, and in one turn of the model.
 //!
-//! In: the calls and turns of the task so far and what it has spent, whenever a message is accepted or a turn is reported. Out: how many came since. In a task
-//! that a release stored which kept no such beginnings, they are those of the task until the next message or turn: that can only
-//! refuse more.
+//! In: the calls and turns of the task so far and what it has spent, whenever a message is accepted or a turn is reported. Out: how many came since.
 
 use crate::amount::Amount;
 use crate::policy::UsedOfStretches;

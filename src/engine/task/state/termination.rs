@@ -1,8 +1,6 @@
 //! Why a task was terminated: a kind for programs, a sentence for people.
 
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Error, MapAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// Why a task was terminated, for programs and for people.
@@ -25,7 +23,7 @@ use std::fmt;
 /// assert_eq!(message, "the task has ended at a limit: 6 of 5 tool calls (`max_tool_calls`)");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Termination {
     /// The kind of reason, which is stable.
@@ -76,50 +74,5 @@ impl TerminationReason {
 impl fmt::Display for TerminationReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
-    }
-}
-
-impl<'de> Deserialize<'de> for Termination {
-    /// Also of the one text by which earlier releases said why: it was the kind of some, and the sentence of the others.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        struct Both {
-            reason: TerminationReason,
-            message: String,
-        }
-        struct Either;
-        impl<'de> Visitor<'de> for Either {
-            type Value = Termination;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("why a task was terminated")
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Termination, E> {
-                Ok(Termination { reason: TerminationReason::of_text(text), message: text.to_owned() })
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<Termination, A::Error> {
-                let Both { reason, message } = Both::deserialize(MapAccessDeserializer::new(members))?;
-                Ok(Termination { reason, message })
-            }
-        }
-        deserializer.deserialize_any(Either)
-    }
-}
-
-impl TerminationReason {
-    /// The kind of a text by which an earlier release said why. A host that ended a task in the words of the engine is taken for
-    /// the engine.
-    fn of_text(text: &str) -> Self {
-        match text {
-            "limit_exceeded" => Self::LimitExceeded,
-            text if text.starts_with('`')
-                && text.ends_with("` cannot work: its error is not recoverable") =>
-            {
-                Self::UnrecoverableError
-            }
-            _ => Self::EndedByHost,
-        }
     }
 }

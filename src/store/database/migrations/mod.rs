@@ -17,19 +17,7 @@ struct Migration {
 }
 
 /// All steps; the number of each is its position, from 1.
-const MIGRATIONS: &[Migration] = &[
-    Migration { name: "tasks", statements: include_str!("0001-tasks.sql") },
-    Migration { name: "contexts", statements: include_str!("0002-contexts.sql") },
-    Migration { name: "decision-lines", statements: include_str!("0003-decision-lines.sql") },
-    Migration { name: "tombstones", statements: include_str!("0004-tombstones.sql") },
-    Migration { name: "switches", statements: include_str!("0005-switches.sql") },
-    Migration { name: "turns-told", statements: include_str!("0006-turns-told.sql") },
-    Migration { name: "task-policies", statements: include_str!("0007-task-policies.sql") },
-    Migration { name: "reviews", statements: include_str!("0008-reviews.sql") },
-    Migration { name: "task-labels", statements: include_str!("0009-task-labels.sql") },
-    Migration { name: "task-starts", statements: include_str!("0010-task-starts.sql") },
-    Migration { name: "counters", statements: include_str!("0011-counters.sql") },
-];
+const MIGRATIONS: &[Migration] = &[Migration { name: "first", statements: include_str!("0001-first.sql") }];
 
 /// What a file of SQLite holds after all of them: the name and the text of each definition, in the order of the names. A test makes
 /// them from the steps. A store that is opened is compared with this text, so that no second one is made each time.
