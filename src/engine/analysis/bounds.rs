@@ -6,6 +6,7 @@
 use super::amounts::{Amounts, Fact, Term, number_schema};
 use super::inequality::{Inequality, Linear};
 use super::tally::Tally;
+use crate::manifest::task_limit::TaskLimit;
 use crate::policy::{Missing, Policy};
 
 impl Amounts<'_> {
@@ -70,19 +71,17 @@ impl Amounts<'_> {
         let is_of_model =
             |term: &Term| term.tally.as_ref().is_some_and(|tally| tally.is_count() && !tally.has_invoked());
         for (at, term) in self.terms.iter().enumerate() {
-            let (name, most, own) = match term.name.as_str() {
+            let (limit, own) = match term.name.as_str() {
                 // turns may be reported while somebody is asked, so only what is read ahead of that is within the limit
-                "context.llm.tokens.prompt" => ("max_prompt_tokens", limits.max_prompt_tokens, 0.0),
-                "context.llm.tokens.completion" => {
-                    ("max_completion_tokens", limits.max_completion_tokens, 0.0)
-                }
-                _ if is_of_model(term) => ("max_tool_calls", limits.max_tool_calls, 1.0),
+                "context.llm.tokens.prompt" => (TaskLimit::MaxPromptTokens, 0.0),
+                "context.llm.tokens.completion" => (TaskLimit::MaxCompletionTokens, 0.0),
+                _ if is_of_model(term) => (TaskLimit::MaxToolCalls, 1.0),
                 _ => continue,
             };
-            let most = most.and_then(number);
-            facts.extend(
-                most.map(|most| (Linear { terms: [(at, 1.0)].into(), constant: own - most }, Some(name))),
-            );
+            let most = limits.count(limit).and_then(number);
+            let fact =
+                |most| (Linear { terms: [(at, 1.0)].into(), constant: own - most }, Some(limit.as_str()));
+            facts.extend(most.map(fact));
         }
         facts
     }

@@ -17,11 +17,11 @@ use crate::cel::{
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
-use crate::manifest::agent::TaskLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::mode::Mode;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::OnFail;
+use crate::manifest::task_limit::{LimitNumber, Quantity, TaskLimit, TaskLimits};
 use crate::policy::{
     AgentFunction, ClaimOf, Effect, Expression, Missing, ParameterSource, ReviewPanel, SetArguments, Shape,
     Step, StepAction, contrary_claims,
@@ -500,71 +500,48 @@ pub(super) fn of_claims(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
     contrary_claims(resolved).into_iter().map(told).collect()
 }
 
-/// Limits of a stretch of a task that the whole task reaches first.
+/// Limits of a stretch of a task that a longer stretch, or the whole task, reaches first.
 pub(super) fn of_limits(policy: &DeclaredPolicy) -> Vec<Diagnostic> {
-    let TaskLimits { max_turns, max_tool_calls, max_spend, stretches, .. } = &policy.limits;
-    let pairs = [
-        hidden(stretches.max_turns_per_message, *max_turns, "max_turns_per_message", "max_turns"),
-        hidden(
-            stretches.max_tool_calls_per_message,
-            *max_tool_calls,
-            "max_tool_calls_per_message",
-            "max_tool_calls",
-        ),
-        hidden(
-            stretches.max_tool_calls_per_turn,
-            *max_tool_calls,
-            "max_tool_calls_per_turn",
-            "max_tool_calls",
-        ),
-        hidden(
-            stretches.max_tool_calls_per_turn,
-            stretches.max_tool_calls_per_message,
-            "max_tool_calls_per_turn",
-            "max_tool_calls_per_message",
-        ),
-        hidden(stretches.max_spend_per_message, *max_spend, "max_spend_per_message", "max_spend"),
-    ];
+    let limits = || policy.limits.iter();
+    let hidden = limits().flat_map(|(limit, bound)| {
+        let is_longer = move |(other, most): &(TaskLimit, LimitNumber)| {
+            other.quantity() == limit.quantity() && other.stretch() > limit.stretch() && bound >= *most
+        };
+        limits().filter(is_longer).map(move |(other, _)| (limit.as_str(), other.as_str()))
+    });
     let told = |(hidden, by): (&str, &str)| {
         messages::hidden_limit(policy.name.place.clone(), hidden, by).path(format!("limits.{hidden}"))
     };
-    pairs.into_iter().flatten().map(told).collect()
+    hidden.map(told).collect()
 }
 
 /// Limits of an agent or a policy that no task can keep to; `name` is where they are told of.
 pub(super) fn of_turns(name: &Place, limits: &TaskLimits) -> Vec<Diagnostic> {
-    let zeros: [(&str, Option<u64>, Says); 4] = [
-        ("max_turns", limits.max_turns, messages::no_turns),
-        ("max_turns_per_message", limits.stretches.max_turns_per_message, messages::no_turns),
-        ("max_prompt_tokens", limits.max_prompt_tokens, messages::no_tokens),
-        ("max_completion_tokens", limits.max_completion_tokens, messages::no_tokens),
-    ];
-    let none = zeros.into_iter().filter(|(_, most, _)| *most == Some(0));
-    none.map(|(limit, _, says)| says(name.clone(), limit).path(format!("limits.{limit}"))).collect()
+    let none = limits.iter().filter(|(_, most)| *most == LimitNumber::Count(0));
+    let told = none.filter_map(|(limit, _)| {
+        let says: Says = match limit.quantity() {
+            Quantity::Turns => messages::no_turns,
+            Quantity::PromptTokens | Quantity::CompletionTokens => messages::no_tokens,
+            Quantity::Age | Quantity::Calls | Quantity::Spend => return None,
+        };
+        Some(says(name.clone(), limit.as_str()).path(format!("limits.{}", limit.as_str())))
+    });
+    told.collect()
 }
 
 /// A limit of an agent that lets none of its calls by, and times for events that its tasks do not live to see. As long as a task lives is meant.
 pub(super) fn of_agent(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
     let agent = &resolved.agent;
-    let TaskLimits { max_age, max_tool_calls, .. } = &agent.limits;
+    let limits = &agent.limits;
     let has_calls = resolved.capabilities.iter().any(|entry| !entry.functions.is_empty());
-    let no_calls = (has_calls && *max_tool_calls == Some(0))
+    let no_calls = (has_calls && limits.count(TaskLimit::MaxToolCalls) == Some(0))
         .then(|| messages::no_calls(agent.name.place.clone()).path("limits.max_tool_calls"));
-    let is_late = |timeout: i64| max_age.is_some_and(|age| timeout > age);
+    let max_age = limits.count(TaskLimit::MaxAge);
+    let is_late = |timeout: i64| max_age.is_some_and(|age| timeout.unsigned_abs() > age);
     let late =
         agent.capabilities.iter().filter(|it| it.event_timeout.is_some_and(is_late)).map(|capability| {
             messages::hidden_limit(capability.reference.place.clone(), "event_timeout", "max_age")
                 .path(format!("{}.event_timeout", capability.path))
         });
     no_calls.into_iter().chain(late).collect()
-}
-
-/// The names of two limits, if the first is never reached before the second.
-fn hidden<T: Ord + Copy>(
-    of_stretch: Option<T>,
-    of_all: Option<T>,
-    name: &'static str,
-    by: &'static str,
-) -> Option<(&'static str, &'static str)> {
-    (of_stretch? >= of_all?).then_some((name, by))
 }

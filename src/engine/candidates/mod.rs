@@ -23,6 +23,7 @@ use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::counter::DeclaredCounter;
 use crate::manifest::event::EventDecl;
 use crate::manifest::step::DeclaredAction;
+use crate::manifest::task_limit::TaskLimit;
 use crate::manifest::trigger::DeclaredTrigger;
 use crate::source::Embedded;
 use regex::Regex;
@@ -67,8 +68,8 @@ impl Named {
         if steps.any(|step| matches!(step.action, DeclaredAction::Label(_))) {
             self.texts.insert(MESSAGE.to_owned());
         }
-        for limit in [agent.limits.max_turns, agent.limits.max_tool_calls].into_iter().flatten() {
-            self.ints.extend(i64::try_from(limit));
+        for limit in [TaskLimit::MaxTurns, TaskLimit::MaxToolCalls] {
+            self.ints.extend(agent.limits.count(limit).and_then(|most| i64::try_from(most).ok()));
         }
     }
 

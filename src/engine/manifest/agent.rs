@@ -13,12 +13,12 @@ use super::node::Entry;
 use super::reader::{Path, Reader};
 use super::schema::{Parameters, Property, Schema};
 use super::shape::{
-    Anything, ByName, Count, Duration, Expression, List, Name, Nullable, OneOf, Required, Text, Vocabulary,
-    Whole, mapping, shape, with, words,
+    Anything, ByName, Duration, Expression, List, Name, OneOf, Required, Text, Vocabulary, Whole, mapping,
+    shape, with, words,
 };
 use super::step::{DeclaredStep, Hook, Steps};
+use super::task_limit::{LimitKeys, TaskLimits};
 use super::yaml::YamlDocument;
-use crate::amount::Amount;
 use crate::source::{Embedded, Place};
 use serde_json::{Value, json};
 use std::collections::HashMap;
@@ -127,38 +127,6 @@ impl Guardrails {
     }
 }
 
-/// The limits of a task; an absent one does not limit (LIM-13).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TaskLimits {
-    /// Model turns (LIM-03).
-    pub max_turns: Option<u64>,
-    /// Prompt tokens over the whole task (LIM-04).
-    pub max_prompt_tokens: Option<u64>,
-    /// Completion tokens over the whole task (LIM-05).
-    pub max_completion_tokens: Option<u64>,
-    /// Age in nanoseconds, positive (LIM-07, LIM-15).
-    pub max_age: Option<i64>,
-    /// Calls by the model (LIM-09).
-    pub max_tool_calls: Option<u64>,
-    /// What the turns of the model may cost in the whole task, in a unit of the host's; only policies set it.
-    pub max_spend: Option<Amount>,
-    /// Bounds of stretches of a task, which only policies set.
-    pub stretches: StretchLimits,
-}
-
-/// Bounds of what an agent does for one message or in one turn of its model; an absent one does not limit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct StretchLimits {
-    /// Model turns for one message.
-    pub max_turns_per_message: Option<u64>,
-    /// Calls by the model for one message.
-    pub max_tool_calls_per_message: Option<u64>,
-    /// Calls by the model in one turn.
-    pub max_tool_calls_per_turn: Option<u64>,
-    /// What the turns of the model may cost for one message, in a unit of the host's.
-    pub max_spend_per_message: Option<Amount>,
-}
-
 /// Which part of the workspace mount an agent works in (AG-03).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MountScope {
@@ -219,19 +187,6 @@ mapping! {
         exposes: Exposes,
         /// Of v1: without effect.
         memory: Anything,
-    }
-
-    pub(super) LimitKeys = "`limits`" {
-        /// Turns of the model.
-        max_turns: Nullable<Count>,
-        /// Tokens of prompts in the whole task.
-        max_prompt_tokens: Nullable<Count>,
-        /// Tokens of completions in the whole task.
-        max_completion_tokens: Nullable<Count>,
-        /// Calls by the model.
-        max_tool_calls: Nullable<Count>,
-        /// The age of the task.
-        max_age: Nullable<Duration>,
     }
 
     #[rules = { "minProperties": 1 }]
@@ -299,7 +254,7 @@ impl Agent {
         let priority = fields.priority().whole(reader);
         let mount = read_mount(&fields.mount(), reader);
         let mount_place = fields.mount().get().map(|field| field.node.place.clone());
-        let limits = read_limits(&fields.limits(), reader);
+        let limits = fields.limits().limits(reader);
         let mut parameters = fields.parameters().properties(reader);
         read_default_message(&fields.default_message(), &mut parameters, reader);
         let capabilities = read_capabilities(&fields.capabilities(), reader);
@@ -344,28 +299,6 @@ fn read_mount(key: &Key<'_, '_, OneOf<MountScope>>, reader: &mut Reader) -> Moun
     let known = words(MountScope::WORDS);
     reader.report(&field.path, messages::unknown_word(&word, key.name(), &known, "AG-03"));
     MountScope::None
-}
-
-fn read_limits(key: &Key<'_, '_, LimitKeys>, reader: &mut Reader) -> TaskLimits {
-    let Some(fields) = key.fields(reader) else { return TaskLimits::default() };
-    let limits = TaskLimits::read(&fields, reader);
-    fields.refuse_others(reader);
-    limits
-}
-
-impl TaskLimits {
-    /// Reads the keys that manifests and policies share; who has others refuses those that are neither.
-    pub(super) fn read(fields: &Fields<'_, LimitKeys>, reader: &mut Reader) -> Self {
-        Self {
-            max_turns: fields.max_turns().unless_null().count(reader),
-            max_prompt_tokens: fields.max_prompt_tokens().unless_null().count(reader),
-            max_completion_tokens: fields.max_completion_tokens().unless_null().count(reader),
-            max_tool_calls: fields.max_tool_calls().unless_null().count(reader),
-            max_age: fields.max_age().unless_null().duration("LIM-15", reader),
-            max_spend: None,
-            stretches: StretchLimits::default(),
-        }
-    }
 }
 
 /// Takes `default_message` of `v1` as the default of the parameter `message` (KV-12).

@@ -3,7 +3,6 @@
 //! In: linked documents, and an [`Edit`]. Out: the same documents with that change, everywhere where the step or name is applied. The files stay what they are. A step
 //! and the text or value of a name are told by their characters in their file, as the same one may be applied to several agents. Linear in the documents.
 
-use super::agent::{StretchLimits, TaskLimits};
 use super::catalog::{Catalog, ResolvedLaunch};
 use super::counter::{CounterScope, DeclaredCounter};
 use super::event::EventDecl;
@@ -12,7 +11,7 @@ use super::node::{Data, Node};
 use super::policy::DeclaredPolicy;
 use super::resolved_agent::{CapabilityEntry, Target};
 use super::step::{DeclaredAction, DeclaredStep, OnFail};
-use crate::amount::Amount;
+use super::task_limit::{LimitNumber, TaskLimit, TaskLimits};
 use crate::counter::CounterWindow;
 use crate::source::{Embedded, Place};
 use serde_json::Value;
@@ -158,25 +157,24 @@ impl Catalog {
         edited
     }
 
-    /// The same documents with each limit of this name greater by so many units (one; of an age a second); nothing if none is set, or none can be so.
+    /// The same documents with each value of a limit greater by so many units ([`TaskLimit::moved`]); nothing if none is set, or none can be so.
     #[must_use]
-    pub fn with_limit(&self, name: &str, by: i64) -> Option<Self> {
+    pub fn with_limit(&self, limit: TaskLimit, by: i64) -> Option<Self> {
         let mut edited = self.clone();
         let mut is_changed = false;
-        let mut change = |limits: &mut TaskLimits| {
-            let changed =
-                limit(limits, name).and_then(|limit| limit.moved(by)).map(|to| set_limit(limits, name, to));
-            is_changed |= changed.is_some();
-            changed.is_some()
+        let mut change = |limits: &TaskLimits| {
+            let moved = limit.moved(limits.get(limit)?, by)?;
+            is_changed = true;
+            let mut limits = *limits;
+            limits.set(limit, Some(moved));
+            Some(limits)
         };
         for resolved in &mut edited.agents {
-            let mut limits = resolved.agent.limits;
-            if change(&mut limits) {
+            if let Some(limits) = change(&resolved.agent.limits) {
                 Arc::make_mut(&mut resolved.agent).limits = limits;
             }
             for applied in &mut resolved.policies {
-                let mut limits = applied.policy.limits;
-                if change(&mut limits) {
+                if let Some(limits) = change(&applied.policy.limits) {
                     Arc::make_mut(&mut applied.policy).limits = limits;
                 }
             }
@@ -184,43 +182,13 @@ impl Catalog {
         is_changed.then_some(edited)
     }
 
-    /// What a limit lets by: that of the first document in which it is set.
+    /// The value of a limit in the first document in which it is set.
     #[must_use]
-    pub(crate) fn limit(&self, name: &str) -> Option<LimitValue> {
+    pub(crate) fn limit(&self, limit: TaskLimit) -> Option<LimitNumber> {
         self.agents.iter().find_map(|resolved| {
             let of_policies = resolved.policies.iter().map(|applied| &applied.policy.limits);
             let mut all = std::iter::once(&resolved.agent.limits).chain(of_policies);
-            all.find_map(|limits| limit(limits, name))
-        })
-    }
-}
-
-/// What a limit lets by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LimitValue {
-    /// Turns, tokens or calls. The unit is one.
-    Count(u64),
-    /// Nanoseconds; the unit is a second.
-    Age(i64),
-    /// What turns cost. The unit is one.
-    Spend(Amount),
-}
-
-/// Nanoseconds of one second.
-const SECOND: i64 = 1_000_000_000;
-
-impl LimitValue {
-    /// A limit that is greater by so many units; nothing if there is none.
-    pub(crate) fn moved(self, by: i64) -> Option<Self> {
-        Some(match self {
-            Self::Count(count) => Self::Count(count.checked_add_signed(by)?),
-            Self::Age(nanos) => {
-                Self::Age(nanos.checked_add(by.checked_mul(SECOND)?).filter(|nanos| *nanos > 0)?)
-            }
-            Self::Spend(amount) => {
-                let units = Amount::from_uint(by.unsigned_abs()).ok()?;
-                Self::Spend(if by < 0 { amount.minus(units)? } else { amount.plus(units) })
-            }
+            all.find_map(|limits| limits.get(limit))
         })
     }
 }
@@ -343,50 +311,4 @@ fn data_of(value: &Value, at: &Place) -> Data {
             Data::Sequence(items.collect())
         }
     }
-}
-
-/// What a limit lets by, if it is set.
-fn limit(limits: &TaskLimits, name: &str) -> Option<LimitValue> {
-    match name {
-        "max_age" => limits.max_age.map(LimitValue::Age),
-        "max_spend" => limits.max_spend.map(LimitValue::Spend),
-        "max_spend_per_message" => limits.stretches.max_spend_per_message.map(LimitValue::Spend),
-        _ => {
-            let mut limits = *limits;
-            counted(&mut limits, name).and_then(|count| count.map(LimitValue::Count))
-        }
-    }
-}
-
-/// Sets a limit to what it lets by; one that lets something else by stays as it is.
-fn set_limit(limits: &mut TaskLimits, name: &str, to: LimitValue) {
-    match (name, to) {
-        ("max_age", LimitValue::Age(nanos)) => limits.max_age = Some(nanos),
-        ("max_spend", LimitValue::Spend(amount)) => limits.max_spend = Some(amount),
-        ("max_spend_per_message", LimitValue::Spend(amount)) => {
-            limits.stretches.max_spend_per_message = Some(amount);
-        }
-        (_, LimitValue::Count(count)) => {
-            counted(limits, name).into_iter().for_each(|limit| *limit = Some(count));
-        }
-        _ => {}
-    }
-}
-
-/// The limit of this name, if it counts.
-fn counted<'l>(limits: &'l mut TaskLimits, name: &str) -> Option<&'l mut Option<u64>> {
-    let TaskLimits { max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls, stretches, .. } =
-        limits;
-    let StretchLimits { max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn, .. } =
-        stretches;
-    Some(match name {
-        "max_turns" => max_turns,
-        "max_prompt_tokens" => max_prompt_tokens,
-        "max_completion_tokens" => max_completion_tokens,
-        "max_tool_calls" => max_tool_calls,
-        "max_turns_per_message" => max_turns_per_message,
-        "max_tool_calls_per_message" => max_tool_calls_per_message,
-        "max_tool_calls_per_turn" => max_tool_calls_per_turn,
-        _ => return None,
-    })
 }

@@ -4,7 +4,6 @@
 //! tighten what the manifests allow: it has no key that grants a call or takes a step away. It never looks at another
 //! document; `applied` says to which agents and calls its steps belong.
 
-use super::agent::TaskLimits;
 use super::claims::ClaimsSchema;
 use super::counter::{CounterKeys, DeclaredCounter, read_counters};
 use super::default_decision::DefaultDecision;
@@ -17,7 +16,6 @@ use super::messages;
 use super::mode::Mode;
 use super::named_expression::{NamedExpression, NamedExpressionKeys, read_named_expressions};
 use super::node::Entry;
-use super::policy_limits::PolicyLimitKeys;
 use super::policy_step::{Labels, OfPolicy, PolicyStep};
 use super::policy_use::{DeclaredUse, Library, LibraryKeys, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
@@ -28,6 +26,7 @@ use super::shape::{
     ByName, Expression, List, Name, OneOf, Part, Required, Text, TextOrTexts, mapping, shape,
 };
 use super::step::{DeclaredAction, DeclaredStep, Hook, PolicySteps};
+use super::task_limit::{PolicyLimitKeys, TaskLimits};
 use super::unread::check_unread;
 use super::yaml::YamlDocument;
 use crate::cel::Semver;

@@ -5,7 +5,6 @@
 //! to the step beside. A policy may pass on a value that it was given itself. A document with a use that cannot be made is not sound, so no agent runs without a part of its policy.
 //! `max_rule_matches` bounds the steps of all that are made, and `max_depth` how far a chain of uses goes.
 
-use super::agent::TaskLimits;
 use super::messages;
 use super::mode::Mode;
 use super::policy::{DeclaredPolicy, ImportedExpressions, PolicyCapability};
@@ -13,6 +12,7 @@ use super::policy_step::PolicyStep;
 use super::policy_use::{DeclaredUse, GivenValue, PolicyParameter, UsedBy};
 use super::reader::{Path, Reader};
 use super::step::DeclaredStep;
+use super::task_limit::TaskLimits;
 use crate::limits::EngineLimits;
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -19,9 +19,7 @@ use super::shape::{Others, Shape, ShapeField};
 use crate::cel::JsonRef;
 use crate::context::{CallSecrets, SecretRule, Secrets, TaskSecrets};
 use crate::digest::Digest;
-use crate::manifest::agent::{
-    Agent, Capability, DeclaredExpose, Guardrails, MountScope, StretchLimits, TaskLimits,
-};
+use crate::manifest::agent::{Agent, Capability, DeclaredExpose, Guardrails, MountScope};
 use crate::manifest::argument_rules::Undeclared;
 use crate::manifest::binding::DeclaredBinding;
 use crate::manifest::catalog::{CapabilityEntry, DeclaredFunction, EventEntry, ResolvedAgent};
@@ -35,6 +33,7 @@ use crate::manifest::step::{DeclaredAction, DeclaredInvoke, DeclaredStep, OnFail
 use crate::manifest::step_effect::{
     DeclaredCredential, DeclaredDelay, DeclaredEffect, DeclaredObligation, DeclaredSet,
 };
+use crate::manifest::task_limit::TaskLimits;
 use crate::manifest::tool::{ActionDecl, DeclaredExecute};
 use crate::source::Embedded;
 use std::collections::HashMap;
@@ -198,38 +197,10 @@ impl Encoder {
     }
 
     pub(super) fn limits(&mut self, limits: &TaskLimits) {
-        let TaskLimits {
-            max_turns,
-            max_prompt_tokens,
-            max_completion_tokens,
-            max_age,
-            max_tool_calls,
-            max_spend,
-            stretches,
-        } = limits;
         self.part("limits");
-        for limit in [max_turns, max_prompt_tokens, max_completion_tokens, max_tool_calls] {
-            self.optional(*limit, Self::count);
-        }
-        self.optional(*max_age, Self::whole);
-        // nothing of those that nobody sets, so that a policy has the digest that it had before they were there
-        let StretchLimits {
-            max_turns_per_message,
-            max_tool_calls_per_message,
-            max_tool_calls_per_turn,
-            max_spend_per_message,
-        } = stretches;
-        let counts = [max_turns_per_message, max_tool_calls_per_message, max_tool_calls_per_turn];
-        if counts.iter().any(|limit| limit.is_some()) {
-            self.part("limits of stretches");
-            counts.iter().for_each(|limit| self.optional(**limit, Self::count));
-        }
-        let amounts = [max_spend, max_spend_per_message];
-        if amounts.iter().any(|limit| limit.is_some()) {
-            self.part("limits of spending");
-            amounts
-                .iter()
-                .for_each(|limit| self.optional(**limit, |all, amount| all.text(&amount.to_string())));
+        for (limit, bound) in limits.iter() {
+            self.text(limit.as_str());
+            self.text(&bound.to_string());
         }
     }
 

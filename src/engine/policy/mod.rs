@@ -31,7 +31,7 @@
 //! | `launch`, `trigger` | what begins tasks, and with which inputs |
 //! | `allow_list`, `value_set`, `filter`, `event` | what reaches a task that runs, and which of it |
 //! | `setting`, `webhook` | secrets of the host, and what is signed with them |
-//! | `task_limits` | whether the next step may be taken |
+//! | `task_limits` | the limits of tasks, with the policies that set them |
 //! | `fingerprint`, `encoding`, `policy_encoding`, `encoder` | whether two policies are the same: what decides, written out and digested |
 //! | `read_path`, `reads`, `values_read` | what expressions read: of other calls, so that one waits for another, and of values, so that the others need not be kept |
 //! | `declaration` | functions before anything of them is compiled |
@@ -175,7 +175,6 @@ pub use shape::Shape;
 pub use step::{Invoke, Step, StepAction};
 pub use step_list::StepList;
 pub use step_text::Shown;
-pub use task_limits::{Exceeded, LimitNumber, Used, UsedOfStretches, exceeded, exceeded_stretch};
 pub use template::{BadPlaceholder, PathStep, Placeholder, Template};
 pub(crate) use trigger::FiringWatch;
 pub use trigger::{Firing, FiringOutcome, Trigger};
@@ -187,11 +186,13 @@ use crate::context::{
 };
 use crate::digest::Digest;
 use crate::limits::EngineLimits;
-use crate::manifest::agent::{Agent, MountScope, TaskLimits};
+use crate::manifest::agent::{Agent, MountScope};
 use crate::manifest::mode::Mode;
 use crate::manifest::mount::Mount;
 use crate::manifest::review::Siblings;
 use crate::manifest::step::Hook;
+pub use crate::manifest::task_limit::LimitNumber;
+use crate::manifest::task_limit::{TaskLimit, TaskLimits};
 use encoding::Rules;
 pub(crate) use operation_rules::{OperationRules, rules_of_trigger};
 use policy_steps::PolicySteps;
@@ -298,8 +299,8 @@ impl Policy {
 
     /// Namespace and name of the policy document that sets a limit; nothing if the manifest does.
     #[must_use]
-    pub fn limit_policy(&self, name: &str) -> Option<&Arc<str>> {
-        self.task_limits.owner(name)
+    pub fn limit_policy(&self, limit: TaskLimit) -> Option<&Arc<str>> {
+        self.task_limits.owner(limit)
     }
 
     /// The counters of the policies that are for it.

@@ -7,7 +7,6 @@
 
 use super::agent::full_name;
 use super::explain::ExplainedOperation;
-use crate::manifest::agent::{StretchLimits, TaskLimits};
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::given::plain;
 use crate::manifest::named_expression::EXPRESSIONS;
@@ -271,8 +270,8 @@ impl Coverage {
                 self.clause(&clause);
             }
         }
-        for name in limits_of(policy.task_limits()) {
-            add_part(&mut self.limits, &agent, name);
+        for (limit, _) in policy.task_limits().iter() {
+            add_part(&mut self.limits, &agent, limit.as_str());
         }
         let capabilities = &policy.agent().capabilities;
         for event in policy.events().iter().filter(|event| event.active) {
@@ -465,36 +464,4 @@ fn add_part(parts: &mut Vec<SeenPart>, agent: &str, name: &str) {
 /// The name of the file of a place, as several cases may come to it by several ways: `cases/../agent.yaml` is `agent.yaml`.
 pub(super) fn file_name(place: &Place) -> String {
     plain(Path::new(place.source.name())).display().to_string()
-}
-
-/// The names of the limits that are set.
-pub(super) fn limits_of(limits: &TaskLimits) -> Vec<&'static str> {
-    let TaskLimits {
-        max_turns,
-        max_prompt_tokens,
-        max_completion_tokens,
-        max_age,
-        max_tool_calls,
-        max_spend,
-        stretches,
-    } = limits;
-    let StretchLimits {
-        max_turns_per_message,
-        max_tool_calls_per_message,
-        max_tool_calls_per_turn,
-        max_spend_per_message,
-    } = stretches;
-    let all = [
-        ("max_turns", max_turns.is_some()),
-        ("max_prompt_tokens", max_prompt_tokens.is_some()),
-        ("max_completion_tokens", max_completion_tokens.is_some()),
-        ("max_age", max_age.is_some()),
-        ("max_tool_calls", max_tool_calls.is_some()),
-        ("max_spend", max_spend.is_some()),
-        ("max_turns_per_message", max_turns_per_message.is_some()),
-        ("max_tool_calls_per_message", max_tool_calls_per_message.is_some()),
-        ("max_tool_calls_per_turn", max_tool_calls_per_turn.is_some()),
-        ("max_spend_per_message", max_spend_per_message.is_some()),
-    ];
-    all.into_iter().filter(|(_, is_set)| *is_set).map(|(name, _)| name).collect()
 }

@@ -9,7 +9,7 @@ use super::counted::{Counted, read_counted};
 use super::expect_labels::{FoundLabels, LabelsKeys};
 use super::expect_observed::{self, ObservedKeys};
 use super::expect_terms::{self, TermsKeys};
-use super::expect_words::{DecisionWord, LimitWord, StageWord, TaskWord, VerdictWord};
+use super::expect_words::{DecisionWord, StageWord, TaskWord, VerdictWord};
 use super::{expect_labels, messages, values};
 use crate::cel::Json;
 use crate::counter::Decimal;
@@ -20,6 +20,7 @@ use crate::manifest::shape::{
     Anything, ByName, List, Nullable, Object, OneOf, Required, Row, Text, TextOrTexts, closed, mapping,
     names, shape, with,
 };
+use crate::manifest::task_limit::TaskLimit;
 use crate::source::{Embedded, Place};
 use crate::task::{Finding, Origin, QuestionId, Task};
 use serde_json::{Value, json};
@@ -166,7 +167,7 @@ expectations! {
         one(read_texts(node, path, reader).map(Want::MessageExcludes))
     };
     /// The limit that was reached.
-    (Aspect::Limit.key()): Nullable<OneOf<LimitWord>> => |node, path, reader| text(Aspect::Limit, node, path, reader);
+    (Aspect::Limit.key()): Nullable<OneOf<TaskLimit>> => |node, path, reader| text(Aspect::Limit, node, path, reader);
     /// The reason.
     (Aspect::Reason.key()): Nullable<Text> => |node, path, reader| text(Aspect::Reason, node, path, reader);
     /// The calls that it waits for, in the order in which they were made.

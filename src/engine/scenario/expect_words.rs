@@ -6,6 +6,7 @@ use super::case::Aspect;
 use super::messages;
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{Vocabulary, words};
+use crate::manifest::task_limit::TaskLimit;
 use crate::source::Embedded;
 use crate::task::{EventStage, TaskState, Verdict};
 
@@ -17,9 +18,6 @@ pub(super) enum VerdictWord {}
 
 /// The stage of an event that decided.
 pub(super) enum StageWord {}
-
-/// The limit that was reached.
-pub(super) enum LimitWord {}
 
 /// The state of a task.
 pub(super) enum TaskWord {}
@@ -48,9 +46,6 @@ vocabulary! {
         EventStage::Inactive.as_str(), EventStage::Signature.as_str(), EventStage::Payload.as_str(),
         EventStage::Filter.as_str(), EventStage::Before.as_str(), EventStage::After.as_str(),
         EventStage::Guardrails.as_str();
-    LimitWord:
-        "max_turns", "max_prompt_tokens", "max_completion_tokens", "max_age", "max_tool_calls", "max_spend",
-        "max_turns_per_message", "max_tool_calls_per_message", "max_tool_calls_per_turn", "max_spend_per_message";
     TaskWord: TaskState::WORDS[0], TaskState::WORDS[1], TaskState::WORDS[2], TaskState::WORDS[3];
 }
 
@@ -87,13 +82,13 @@ const SYNONYMS: &[(&str, &str)] = &[
 
 impl Aspect {
     /// The words that can be found, where the aspect is not free text.
-    fn vocabulary(self) -> Option<&'static [(&'static str, ())]> {
+    fn vocabulary(self) -> Option<Vec<&'static str>> {
         match self {
-            Self::Decision => Some(DecisionWord::WORDS),
-            Self::Enforced => Some(VerdictWord::WORDS),
-            Self::Stage => Some(StageWord::WORDS),
-            Self::Limit => Some(LimitWord::WORDS),
-            Self::Task => Some(TaskWord::WORDS),
+            Self::Decision => Some(words(DecisionWord::WORDS)),
+            Self::Enforced => Some(words(VerdictWord::WORDS)),
+            Self::Stage => Some(words(StageWord::WORDS)),
+            Self::Limit => Some(words(TaskLimit::WORDS)),
+            Self::Task => Some(words(TaskWord::WORDS)),
             Self::Message
             | Self::UserMessage
             | Self::Reason
@@ -105,8 +100,7 @@ impl Aspect {
 
     /// Reports a word that is never found.
     pub(super) fn check_word(self, text: &Embedded, path: &Path, reader: &mut Reader) {
-        let Some(vocabulary) = self.vocabulary() else { return };
-        let known = words(vocabulary);
+        let Some(known) = self.vocabulary() else { return };
         if known.contains(&&*text.text) {
             return;
         }
@@ -126,12 +120,11 @@ impl Aspect {
 #[cfg(test)]
 mod tests {
     use super::{Aspect, SYNONYMS};
-    use crate::manifest::shape::words;
 
     #[test]
     fn each_synonym_leads_to_a_word_and_is_none() {
         let known: Vec<&str> =
-            Aspect::ALL.iter().filter_map(|aspect| aspect.vocabulary()).flat_map(words).collect();
+            Aspect::ALL.iter().filter_map(|aspect| aspect.vocabulary()).flatten().collect();
         for (word, meant) in SYNONYMS {
             assert!(known.contains(meant) && !known.contains(word), "{word} {meant}");
         }

@@ -13,8 +13,8 @@ use super::run::{Compiled, Telling};
 use super::variations::{constants, variations};
 use crate::cel::Timestamp;
 use crate::limits::EngineLimits;
-use crate::manifest::edit::LimitValue;
 use crate::manifest::node::Node;
+use crate::manifest::task_limit::{LimitNumber, Quantity, TaskLimit};
 use serde_json::{Value, json};
 
 /// How many other values are tried for one change.
@@ -120,47 +120,40 @@ fn places(step: &Value) -> Vec<String> {
 }
 
 /// Steps that reach a limit, and those that go beyond it by one unit.
-fn reaching(case: &Case, name: &str, limit: LimitValue) -> Vec<Asked> {
-    let counts = |count: u64| [count, count.saturating_add(1)].into_iter();
-    match (name, limit) {
-        ("max_turns" | "max_turns_per_message", LimitValue::Count(turns)) => {
-            counts(turns).filter_map(|turns| repeat(turns, |_| json!({ "llm": {} }))).collect()
-        }
-        (
-            "max_tool_calls" | "max_tool_calls_per_message" | "max_tool_calls_per_turn",
-            LimitValue::Count(calls),
-        ) => {
+fn reaching(case: &Case, limit: TaskLimit, bound: LimitNumber) -> Vec<Asked> {
+    let counts = [bound.count(), bound.count().saturating_add(1)].into_iter();
+    match limit.quantity() {
+        Quantity::Turns => counts.filter_map(|turns| repeat(turns, |_| json!({ "llm": {} }))).collect(),
+        Quantity::Calls => {
             let Some((function, arguments)) = first_call(case) else { return Vec::new() };
             let call = |count: u64, at: u64| {
                 let call = json!({ "id": format!("c{at}"), "fn": function, "args": arguments });
                 // the last one is what is looked at
                 if at == count { json!({ "call": call }) } else { json!({ "call": call, "result": {} }) }
             };
-            counts(calls).filter_map(|count| repeat(count, |at| call(count, at))).collect()
+            counts.filter_map(|count| repeat(count, |at| call(count, at))).collect()
         }
-        _ => {
-            let around = [limit.moved(-1), Some(limit), limit.moved(1)];
-            around.into_iter().flatten().filter_map(|used| used_up(case, name, used)).collect()
+        Quantity::Age | Quantity::PromptTokens | Quantity::CompletionTokens | Quantity::Spend => {
+            let around = [limit.moved(bound, -1), Some(bound), limit.moved(bound, 1)];
+            around.into_iter().flatten().filter_map(|used| used_up(case, limit.quantity(), used)).collect()
         }
     }
 }
 
 /// A turn of the model that comes when so much of what a limit bounds has been used.
-fn used_up(case: &Case, name: &str, used: LimitValue) -> Option<Asked> {
-    let turns = match used {
-        LimitValue::Count(tokens) => {
-            vec![json!({ "llm": { name.trim_start_matches("max_"): tokens } }), json!({ "llm": {} })]
-        }
-        LimitValue::Spend(cost) => {
-            vec![json!({ "llm": { "cost": cost.to_string() } }), json!({ "llm": {} })]
-        }
-        LimitValue::Age(age) => {
+fn used_up(case: &Case, quantity: Quantity, used: LimitNumber) -> Option<Asked> {
+    let after = |used: Value| vec![json!({ "llm": used }), json!({ "llm": {} })];
+    Some(Asked::Steps(match quantity {
+        Quantity::PromptTokens => after(json!({ "prompt_tokens": used.count() })),
+        Quantity::CompletionTokens => after(json!({ "completion_tokens": used.count() })),
+        Quantity::Spend => after(json!({ "cost": used.to_string() })),
+        Quantity::Age => {
             let begin = case.background.environment.started_at.nanos();
-            let at = Timestamp::from_nanos(begin.saturating_add(age.into())).ok()?;
+            let at = Timestamp::from_nanos(begin.saturating_add(used.count().into())).ok()?;
             vec![json!({ "llm": {}, "at": at.to_string() })]
         }
-    };
-    Some(Asked::Steps(turns))
+        Quantity::Turns | Quantity::Calls => return None,
+    }))
 }
 
 /// So many steps, which are counted from 1; nothing if they are too many for a case.

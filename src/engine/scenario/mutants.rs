@@ -4,7 +4,7 @@
 //! a variable, a counter or an event, one for each operator of `mutation_operators` and each part; for each value of a parameter and each limit that it is another one. Nothing is run
 //! here: [`Runner::mutate`](super::Runner::mutate) tries them.
 
-use super::coverage::{file_name, limits_of};
+use super::coverage::file_name;
 use super::mutation_operators::{Replacement, replacements};
 use crate::cel::parse;
 use crate::counter::CounterWindow;
@@ -13,10 +13,11 @@ use crate::manifest::Catalog;
 use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::CapabilityEntry;
 use crate::manifest::counter::{CounterScope, DeclaredCounter};
-use crate::manifest::edit::{Edit, Endings, LimitValue, StepsOf};
+use crate::manifest::edit::{Edit, Endings, StepsOf};
 use crate::manifest::named_expression::EXPRESSIONS;
 use crate::manifest::policy::DeclaredPolicy;
 use crate::manifest::step::{DeclaredAction, DeclaredStep, OnFail};
+use crate::manifest::task_limit::{LimitNumber, Quantity, TaskLimit};
 use crate::policy::{mentions, steps_reading};
 use crate::source::{Embedded, Place, Span};
 use serde_json::Value;
@@ -42,7 +43,7 @@ pub(super) enum Change {
     /// A step, or the text or value of a name, at a place. Only cases that come to one of these steps can notice; all may if there are none.
     Edit(Place, Edit, Vec<Place>),
     /// A limit, by so many units.
-    Limit(&'static str, i64),
+    Limit(TaskLimit, i64),
 }
 
 impl Mutant {
@@ -68,14 +69,14 @@ impl Mutant {
     pub(super) fn apply(&self, catalog: &Catalog) -> Option<Catalog> {
         match &self.change {
             Change::Edit(place, edit, _) => Some(catalog.with_edit(place, edit)),
-            Change::Limit(name, by) => catalog.with_limit(name, *by),
+            Change::Limit(limit, by) => catalog.with_limit(*limit, *by),
         }
     }
 
     /// The limit that it is about, and what it lets by today.
-    pub(super) fn limit(&self, catalog: &Catalog) -> Option<(&'static str, LimitValue)> {
-        let Change::Limit(name, _) = self.change else { return None };
-        Some((name, catalog.limit(name)?))
+    pub(super) fn limit(&self, catalog: &Catalog) -> Option<(TaskLimit, LimitNumber)> {
+        let Change::Limit(limit, _) = self.change else { return None };
+        Some((limit, catalog.limit(limit)?))
     }
 
     /// The steps to which a case has to come to notice: the changed one and that behind it, or those that read the changed name.
@@ -124,25 +125,26 @@ pub(super) fn mutants(catalog: &Catalog, limits: &EngineLimits) -> Vec<Mutant> {
             resolved.policies.iter().map(|applied| (&applied.policy.place, &applied.policy.limits));
         let all = std::iter::once((&resolved.agent.place, &resolved.agent.limits)).chain(policies);
         for (place, own) in all {
-            for name in limits_of(own) {
+            for (limit, _) in own.iter() {
+                let name = limit.as_str();
                 if !seen.insert((format!("{} {name}", place.source.name()), place.span)) {
                     continue;
                 }
-                let unit = if name == "max_age" { "a second" } else { "one" };
+                let unit = if limit.quantity() == Quantity::Age { "a second" } else { "one" };
                 for (by, word) in [(1, "greater"), (-1, "smaller")] {
                     found.push(Mutant {
                         path: format!("limits.{name}"),
                         place: limit_place(place, name),
                         kind: "limit",
                         about: format!("`{name}` is {word} by {unit}"),
-                        change: Change::Limit(name, by),
+                        change: Change::Limit(limit, by),
                     });
                 }
             }
         }
     }
     found.retain(|mutant| match mutant.change {
-        Change::Limit(name, by) => catalog.limit(name).and_then(|limit| limit.moved(by)).is_some(),
+        Change::Limit(limit, by) => catalog.limit(limit).and_then(|bound| limit.moved(bound, by)).is_some(),
         Change::Edit(..) => true,
     });
     found

@@ -3,13 +3,22 @@
 use super::messages;
 use super::model_counting::uncounted;
 use super::state::{
-    Decision, End, Enforced, LimitReached, Next, Pending, ReviewState, Task, Termination, TerminationReason,
-    Usage, Verdict,
+    Decision, End, Enforced, LimitReached, MAX_TASK_BYTES, Next, Pending, ReviewState, Task, Termination,
+    TerminationReason, Usage, Verdict,
 };
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
-use crate::policy::{Exceeded, Used, UsedOfStretches, exceeded, exceeded_stretch};
+use crate::manifest::task_limit::{LimitNumber, Quantity, Stretch, TaskLimit};
 use std::borrow::Cow;
+
+/// A limit that a step would exceed.
+#[derive(Clone, Copy, Debug)]
+struct Exceeded {
+    limit: TaskLimit,
+    bound: LimitNumber,
+    /// The value that the step would lead to.
+    value: LimitNumber,
+}
 
 impl Task {
     pub(super) fn begin_limits(&mut self, next: Next, now: Timestamp) -> Decision {
@@ -80,7 +89,8 @@ impl Task {
     /// Ends the task if the step would exceed a limit of the manifest.
     fn beyond_its_limits(&mut self, next: Next, now: Timestamp) -> Option<Decision> {
         let exceeded = self.exceeded(next, now).filter(|_| !self.policy.observes())?;
-        Some(self.end_at(exceeded))
+        let limit = self.limit_reached(exceeded);
+        Some(self.end_at(limit))
     }
 
     /// What the limits would have made of the step, of a task that is only observed. It goes on over each of them, and hears of it at
@@ -101,41 +111,50 @@ impl Task {
     /// The name of the limit that the step would exceed: of the task, of the message or of the turn.
     pub(super) fn limit_before(&self, next: Next, now: Timestamp) -> Option<&'static str> {
         let exceeded = self.exceeded(next, now).or_else(|| self.exceeded_stretch(next));
-        exceeded.filter(|_| !self.policy.observes()).map(|exceeded| exceeded.name)
+        exceeded.filter(|_| !self.policy.observes()).map(|exceeded| exceeded.limit.as_str())
     }
 
     /// The limit of the task that the step exceeds.
     fn exceeded(&self, next: Next, now: Timestamp) -> Option<Exceeded> {
-        exceeded(self.policy.task_limits(), &self.used(next, now))
+        self.first_exceeded(next, now, |stretch| stretch == Stretch::Task)
     }
 
-    /// The limit of the message or of the turn that the step exceeds.
+    /// The limit of the message or of the turn that the step exceeds: that of the longest stretch first, as it takes longest to begin anew.
     fn exceeded_stretch(&self, next: Next) -> Option<Exceeded> {
-        exceeded_stretch(&self.policy.task_limits().stretches, &self.used_of_stretches(next))
+        // no stretch bounds an age
+        self.first_exceeded(next, self.context.started_at(), |stretch| stretch != Stretch::Task)
+    }
+
+    fn first_exceeded(
+        &self,
+        next: Next,
+        now: Timestamp,
+        counts: impl Fn(Stretch) -> bool,
+    ) -> Option<Exceeded> {
+        let limits = self.policy.task_limits().iter().filter(|(limit, _)| counts(limit.stretch()));
+        let used = |(limit, bound)| Exceeded { limit, bound, value: self.used(limit, next, now) };
+        limits.map(used).find(|exceeded| exceeded.value > exceeded.bound)
     }
 
     /// Ends the task if so many bytes more would exceed `max_task_bytes`.
     pub(super) fn beyond_bytes(&mut self, more: u64) -> Option<Decision> {
         let (bound, value) = (self.policy.limits().max_task_bytes, self.bytes().saturating_add(more));
-        let exceeded = Exceeded { name: "max_task_bytes", bound: bound.into(), value: value.into() };
-        (value > bound).then(|| self.end_at(exceeded))
+        (value > bound).then(|| {
+            let which = Cow::Borrowed(MAX_TASK_BYTES);
+            self.end_at(LimitReached { which, bound: bound.into(), value: value.into(), policy: None })
+        })
     }
 
-    fn end_at(&mut self, exceeded: Exceeded) -> Decision {
-        let limit = self.limit_reached(exceeded);
+    fn end_at(&mut self, limit: LimitReached) -> Decision {
         let reason = TerminationReason::LimitExceeded;
         let termination = Termination { reason, message: messages::limit_exceeded(&limit) };
         self.end = Some(End::Terminated(termination.clone()));
         termination.told_by(Decision { limit: Some(limit), ..Decision::new(Verdict::Terminate) })
     }
 
-    fn limit_reached(&self, exceeded: Exceeded) -> LimitReached {
-        LimitReached {
-            which: Cow::Borrowed(exceeded.name),
-            bound: exceeded.bound,
-            value: exceeded.value,
-            policy: self.policy.limit_policy(exceeded.name).cloned(),
-        }
+    fn limit_reached(&self, Exceeded { limit, bound, value }: Exceeded) -> LimitReached {
+        let which = Cow::Borrowed(limit.as_str());
+        LimitReached { which, bound, value, policy: self.policy.limit_policy(limit).cloned() }
     }
 
     /// Ends a task whose review took longer than `max_age` allows (RV-12); what waited is stopped.
@@ -196,26 +215,26 @@ impl Task {
         turns.saturating_add(self.model.open.len() as u64).saturating_add(1)
     }
 
-    /// What the task has used since its last message and its last turn, the coming step included.
-    fn used_of_stretches(&self, next: Next) -> UsedOfStretches {
-        let turns = self.turns_with(next);
-        let calls = self.calls_by_model().saturating_add(u64::from(next == Next::Capability));
-        let used = self.stretches.used(turns, calls, self.context.spend());
+    /// How much of what a limit bounds has been used, the coming step included. A clock that runs backwards makes no task younger than nothing.
+    fn used(&self, limit: TaskLimit, next: Next, now: Timestamp) -> LimitNumber {
+        let (quantity, stretch) = (limit.quantity(), limit.stretch());
         // a turn that is asked for begins with no call
-        let calls_in_turn = if next == Next::ModelTurn { 0 } else { used.calls_in_turn };
-        UsedOfStretches { calls_in_turn, ..used }
-    }
-
-    /// What the task has used, the coming step included.
-    fn used(&self, next: Next, now: Timestamp) -> Used {
-        let age = now.nanos().saturating_sub(self.context.started_at().nanos());
-        Used {
-            age: u64::try_from(age.max(0)).unwrap_or(u64::MAX),
-            turns: self.turns_with(next),
-            prompt_tokens: self.context.prompt_tokens().unsigned_abs(),
-            completion_tokens: self.context.completion_tokens().unsigned_abs(),
-            calls: self.calls_by_model().saturating_add(u64::from(next == Next::Capability)),
-            spend: self.context.spend(),
+        if stretch == Stretch::Turn && next == Next::ModelTurn {
+            return 0.into();
         }
+        let used: LimitNumber = match quantity {
+            Quantity::Age => {
+                let age = now.nanos().saturating_sub(self.context.started_at().nanos());
+                u64::try_from(age.max(0)).unwrap_or(u64::MAX).into()
+            }
+            Quantity::Turns => self.turns_with(next).into(),
+            Quantity::PromptTokens => self.context.prompt_tokens().unsigned_abs().into(),
+            Quantity::CompletionTokens => self.context.completion_tokens().unsigned_abs().into(),
+            Quantity::Calls => {
+                self.calls_by_model().saturating_add(u64::from(next == Next::Capability)).into()
+            }
+            Quantity::Spend => self.context.spend().into(),
+        };
+        used.minus(self.stretches.used_before(stretch, quantity))
     }
 }

@@ -1,11 +1,15 @@
 //! A limit that was reached, as plain data and in words.
 
 use crate::cel::Duration;
+use crate::manifest::task_limit::{Quantity, TaskLimit};
 use crate::policy::LimitNumber;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
+
+/// The bound of the engine on what a task keeps.
+pub(in crate::task) const MAX_TASK_BYTES: &str = "max_task_bytes";
 
 /// A limit that was reached: the step that would have gone beyond it was not taken (LIM-02).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,23 +30,14 @@ impl fmt::Display for LimitReached {
     /// The two numbers and what they count: `16 of 15 tool calls`, `2h1m of 2h since it began`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { which, bound, value, policy: _ } = self;
-        let counted = match &**which {
-            "max_age" => {
-                return write!(f, "{} of {} since it began", age(value.count()), age(bound.count()));
+        match TaskLimit::parse(which) {
+            Some(limit) if limit.quantity() == Quantity::Age => {
+                write!(f, "{} of {} {}", age(value.count()), age(bound.count()), limit.counted())
             }
-            "max_turns" => "model turns",
-            "max_prompt_tokens" => "prompt tokens",
-            "max_completion_tokens" => "completion tokens",
-            "max_tool_calls" => "tool calls",
-            "max_spend" => "spent",
-            "max_spend_per_message" => "spent for one message",
-            "max_turns_per_message" => "model turns for one message",
-            "max_tool_calls_per_message" => "tool calls for one message",
-            "max_tool_calls_per_turn" => "tool calls in one turn",
-            "max_task_bytes" => "bytes",
-            other => other,
-        };
-        write!(f, "{value} of {bound} {counted}")
+            Some(limit) => write!(f, "{value} of {bound} {}", limit.counted()),
+            None if which == MAX_TASK_BYTES => write!(f, "{value} of {bound} bytes"),
+            None => write!(f, "{value} of {bound} {which}"),
+        }
     }
 }
 

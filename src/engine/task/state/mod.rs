@@ -68,6 +68,7 @@ pub use lacking::LackingValues;
 pub(in crate::task) use lifecycle::End;
 pub use lifecycle::TaskState;
 pub use limit_reached::LimitReached;
+pub(in crate::task) use limit_reached::MAX_TASK_BYTES;
 pub(in crate::task) use mark::Mark;
 pub use model::ModelCall;
 pub(in crate::task) use model::{

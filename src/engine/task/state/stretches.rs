@@ -3,7 +3,7 @@
 //! In: the calls and turns of the task so far and what it has spent, whenever a message is accepted or a turn is reported. Out: how many came since.
 
 use crate::amount::Amount;
-use crate::policy::UsedOfStretches;
+use crate::manifest::task_limit::{LimitNumber, Quantity, Stretch};
 use serde::{Deserialize, Serialize};
 
 /// The counts of a task at the beginning of its stretches.
@@ -37,13 +37,15 @@ impl Stretches {
         self.calls_before_turn = calls;
     }
 
-    /// What came since, given the counts of the whole task.
-    pub(in crate::task) fn used(self, turns: u64, calls: u64, spend: Amount) -> UsedOfStretches {
-        UsedOfStretches {
-            turns_for_message: turns.saturating_sub(self.turns_before_message),
-            calls_for_message: calls.saturating_sub(self.calls_before_message),
-            calls_in_turn: calls.saturating_sub(self.calls_before_turn),
-            spend_for_message: spend.minus(self.spend_before_message).unwrap_or_default(),
+    /// What had been used when a stretch of the task began, of what is counted for stretches.
+    pub(in crate::task) fn used_before(&self, stretch: Stretch, quantity: Quantity) -> LimitNumber {
+        match (stretch, quantity) {
+            (Stretch::Message, Quantity::Turns) => self.turns_before_message.into(),
+            (Stretch::Message, Quantity::Calls) => self.calls_before_message.into(),
+            (Stretch::Turn, Quantity::Calls) => self.calls_before_turn.into(),
+            (Stretch::Message, Quantity::Spend) => self.spend_before_message.into(),
+            (_, Quantity::Spend) => Amount::ZERO.into(),
+            _ => 0.into(),
         }
     }
 
