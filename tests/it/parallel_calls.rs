@@ -73,6 +73,28 @@ fn one_entry_stays_one_with_fifty_calls_at_once() {
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(48));
 }
 
+/// A call that waits says which expression makes it wait for each of the others.
+#[test]
+fn a_call_that_waits_names_the_expressions_that_make_it_wait() {
+    let mut task = task(ONCE);
+    let first = before(&mut task, &entry());
+    assert_eq!((first.verdict, &*first.because), (Verdict::Allow, &[][..]));
+    let (first, second, third) =
+        (first.call.unwrap(), before(&mut task, &entry()), before(&mut task, &lookup()));
+    let reasons = |decision: &Decision| -> Vec<(CallId, String)> {
+        decision.because.iter().map(|reason| (reason.call.clone(), reason.reads.path.clone())).collect()
+    };
+    let [once, entries] = [0, 1].map(|step| format!("capabilities.ledger.before[{step}].assert"));
+    assert_eq!(reasons(&second), [(first.clone(), once.clone())]);
+    let second = second.call.unwrap();
+    assert_eq!(reasons(&third), [(first.clone(), entries.clone()), (second.clone(), entries.clone())]);
+    // the same is said again, and as long as it holds
+    let third = third.call.unwrap();
+    assert_eq!(task.standing(&third).unwrap().because.len(), 2);
+    report(&mut task, &first, failed());
+    assert_eq!(reasons(&task.standing(&third).unwrap()), [(second, entries)]);
+}
+
 #[test]
 fn what_reads_nothing_of_an_open_call_is_decided_at_once() {
     let mut task = task(ONCE);

@@ -166,6 +166,7 @@ pub use panel::{ReviewPanel, ReviewSeats};
 pub use parameter::{Missing, Parameter, ParameterSource};
 pub use parameters::{InputOf, Parameters, Supplied};
 pub(crate) use read_path::for_each_path;
+pub(crate) use reads::DecidedOperation;
 use reads::KnownDependencies;
 pub use reads::{Changes, Dependencies, Reads};
 pub use result::OutputSchema;

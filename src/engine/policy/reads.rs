@@ -9,7 +9,7 @@
 //! Linear in the steps; found when it is first wanted.
 
 use super::read_path::{CONTEXT_ASKED, for_each_path};
-use super::{Binding, CounterReader, Execute, Expression, Policy, Step, StepAction};
+use super::{Binding, CounterReader, Execute, Expression, Origin, Policy, Step, StepAction};
 use crate::context::{CALL_LABELS, CallsOnPath, FunctionId, LABELS, Selector, TASK_LABELS};
 use crate::manifest::mode::Mode;
 use crate::manifest::step::Hook;
@@ -72,6 +72,11 @@ pub struct Dependencies {
 impl Records {
     fn is_empty(&self) -> bool {
         !self.everything && self.functions.is_empty()
+    }
+
+    fn extend(&mut self, other: Self) {
+        self.functions.extend(other.functions);
+        self.everything |= other.everything;
     }
 
     fn meet(&self, functions: &BTreeSet<usize>) -> bool {
@@ -153,13 +158,153 @@ impl Reads {
         }
     }
 
-    fn add(&mut self, policy: &Policy, expression: &Expression) {
-        for_each_path(expression.program().expr(), &mut |root, path| self.add_path(policy, root, path));
+    /// What one expression reads.
+    fn of(policy: &Policy, expression: &Expression) -> Self {
+        let mut reads = Self::default();
+        for_each_path(expression.program().expr(), &mut |root, path| reads.add_path(policy, root, path));
+        reads
     }
 
-    fn add_all<'b>(&mut self, policy: &Policy, bindings: impl IntoIterator<Item = &'b Binding>) {
-        for expression in bindings.into_iter().filter_map(Binding::expression) {
-            self.add(policy, expression);
+    fn extend(&mut self, other: Self) {
+        self.whole.extend(other.whole);
+        self.made.extend(other.made);
+        self.inputs |= other.inputs;
+    }
+}
+
+/// An operation that a policy decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DecidedOperation {
+    /// A call of the function at this position.
+    Call(usize),
+    Input,
+    /// The event at this position.
+    Event(usize),
+    /// A call of the model.
+    Model,
+}
+
+/// Collects the dependencies of one operation, and the first expression whose reads are sought.
+struct Collector<'c> {
+    policy: &'c Policy,
+    found: Dependencies,
+    is_sought: &'c dyn Fn(&Reads) -> bool,
+    sought: Option<Origin>,
+}
+
+impl Collector<'_> {
+    fn read(&mut self, reads: Reads, origin: impl FnOnce() -> Origin) {
+        if self.sought.is_none() && (self.is_sought)(&reads) {
+            self.sought = Some(origin());
+        }
+        self.found.reads.extend(reads);
+    }
+
+    fn expression(&mut self, expression: &Expression) {
+        self.read(Reads::of(self.policy, expression), || expression.origin());
+    }
+
+    fn bindings<'b>(&mut self, bindings: impl IntoIterator<Item = &'b Binding>) {
+        bindings
+            .into_iter()
+            .filter_map(Binding::expression)
+            .for_each(|expression| self.expression(expression));
+    }
+
+    /// What an enforced step reads.
+    fn reads_of(&mut self, step: &Step) {
+        step.expressions().for_each(|expression| self.expression(expression));
+        let StepAction::Invoke(invoke) = &step.action else { return };
+        let policy = self.policy;
+        let Some(invoked) = invoke.function.and_then(|position| policy.functions.get(position)) else {
+            return;
+        };
+        self.bindings(invoked.bindings.iter().map(|binding| &**binding));
+        if let Execute::Cel(expression) = &invoked.execute {
+            self.expression(expression);
+        }
+    }
+
+    /// The function that a step invokes.
+    fn changes_of(&mut self, step: &Step) {
+        if let StepAction::Invoke(invoke) = &step.action {
+            self.found.changes.functions.extend(invoke.function);
+            self.found.changes.invoked.extend(invoke.function);
+        }
+    }
+
+    /// What a step reads, and the function that it invokes.
+    fn step(&mut self, step: &Step) {
+        if step.mode == Mode::Enforce {
+            self.reads_of(step);
+            self.changes_of(step);
+        }
+    }
+
+    fn operation(&mut self, operation: DecidedOperation) {
+        match operation {
+            DecidedOperation::Call(position) => self.call(position),
+            DecidedOperation::Input => self.input(),
+            DecidedOperation::Event(position) => self.event(position),
+            DecidedOperation::Model => self.model(),
+        }
+    }
+
+    /// What the steps ahead of a call of the model read. What their invoke steps change is on record when they are through.
+    fn model(&mut self) {
+        let policy = self.policy;
+        let counters = policy.counters.of(CounterReader::Model);
+        for counter in counters.filter(|counter| counter.decides(CounterReader::Model)) {
+            counter.expressions_of_model().for_each(|expression| self.expression(expression));
+        }
+        policy.steps_of_model(Hook::ModelBefore).iter().for_each(|step| self.step(step));
+    }
+
+    /// An input inherits parameters of the one before, so each reads the inputs.
+    fn input(&mut self) {
+        (self.found.reads.inputs, self.found.changes.inputs) = (true, true);
+        self.policy.guardrails(Hook::GuardrailBefore).iter().for_each(|step| self.step(step));
+    }
+
+    /// An event becomes an input. Its filter asks for the arguments that the calls of its capability have had.
+    fn event(&mut self, position: usize) {
+        self.input();
+        let policy = self.policy;
+        let Some(event) = policy.events.get(position) else { return };
+        self.found.reads.whole.functions.extend(policy.functions_of(event.capability));
+        self.bindings(policy.bindings(event.capability).iter().map(|binding| &**binding));
+        for hook in [Hook::Before, Hook::After] {
+            let steps = policy.steps_of_event(hook, event.capability).iter();
+            steps.filter(|step| step.is_for(&event.key)).for_each(|step| self.step(step));
+        }
+    }
+
+    fn call(&mut self, position: usize) {
+        let policy = self.policy;
+        self.found.changes.functions.insert(position);
+        let Some(function) = policy.functions.get(position) else { return };
+        if !policy.observes() {
+            self.bindings(function.bindings.iter().map(|binding| &**binding));
+        }
+        let reader = CounterReader::Function(position);
+        for counter in policy.counters.of(reader).filter(|counter| counter.decides(reader)) {
+            counter.expressions_of_calls().for_each(|expression| self.expression(expression));
+        }
+        for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
+            let steps = policy.steps_of_call(hook, position);
+            let decides = |step: &&Step| step.mode == Mode::Enforce && step.is_for(&function.name);
+            for step in steps.iter().filter(decides) {
+                if hook != Hook::After {
+                    self.reads_of(step);
+                }
+                if hook == Hook::BeforeFirst {
+                    // it asks whether one of them has run (MW-39)
+                    let functions = step.functions.iter().copied().collect();
+                    let whole = Records { functions, everything: false };
+                    self.read(Reads { whole, ..Reads::default() }, || step.origin());
+                }
+                self.changes_of(step);
+            }
         }
     }
 }
@@ -218,112 +363,46 @@ impl Policy {
     /// without a function.
     #[must_use]
     pub fn dependencies(&self, function: usize) -> Option<&Dependencies> {
-        let known = self.dependencies.calls.get(function)?;
-        Some(known.get_or_init(|| self.find_dependencies(function)))
+        self.dependencies_of(DecidedOperation::Call(function))
     }
 
-    /// What the decision on an input reads, and what the input changes.
-    #[must_use]
-    pub fn dependencies_of_input(&self) -> &Dependencies {
-        self.dependencies.input.get_or_init(|| self.find_dependencies_of_input())
-    }
-
-    /// What the steps ahead of a call of the model read. What their invoke steps change is on record when they are through.
+    /// What the steps ahead of a call of the model read.
     #[must_use]
     pub fn dependencies_of_model(&self) -> &Dependencies {
-        self.dependencies.model.get_or_init(|| {
-            let mut found = Dependencies::default();
-            let counters = self.counters.of(CounterReader::Model);
-            for counter in counters.filter(|counter| counter.decides(CounterReader::Model)) {
-                counter.expressions_of_model().for_each(|expression| found.reads.add(self, expression));
-            }
-            self.steps_of_model(Hook::ModelBefore).iter().for_each(|step| self.add_step(step, &mut found));
-            found
-        })
+        self.dependencies.model.get_or_init(|| self.collect(DecidedOperation::Model, &|_| false).0)
     }
 
-    /// The same of the event at this position; nothing for a position without an event.
-    #[must_use]
-    pub fn dependencies_of_event(&self, event: usize) -> Option<&Dependencies> {
-        let known = self.dependencies.events.get(event)?;
-        Some(known.get_or_init(|| self.find_dependencies_of_event(event)))
+    /// What the decision on an operation reads, and what the operation changes; nothing for a position without a function or event.
+    pub(crate) fn dependencies_of(&self, operation: DecidedOperation) -> Option<&Dependencies> {
+        let KnownDependencies { calls, input, model, events } = &self.dependencies;
+        let known = match operation {
+            DecidedOperation::Call(position) => calls.get(position)?,
+            DecidedOperation::Input => input,
+            DecidedOperation::Event(position) => events.get(position)?,
+            DecidedOperation::Model => model,
+        };
+        Some(known.get_or_init(|| self.collect(operation, &|_| false).0))
     }
 
-    /// An input inherits parameters of the one before, so each reads the inputs.
-    fn find_dependencies_of_input(&self) -> Dependencies {
-        let mut found = Dependencies::default();
-        (found.reads.inputs, found.changes.inputs) = (true, true);
-        for step in self.guardrails(Hook::GuardrailBefore).iter() {
-            self.add_step(step, &mut found);
-        }
-        found
+    /// The first expression of the rules for an operation that reads what is sought.
+    ///
+    /// # Cost
+    /// Linear in the rules for the operation.
+    pub(crate) fn first_reading(
+        &self,
+        operation: DecidedOperation,
+        is_sought: impl Fn(&Reads) -> bool,
+    ) -> Option<Origin> {
+        self.collect(operation, &is_sought).1
     }
 
-    /// An event becomes an input. Its filter asks for the arguments that the calls of its capability have had.
-    fn find_dependencies_of_event(&self, position: usize) -> Dependencies {
-        let mut found = self.find_dependencies_of_input();
-        let Some(event) = self.events.get(position) else { return found };
-        found.reads.whole.functions.extend(self.functions_of(event.capability));
-        found.reads.add_all(self, self.bindings(event.capability).iter().map(|binding| &**binding));
-        for hook in [Hook::Before, Hook::After] {
-            let steps = self.steps_of_event(hook, event.capability).iter();
-            steps.filter(|step| step.is_for(&event.key)).for_each(|step| self.add_step(step, &mut found));
-        }
-        found
-    }
-
-    /// What a step reads, and the function that it invokes.
-    fn add_step(&self, step: &Step, found: &mut Dependencies) {
-        if step.mode == Mode::Observe {
-            return;
-        }
-        self.add_reads(step, &mut found.reads);
-        if let StepAction::Invoke(invoke) = &step.action {
-            found.changes.functions.extend(invoke.function);
-            found.changes.invoked.extend(invoke.function);
-        }
-    }
-
-    fn find_dependencies(&self, position: usize) -> Dependencies {
-        let mut found = Dependencies::default();
-        found.changes.functions.insert(position);
-        let Some(function) = self.functions.get(position) else { return found };
-        if !self.observes() {
-            found.reads.add_all(self, function.bindings.iter().map(|binding| &**binding));
-        }
-        let reader = CounterReader::Function(position);
-        for counter in self.counters.of(reader).filter(|counter| counter.decides(reader)) {
-            counter.expressions_of_calls().for_each(|expression| found.reads.add(self, expression));
-        }
-        for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
-            let steps = self.steps_of_call(hook, position);
-            let decides = |step: &&Step| step.mode == Mode::Enforce && step.is_for(&function.name);
-            for step in steps.iter().filter(decides) {
-                if hook != Hook::After {
-                    self.add_reads(step, &mut found.reads);
-                }
-                if hook == Hook::BeforeFirst {
-                    // it asks whether one of them has run (MW-39)
-                    found.reads.whole.functions.extend(&step.functions);
-                }
-                if let StepAction::Invoke(invoke) = &step.action {
-                    found.changes.functions.extend(invoke.function);
-                    found.changes.invoked.extend(invoke.function);
-                }
-            }
-        }
-        found
-    }
-
-    fn add_reads(&self, step: &Step, reads: &mut Reads) {
-        for expression in step.expressions() {
-            reads.add(self, expression);
-        }
-        let StepAction::Invoke(invoke) = &step.action else { return };
-        let Some(invoked) = invoke.function.and_then(|position| self.functions.get(position)) else { return };
-        reads.add_all(self, invoked.bindings.iter().map(|binding| &**binding));
-        if let Execute::Cel(expression) = &invoked.execute {
-            reads.add(self, expression);
-        }
+    fn collect(
+        &self,
+        operation: DecidedOperation,
+        is_sought: &dyn Fn(&Reads) -> bool,
+    ) -> (Dependencies, Option<Origin>) {
+        let mut all = Collector { policy: self, found: Dependencies::default(), is_sought, sought: None };
+        all.operation(operation);
+        (all.found, all.sought)
     }
 }

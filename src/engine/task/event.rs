@@ -18,7 +18,7 @@ use super::state::{
 };
 use crate::cel::{Json, Timestamp};
 use crate::context::{TaskIo, TaskIoError};
-use crate::policy::{Event, EventSource, FilterRefusal, Policy};
+use crate::policy::{DecidedOperation, Event, EventSource, FilterRefusal, Policy};
 use std::collections::BTreeMap;
 
 /// Something that happened outside.
@@ -114,9 +114,10 @@ impl Task {
             Ok(payload) => payload,
             Err(dismissal) => return dismissal.into(),
         };
-        let Some(own) = policy.dependencies_of_event(position).filter(|own| self.awaits(own)) else {
+        let operation = DecidedOperation::Event(position);
+        if !policy.dependencies_of(operation).is_some_and(|own| self.awaits(own)) {
             return self.judge_event(capability, event, &payload, names, None, now);
-        };
+        }
         // what no filter lets through must not fill the queue; a call that is open may still let it through
         if !self.adds_values(declared.capability)
             && let Err(dismissal) = self.fits(declared, &payload)
@@ -124,7 +125,7 @@ impl Task {
             return dismissal.into();
         }
         let (capability, event) = (capability.to_owned(), event.to_owned());
-        match self.put_off(|| Wanted::Event { capability, event, payload }, own) {
+        match self.put_off(operation, || Wanted::Event { capability, event, payload }) {
             Some(decision) => {
                 if decision.verdict == Verdict::Wait {
                     self.delivered.add(names, policy.limits().max_deliveries);

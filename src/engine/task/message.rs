@@ -11,12 +11,12 @@ use super::state::{
 };
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{Activations, Moment, TaskIo};
+use crate::policy::DecidedOperation;
 
 impl Task {
     pub(super) fn begin_input(&mut self, input: &Json, now: Timestamp) -> Progress {
-        let policy = self.policy.clone();
         let wanted = || Wanted::Input { input: input.clone() };
-        let put_off = |task: &mut Self| task.put_off(wanted, policy.dependencies_of_input());
+        let put_off = |task: &mut Self| task.put_off(DecidedOperation::Input, wanted);
         match self.hindrance_at_end(now).or_else(|| put_off(self)) {
             Some(decision) => decision.into(),
             None => self.judge_input(input, None, now),

@@ -15,7 +15,7 @@ use super::state::{
 };
 use crate::cel::{Json, Timestamp};
 use crate::counter::HoldEnd;
-use crate::policy::{ModelAnswer, ModelRequest};
+use crate::policy::{DecidedOperation, ModelAnswer, ModelRequest};
 
 impl Task {
     pub(super) fn begin_model_before(
@@ -46,7 +46,8 @@ impl Task {
         let policy = self.policy.clone();
         if let Some(waits_for) = self.awaited_by(policy.dependencies_of_model(), self.queue.waiting.len()) {
             let turned_away = Decision::turned_away(messages::model_waits());
-            return Decision { waits_for, ..turned_away }.into();
+            let because = self.because(DecidedOperation::Model, &waits_for);
+            return Decision { waits_for, because, ..turned_away }.into();
         }
         let would_be_beyond = self.would_be_beyond(Next::ModelTurn, now);
         let beyond = self.beyond(Next::ModelTurn, now).or_else(|| self.beyond_a_stretch(Next::ModelTurn));

@@ -266,6 +266,10 @@ class Decision:
         """The calls that are ahead of it, with `wait`."""
 
     @property
+    def because(self) -> list[tuple[str, Origin]]:
+        """For calls of `waits_for`, the expression that reads what the call may still change, with `wait`."""
+
+    @property
     def held_by(self) -> tuple[int, ...]:
         """The questions of the open reviews that it waits for, with `wait`. It goes on by itself once they are closed."""
 

@@ -122,6 +122,12 @@ impl Decision {
     }
 
     #[getter]
+    fn because(&self) -> Vec<(String, Origin)> {
+        let reasons = self.decided.decision.because.iter();
+        reasons.map(|reason| (reason.call.to_string(), Origin(reason.reads.clone()))).collect()
+    }
+
+    #[getter]
     fn question(&self) -> Option<u32> {
         self.decided.decision.question.map(|question| question.0)
     }

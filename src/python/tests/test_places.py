@@ -57,6 +57,8 @@ def test_a_turn_with_a_review(open_agent: Open, request: pytest.FixtureRequest) 
     order, refund = turn.calls
     assert (order.verdict, order.call, order.arguments) == ("allow", "call_1", {"order_id": "o1"})
     assert (refund.verdict, refund.waits_for, bool(refund)) == ("wait", ("call_1",), False)
+    ((awaited, reads),) = refund.because
+    assert (awaited, reads.file.endswith(".yaml"), reads.line > 1) == ("call_1", True, True)
 
     # another process has the result, if tasks outlive one
     task = open_agent().task(id, user="u-1")

@@ -86,6 +86,9 @@ pub struct Decision {
     /// that are ahead of it, too.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits_for: Vec<CallId>,
+    /// For operations of `waits_for`, the expressions that make it wait. Nothing of one that it waits for whatever the rules read, such as a call in review.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<WaitReason>,
     /// The open reviews that it waits for, when the verdict is [`Verdict::Wait`]: their questions. A call that waits for reviews and for no open call has
     /// passed its steps so far, and runs once they are closed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -124,6 +127,17 @@ pub struct Decision {
     /// [`Decision::masked`] makes such a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<Box<Hidden>>,
+}
+
+/// The expression for which an operation waits for another one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WaitReason {
+    /// The operation that is waited for.
+    pub call: CallId,
+    /// The expression that reads what that operation may still change. Of an operation that is between two of its steps, one of its own that has read what the
+    /// waiting operation changes.
+    pub reads: Origin,
 }
 
 /// A call that has waited for other calls, or an input or event that has waited for calls or reviews, with its decision.
@@ -350,6 +364,7 @@ impl Decision {
             switch: None,
             call: None,
             waits_for: Vec::new(),
+            because: Vec::new(),
             held_by: Vec::new(),
             decided: Vec::new(),
             decided_by: None,

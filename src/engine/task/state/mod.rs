@@ -50,7 +50,7 @@ pub(in crate::task) use claim::CallClaim;
 pub use counter_use::CounterUse;
 pub(in crate::task) use counting::{AskedCounter, CallCounters, CounterReading, Holdings};
 pub(in crate::task) use course::{Course, Results, Rewriting};
-pub use decision::{CallId, DecidedCall, DecidedKind, Decision};
+pub use decision::{CallId, DecidedCall, DecidedKind, Decision, WaitReason};
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
 pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};
 pub use enforced::Enforced;

@@ -15,15 +15,26 @@
 
 use crate::cel::Timestamp;
 use crate::manifest::review::Siblings;
-use crate::policy::Dependencies;
+use crate::policy::{DecidedOperation, Dependencies, Origin};
 use crate::task::messages;
 use crate::task::operation::Operation;
 use crate::task::outcome::HandedOver;
 use crate::task::size;
 use crate::task::state::{
     Call, CallId, Decision, Extent, Named, Next, Pending, Progress, QuestionId, QueuedOperation, Subject,
-    Task, UnderWay, Verdict, Wanted,
+    Task, UnderWay, Verdict, WaitReason, Wanted,
 };
+
+/// How far an operation has come that another one waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Course {
+    /// It is let through, and its result is awaited.
+    Open,
+    /// It asks somebody, or is held until reviews are closed.
+    BetweenSteps,
+    /// It waits before its first step.
+    Queued,
+}
 
 impl Task {
     /// Why no call may begin now: an operation waits that is about more than one call, or a limit would be exceeded.
@@ -38,16 +49,20 @@ impl Task {
             .any(|pending| pending.script.is_some() || pending.operation.subject.call().is_none())
     }
 
+    /// What is to be decided; nothing of what the policy does not know.
+    pub(in crate::task) fn operation_of(&self, wanted: &Wanted) -> Option<DecidedOperation> {
+        Some(match wanted {
+            Wanted::Call { call, .. } => DecidedOperation::Call(self.policy.position(&call.function)?),
+            Wanted::Input { .. } => DecidedOperation::Input,
+            Wanted::Event { capability, event, .. } => {
+                DecidedOperation::Event(self.policy.event_of(capability, event)?.0)
+            }
+        })
+    }
+
     /// What the decision on an operation depends on; nothing of what the policy does not know.
     pub(in crate::task) fn dependencies_of(&self, wanted: &Wanted) -> Option<&Dependencies> {
-        match wanted {
-            Wanted::Call { call, .. } => self.policy.dependencies(self.policy.position(&call.function)?),
-            Wanted::Input { .. } => Some(self.policy.dependencies_of_input()),
-            Wanted::Event { capability, event, .. } => {
-                let (position, _) = self.policy.event_of(capability, event)?;
-                self.policy.dependencies_of_event(position)
-            }
-        }
+        self.policy.dependencies_of(self.operation_of(wanted)?)
     }
 
     /// Whether a call of this function has to wait for one that is open.
@@ -85,16 +100,19 @@ impl Task {
         let wanted = Wanted::Call { call: Call { id: None, ..call.clone() }, extent };
         let since = Some(now.nanos());
         self.queue.waiting.push(QueuedOperation { id: id.clone(), wanted, since, held: None });
-        Some(self.wait_decision(id, awaited, messages::waits_for_calls()))
+        let operation = Some(DecidedOperation::Call(position));
+        Some(self.wait_decision(id, operation, awaited, messages::waits_for_calls()))
     }
 
     /// The input or event has to wait, if it does: then it is in the queue, or turned away where that is full. It never ends the task:
     /// anybody may send a message, and whoever sends many must not close a review.
     pub(in crate::task) fn put_off(
         &mut self,
+        operation: DecidedOperation,
         wanted: impl FnOnce() -> Wanted,
-        own: &Dependencies,
     ) -> Option<Decision> {
+        let policy = self.policy.clone();
+        let own = policy.dependencies_of(operation)?;
         if !self.awaits(own) {
             return None;
         }
@@ -106,7 +124,7 @@ impl Task {
         let awaited = self.awaited_by(own, self.queue.waiting.len()).unwrap_or_default();
         let id = self.made_up_id(wanted.kind());
         self.queue.waiting.push(QueuedOperation { id: id.clone(), wanted, since: None, held: None });
-        Some(self.wait_decision(id, awaited, messages::is_said_later()))
+        Some(self.wait_decision(id, Some(operation), awaited, messages::is_said_later()))
     }
 
     /// Names the operations that ask and have no name yet: somebody is about to wait for them. Most inputs need none.
@@ -181,17 +199,74 @@ impl Task {
     pub(in crate::task) fn wait_decision(
         &self,
         call: CallId,
+        operation: Option<DecidedOperation>,
         waits_for: Vec<CallId>,
         message: String,
     ) -> Decision {
         let held_by = self.reviews_of(&waits_for);
+        let because = operation.map_or_else(Vec::new, |operation| self.because(operation, &waits_for));
         Decision {
             call: Some(call),
             held_by,
             waits_for,
+            because,
             message: Some(message),
             ..Decision::new(Verdict::Wait)
         }
+    }
+
+    /// The expressions for which an operation waits for others, as far as an expression makes it wait. Linear in those others, and in the rules of each function
+    /// among them.
+    pub(in crate::task) fn because(
+        &self,
+        operation: DecidedOperation,
+        awaited: &[CallId],
+    ) -> Vec<WaitReason> {
+        let mut known: Vec<((Course, DecidedOperation), Option<Origin>)> = Vec::new();
+        let mut reasons = Vec::new();
+        for call in awaited {
+            let Some(other) = self.course_of(call) else { continue };
+            let at = known.iter().position(|(key, _)| *key == other).unwrap_or_else(|| {
+                known.push((other, self.expression_awaiting(operation, other)));
+                known.len().saturating_sub(1)
+            });
+            if let Some((_, Some(reads))) = known.get(at) {
+                reasons.push(WaitReason { call: call.clone(), reads: reads.clone() });
+            }
+        }
+        reasons
+    }
+
+    /// How far an operation has come that others may wait for, and what it is.
+    fn course_of(&self, id: &CallId) -> Option<(Course, DecidedOperation)> {
+        if let Some(open) = self.open.iter().find(|open| open.id == *id) {
+            return Some((Course::Open, DecidedOperation::Call(open.function)));
+        }
+        let asking = self.waiting.iter().map(|pending| &pending.operation);
+        let held = self.queue.waiting.iter().filter_map(|queued| queued.held.as_deref());
+        if let Some(under_way) = asking.chain(held).find(|it| it.name() == Some(id)) {
+            let call = under_way.subject.call()?;
+            return Some((Course::BetweenSteps, DecidedOperation::Call(call.function)));
+        }
+        let queued = self.queue.waiting.iter().find(|queued| queued.id == *id)?;
+        Some((Course::Queued, self.operation_of(&queued.wanted)?))
+    }
+
+    /// The expression for which an operation waits for one other.
+    fn expression_awaiting(
+        &self,
+        own: DecidedOperation,
+        (course, other): (Course, DecidedOperation),
+    ) -> Option<Origin> {
+        let policy = &self.policy;
+        let changes = |operation| policy.dependencies_of(operation).map(|it| &it.changes);
+        let (theirs, ours) = (changes(other)?, changes(own)?);
+        let read_by_own = policy.first_reading(own, |reads| match course {
+            Course::Open => reads.meet_open(theirs),
+            Course::BetweenSteps | Course::Queued => reads.meet(theirs),
+        });
+        let read_by_other = || policy.first_reading(other, |reads| reads.meet(ours));
+        read_by_own.or_else(|| (course == Course::BetweenSteps).then(read_by_other)?)
     }
 
     /// Whether an operation has come as far as it may while reviews of other calls are open. A script knows the verdicts of its calls, and
@@ -247,7 +322,7 @@ impl Task {
     /// The verdict of a call that waits until the reviews of other calls are closed.
     pub(in crate::task) fn hold_decision(&self, call: &CallId, held: &UnderWay) -> Decision {
         let reviewed = self.holding(held).filter_map(|pending| pending.operation.name().cloned());
-        self.wait_decision(call.clone(), reviewed.collect(), messages::waits_for_reviews())
+        self.wait_decision(call.clone(), None, reviewed.collect(), messages::waits_for_reviews())
     }
 
     /// Decides the operations that waited for nothing but what is closed by now. Linear in the queue, times the open calls.

@@ -21,7 +21,8 @@ impl Task {
             let awaited = self.dependencies_of(&queued.wanted).and_then(|own| self.awaited_by(own, at));
             let message =
                 if queued.wanted.is_said() { messages::is_said_later() } else { messages::waits_for_calls() };
-            return Some(self.wait_decision(call.clone(), awaited.unwrap_or_default(), message));
+            let operation = self.operation_of(&queued.wanted);
+            return Some(self.wait_decision(call.clone(), operation, awaited.unwrap_or_default(), message));
         }
         if let Some(question) = self.question_of(call) {
             return self.suspension_at(question);

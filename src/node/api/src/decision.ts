@@ -105,6 +105,8 @@ export interface Waiting extends Common {
   readonly allowed: false;
   readonly pending: true;
   readonly waitsFor: readonly string[];
+  /** For calls of `waitsFor`, the expression that reads what the call may still change. */
+  readonly because: readonly Schemas["WaitReason"][];
   /** The questions of the open reviews that it waits for. */
   readonly heldBy: readonly number[];
 }
@@ -195,7 +197,7 @@ export function ofWritten(written: WrittenDecision): Decision {
       break;
     case "wait":
       decision.waitsFor = written.waits_for ?? NOTHING;
-      decision.heldBy = written.held_by ?? NOTHING;
+      decision.because = written.because ?? NOTHING;
       decision.heldBy = written.held_by ?? NOTHING;
       break;
     default:
