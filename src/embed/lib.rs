@@ -56,9 +56,9 @@ mod remote;
 mod replay;
 mod review;
 mod sources;
-mod step;
 mod task;
 mod texts;
+mod to_explain;
 mod tools;
 #[cfg(feature = "stores")]
 mod wire;
@@ -81,9 +81,9 @@ pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, Revi
 #[cfg(feature = "authoring")]
 pub use sources::analysis;
 pub use sources::{Source, check};
-pub use step::{Step, ToExplain};
 pub use task::Task;
 pub use texts::Texts;
+pub use to_explain::ToExplain;
 
 /// Whether rules stop what they are against, or only say that they would.
 pub use celador::manifest::mode::Mode;

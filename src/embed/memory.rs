@@ -7,14 +7,14 @@
 use crate::decided::{Decided, Several, Stepped};
 use crate::patience::Patience;
 use crate::review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
-use crate::step::{Step, ToExplain};
+use crate::to_explain::ToExplain;
 use crate::{Clock, Error};
 use celador::cel::{Json, Timestamp};
 use celador::counter::{CounterBook, CounterId};
 use celador::engine::Engine;
 use celador::task::{
-    Answer, CallId, DecidedKind, Decision, Identity, Progress, ReviewAnswer, ReviewChoice, ReviewState,
-    SavedTask, StartTask, Task, ToldOperation, Verdict,
+    Answer, CallId, DecidedKind, Decision, Identity, Operation, Progress, ReviewAnswer, ReviewChoice,
+    ReviewState, SavedTask, StartTask, Task, Verdict,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -123,13 +123,19 @@ impl Memory {
     }
 
     /// Takes a step.
-    pub(crate) fn step(&self, held: &Held, step: Step) -> Result<Stepped, Error> {
-        let (kind, function) = (step.kind(), step.function());
+    pub(crate) fn step(&self, held: &Held, operation: Operation) -> Result<Stepped, Error> {
+        let (kind, function) = (operation.decided_kind(), operation.function().map(str::to_owned));
+        // whether it is a turn, and how many calls it or the results have
+        let several = match &operation {
+            Operation::Turn(turn) => Some((true, turn.calls.len())),
+            Operation::Results { results } => Some((false, results.len())),
+            _ => None,
+        };
         held.change(|task| {
             let now = self.now();
-            let taken = take(task, step, now)?;
-            let progress = self.settled(task, taken.progress, now);
-            Ok(shown(task, progress, (kind, function), taken.several))
+            let progress = task.apply(operation, now)?;
+            let progress = self.settled(task, progress, now);
+            Ok(shown(task, progress, (kind, function), several))
         })
     }
 
@@ -191,7 +197,7 @@ impl Memory {
         let read = |counters: &[CounterId]| {
             Ok::<_, Error>(counters.iter().map(|counter| book.read(counter)).collect())
         };
-        let explained = ToldOperation::Call(call.clone()).explained(copy, self.now(), None, read)?;
+        let explained = Operation::Before(call.clone()).explained(copy, self.now(), None, read)?;
         // through its text, which can be written anyway: values have a serializer of their own, and it would be compiled for decisions once more
         let value = serde_json::to_string(&explained).and_then(|text| serde_json::from_str(&text));
         value.map_err(|_| Error::internal("an explanation cannot be written"))
@@ -243,7 +249,7 @@ impl Memory {
             by: reply.by.map(|by| Identity { issuer: None, subject: by.id, email: by.email }),
             note: reply.note,
         };
-        let step = Step::Resume { question: Some(review.question), answer: Answer::Review(answer) };
+        let step = Operation::Resume { question: Some(review.question), answer: Answer::Review(answer) };
         let filter = ReviewFilter { state: None, ..ReviewFilter::default() };
         let is_open = held.with(|task| {
             let found = reviews_of(task, &filter).into_iter().find(|it| it.question == review.question);
@@ -301,49 +307,6 @@ fn purged() -> Error {
 /// after each of its operations.
 fn unpoisoned<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How far a step came.
-struct Taken {
-    progress: Progress,
-    /// Whether it is a turn, and how many calls it or the results have.
-    several: Option<(bool, usize)>,
-}
-
-fn take(task: &mut Task, step: Step, now: Timestamp) -> Result<Taken, Error> {
-    let one = |progress: Progress| Taken { progress, several: None };
-    Ok(match step {
-        Step::Input(message) => one(task.input(&message, now).into_progress()),
-        Step::Output(message) => one(task.output(&message, now).into_progress()),
-        Step::Limits(next) => one(task.limits(next, now).into()),
-        Step::Turn(turn) => {
-            let several = Some((true, turn.calls.len()));
-            Taken { progress: task.turn(&turn, now)?.into_decision().into(), several }
-        }
-        Step::Before(call) => one(task.before(&call, now)?.into_progress()),
-        Step::After { call, result } => one(task.after(&call, result, now)?.into_progress()),
-        Step::Results(results) => {
-            let several = Some((false, results.len()));
-            Taken { progress: task.results(results, now)?.into_decision().into(), several }
-        }
-        Step::Claim { call, claimant } => one(task.claim(&call, &claimant, now)?.into()),
-        Step::Release { call, claimant } => one(task.release(&call, &claimant)?.into()),
-        Step::Withdraw { call, ran } => one(task.withdraw(&call, ran, now)?.into()),
-        Step::Invoke(call) => one(task.invoke(&call, now)?.into_progress()),
-        Step::Execute(call) => one(task.execute(&call, now)?.into_progress()),
-        Step::Script(source) => one(match task.script(&source, now) {
-            Ok(operation) => operation.into_progress(),
-            Err(issues) => Decision::refused_script(&issues).into(),
-        }),
-        Step::Resume { question, answer } => one(match question {
-            Some(question) => task.answer(question, answer, now)?.into_progress(),
-            None => task.resume(answer, now)?.into_progress(),
-        }),
-        Step::ModelBefore(call) => one(task.model_before(&call, now)?.into_progress()),
-        Step::ModelAfter { call, answer } => one(task.model_after(&call, &answer, now)?.into_progress()),
-        Step::Interrupt => one(task.interrupt(now).into()),
-        Step::End { reason } => one(task.end(&reason, now).into()),
-    })
 }
 
 /// What a step came to, with what it asks.

@@ -7,7 +7,7 @@ use crate::decided::{Decided, Stepped};
 use crate::expression::{self, Tryout};
 use crate::flaw::{ToldIssue, ToldSpan, span_within};
 use crate::review::{Person, Review, ReviewFilter, ReviewReply};
-use crate::step::{Step, ToExplain};
+use crate::to_explain::ToExplain;
 use crate::wire::{
     no_answer, path_of, problem, read, segment, stepped, told, unreadable, wait_query, written,
 };
@@ -15,7 +15,7 @@ use crate::{Clock, Error, ErrorKind, Flaw};
 use celador::cel::Json;
 use celador::manifest::load::File;
 use celador::manifest::mode::Mode;
-use celador::task::{CallId, DecidedKind, Parent, User, Verdict};
+use celador::task::{CallId, DecidedKind, Operation, Parent, User, Verdict};
 use celador::{BroughtTool, HashKey};
 use celador_server::{ClientReply, InProcess, KeptClient, Parts, Settings};
 use celador_store::{Database, Location};
@@ -156,12 +156,17 @@ impl Desk {
     }
 
     /// Takes a step; with `wait` the answer may take so long until what is pending is decided.
-    pub(crate) fn step(&self, task: &str, step: &Step, wait: Option<Duration>) -> Result<Stepped, Error> {
+    pub(crate) fn step(
+        &self,
+        task: &str,
+        step: &Operation,
+        wait: Option<Duration>,
+    ) -> Result<Stepped, Error> {
         let (name, body, waits) = told(step)?;
         let query = wait.filter(|_| waits).map(wait_query).unwrap_or_default();
         let path = format!("{}/{name}{query}", path_of(task));
         let answer = self.send("POST", &path, Some(&written(&body)?))?;
-        stepped(&answer, step.kind(), step.function())
+        stepped(&answer, step.decided_kind(), step.function().map(str::to_owned))
     }
 
     /// How far a call has come.

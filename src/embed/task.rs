@@ -10,11 +10,12 @@ use crate::patience::Patience;
 #[cfg(feature = "stores")]
 use crate::remote::Desk;
 use crate::review::{Review, ReviewFilter};
-use crate::step::{Step, ToExplain};
+use crate::to_explain::ToExplain;
 use crate::{Error, ErrorKind, Flaw};
 use celador::cel::Json;
 use celador::task::{
-    Answer, Call, CallId, CallResult, ModelCall, Next, QuestionId, Ran, TaskState, Turn, Verdict,
+    Answer, Call, CallId, CallResult, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, TaskState,
+    Turn, Verdict,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -100,7 +101,7 @@ impl Task {
     ///
     /// # Errors
     /// What the caller did wrong, and stores and servers that do not answer. A denial is none.
-    pub fn step(&self, step: Step, wait: Option<Duration>) -> Result<Stepped, Error> {
+    pub fn step(&self, step: Operation, wait: Option<Duration>) -> Result<Stepped, Error> {
         match &self.kept {
             Kept::Memory(memory, held) => {
                 let came = memory.step(held, step)?;
@@ -118,14 +119,14 @@ impl Task {
     ///
     /// # Errors
     /// As [`Task::step`].
-    pub fn one(&self, step: Step, wait: Option<Duration>) -> Result<Decided, Error> {
+    pub fn one(&self, step: Operation, wait: Option<Duration>) -> Result<Decided, Error> {
         match self.step(step, wait)? {
             Stepped::One(decided) => Ok(decided),
             Stepped::Several(_) => Err(internal()),
         }
     }
 
-    fn several(&self, step: Step, wait: Option<Duration>) -> Result<Several, Error> {
+    fn several(&self, step: Operation, wait: Option<Duration>) -> Result<Several, Error> {
         match self.step(step, wait)? {
             Stepped::Several(several) => Ok(several),
             Stepped::One(_) => Err(internal()),
@@ -137,7 +138,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn input(&self, message: Json, wait: Option<Duration>) -> Result<Decided, Error> {
-        self.one(Step::Input(message), wait)
+        self.one(Operation::Input(message), wait)
     }
 
     /// Hands over the response of the model, before the user sees it.
@@ -145,7 +146,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn output(&self, message: Json, wait: Option<Duration>) -> Result<Decided, Error> {
-        self.one(Step::Output(message), wait)
+        self.one(Operation::Output(message), wait)
     }
 
     /// Asks whether a step may be taken, without taking it.
@@ -153,7 +154,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn limits(&self, next: Next) -> Result<Decided, Error> {
-        self.one(Step::Limits(next), None)
+        self.one(Operation::Limits { next }, None)
     }
 
     /// Reports a turn of the model, and decides all of its calls.
@@ -161,7 +162,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn turn(&self, turn: Turn, wait: Option<Duration>) -> Result<Several, Error> {
-        self.several(Step::Turn(turn), wait)
+        self.several(Operation::Turn(turn), wait)
     }
 
     /// Asks whether a call may run.
@@ -169,7 +170,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn before(&self, call: Call, wait: Option<Duration>) -> Result<Decided, Error> {
-        self.one(Step::Before(call), wait)
+        self.one(Operation::Before(call), wait)
     }
 
     /// Reports what a call came to.
@@ -177,7 +178,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn after(&self, call: CallId, result: CallResult) -> Result<Decided, Error> {
-        self.one(Step::After { call, result }, None)
+        self.one(Operation::After(ReportedCall { call, result }), None)
     }
 
     /// Reports what several calls came to, in the order in which the results came.
@@ -189,7 +190,8 @@ impl Task {
         results: Vec<(CallId, CallResult)>,
         wait: Option<Duration>,
     ) -> Result<Several, Error> {
-        self.several(Step::Results(results), wait)
+        let results = results.into_iter().map(|(call, result)| ReportedCall { call, result }).collect();
+        self.several(Operation::Results { results }, wait)
     }
 
     /// Claims a call that was let through, for one of several processes: exactly one claimant is allowed, and runs it. `claimant` is a random text,
@@ -198,7 +200,7 @@ impl Task {
     /// # Errors
     /// `call_claimed` for a call that another claimant has, and as [`Task::step`].
     pub fn claim(&self, call: CallId, claimant: String) -> Result<Decided, Error> {
-        self.one(Step::Claim { call, claimant }, None)
+        self.one(Operation::Claim { call, claimant }, None)
     }
 
     /// Gives a claim back, of a call that was not run: another process may claim it.
@@ -206,7 +208,7 @@ impl Task {
     /// # Errors
     /// As [`Task::claim`].
     pub fn release(&self, call: CallId, claimant: String) -> Result<Decided, Error> {
-        self.one(Step::Release { call, claimant }, None)
+        self.one(Operation::Release { call, claimant }, None)
     }
 
     /// Takes a call back that will never be reported.
@@ -214,7 +216,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn withdraw(&self, call: CallId, ran: Ran) -> Result<Decided, Error> {
-        self.one(Step::Withdraw { call, ran }, None)
+        self.one(Operation::Withdraw { call, ran }, None)
     }
 
     /// Answers what an operation asks.
@@ -227,7 +229,7 @@ impl Task {
         answer: Answer,
         wait: Option<Duration>,
     ) -> Result<Decided, Error> {
-        self.one(Step::Resume { question, answer }, wait)
+        self.one(Operation::Resume { question, answer }, wait)
     }
 
     /// Asks whether something may be sent to the model.
@@ -235,7 +237,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn model_before(&self, call: ModelCall) -> Result<Decided, Error> {
-        self.one(Step::ModelBefore(call), None)
+        self.one(Operation::ModelBefore(call), None)
     }
 
     /// Hands over what came back from the model.
@@ -243,7 +245,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn model_after(&self, call: CallId, answer: Json) -> Result<Decided, Error> {
-        self.one(Step::ModelAfter { call, answer }, None)
+        self.one(Operation::ModelAfter { call, answer }, None)
     }
 
     /// Ends the task.
@@ -251,7 +253,7 @@ impl Task {
     /// # Errors
     /// As [`Task::step`].
     pub fn end(&self, reason: String) -> Result<Decided, Error> {
-        self.one(Step::End { reason }, None)
+        self.one(Operation::End { reason }, None)
     }
 
     /// Removes the task and all that is known of it.

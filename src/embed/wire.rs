@@ -4,12 +4,11 @@
 //! Nothing is sent here.
 
 use crate::decided::{Decided, Several, Stepped};
-use crate::step::Step;
 use crate::{Error, ErrorKind, Flaw};
-use celador::task::{CallId, DecidedCall, DecidedKind, Decision, Request, Usage};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, Operation, Request};
 use celador_server::ClientError;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::time::Duration;
 
@@ -35,62 +34,21 @@ pub(crate) fn wait_query(wait: Duration) -> String {
     format!("?wait_ms={}", wait.as_millis())
 }
 
-/// A step as a request: the last part of its address, its body, and whether it may wait.
-pub(crate) fn told(step: &Step) -> Result<(&'static str, Value, bool), Error> {
-    Ok(match step {
-        Step::Input(message) => ("input", value(message)?, true),
-        Step::Output(message) => ("output", value(message)?, true),
-        Step::Limits(next) => {
-            let word = match next {
-                celador::Next::ModelTurn => "model_turn",
-                celador::Next::Capability => "capability",
-                celador::Next::Other => "other",
-            };
-            ("limits", json!({ "next": word }), false)
-        }
-        Step::Turn(turn) => {
-            let usage = usage(&turn.usage);
-            ("turn", json!({ "usage": usage, "calls": value(&turn.calls)? }), true)
-        }
-        Step::Before(call) => ("before", value(call)?, true),
-        Step::Invoke(call) => ("invoke", value(call)?, true),
-        Step::After { call, result } => ("after", json!({ "call": call, "result": value(result)? }), false),
-        Step::Results(results) => {
-            let results =
-                results.iter().map(|(call, result)| Ok(json!({ "call": call, "result": value(result)? })));
-            ("results", json!({ "results": results.collect::<Result<Vec<_>, Error>>()? }), true)
-        }
-        Step::Claim { call, claimant } => ("claim", json!({ "call": call, "claimant": claimant }), false),
-        Step::Release { call, claimant } => ("release", json!({ "call": call, "claimant": claimant }), false),
-        Step::Withdraw { call, ran } => ("withdraw", json!({ "call": call, "ran": ran }), false),
-        Step::Execute(call) => ("execute", json!({ "call": call }), false),
-        Step::Script(source) => ("script", json!({ "source": source }), false),
-        Step::Resume { question, answer } => {
-            let mut body = Map::new();
-            if let Some(question) = question {
-                body.insert("question".to_owned(), json!(question));
-            }
-            body.insert("answer".to_owned(), value(answer)?);
-            ("resume", Value::Object(body), true)
-        }
-        Step::ModelBefore(call) => {
-            let mut body = json!({ "id": call.id, "request": value(&call.request)? });
-            if let (Some(estimate), Some(body)) = (&call.estimate, body.as_object_mut()) {
-                body.insert("estimate".to_owned(), usage(estimate));
-            }
-            ("model-before", body, false)
-        }
-        Step::ModelAfter { call, answer } => {
-            ("model-after", json!({ "call": call, "answer": value(answer)? }), false)
-        }
-        Step::Interrupt => ("interrupt", json!({}), false),
-        Step::End { reason } => ("end", json!({ "reason": reason }), false),
-    })
-}
-
-fn usage(usage: &Usage) -> Value {
-    let Usage { prompt_tokens, completion_tokens, cost } = usage;
-    json!({ "prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "cost": cost.to_string() })
+/// An operation as a request: the last part of its address, its body, and whether it may wait.
+pub(crate) fn told(operation: &Operation) -> Result<(String, Value, bool), Error> {
+    let Value::Object(members) = value(operation)? else { return Err(unreadable()) };
+    let Some((name, body)) = members.into_iter().next() else { return Err(unreadable()) };
+    let may_wait = matches!(
+        operation,
+        Operation::Input(_)
+            | Operation::Output(_)
+            | Operation::Turn(_)
+            | Operation::Before(_)
+            | Operation::Invoke(_)
+            | Operation::Results { .. }
+            | Operation::Resume { .. }
+    );
+    Ok((name.replace('_', "-"), body, may_wait))
 }
 
 fn value(body: &impl Serialize) -> Result<Value, Error> {

@@ -61,8 +61,8 @@
 //! ```
 //!
 //! `runtime` implements [`Host`]: it carries out what middleware invokes, gets reviews, reads and writes the mount, all at once. A
-//! host on an async runtime takes [`Operation::drive_async`] with a closure (`examples/async_host.rs` is the shortest one there
-//! can be), and one that wants to see each effect takes [`Operation::request`] and [`Operation::answer`]. Where an answer takes
+//! host on an async runtime takes [`BegunOperation::drive_async`] with a closure (`examples/async_host.rs` is the shortest one there
+//! can be), and one that wants to see each effect takes [`BegunOperation::request`] and [`BegunOperation::answer`]. Where an answer takes
 //! days, the operation waits: [`Task::save`] keeps it, and [`Task::resume`] goes on after [`Engine::restore`], in any process.
 //!
 //! A model that writes a script of calls instead of one call has it run by [`Task::script`]. A host that does not want to
@@ -146,10 +146,10 @@ pub use hash_key::{HashKey, HashKeyTooShort};
 pub use limits::EngineLimits;
 pub use manifest::brought::{BroughtAnnotations, BroughtTool, LeftOut, ToolsError};
 pub use task::{
-    AcceptedInput, AllowedCall, AllowedModelCall, Answer, Call, CallId, CallResult, Content, Credential,
-    DecidedCall, DecidedKind, Decision, DeliveredOutput, Delivery, Enforced, Host, Identity, Invocation,
-    InvocationTarget, ModelCall, Next, Obligation, ObservedStep, Offer, Operation, Outcome, Parent, Progress,
-    Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported, Request, Retain, Review,
-    ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask, StartTask, Task,
-    TaskError, Terms, Turn, Turned, Usage, User, Verdict, Waiting,
+    AcceptedInput, AllowedCall, AllowedModelCall, Answer, BegunOperation, Call, CallId, CallResult, Content,
+    Credential, DecidedCall, DecidedKind, Decision, DeliveredOutput, Delivery, Enforced, Host, Identity,
+    Invocation, InvocationTarget, ModelCall, Next, Obligation, ObservedStep, Offer, Operation, Outcome,
+    Parent, Progress, Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported,
+    Request, Retain, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask,
+    StartTask, Task, TaskError, Terms, Turn, Turned, Usage, User, Verdict, Waiting,
 };

@@ -2,14 +2,11 @@
 //!
 //! In: a text. Out: what a request says, or an error that tells the place and what was expected, never what stands there.
 
-use crate::{Decided, Error, Flaw, Place, Source, Step, ToExplain};
+use crate::{Decided, Error, Flaw, Place, Source, ToExplain};
 use celador::BroughtTool;
 use celador::cel::Json;
 use celador::manifest::given::{Files, GivenFiles};
-use celador::task::{
-    Answer, Call, CallId, CallResult, ModelCall, Next, Parent, QuestionId, Ran, ReviewState, ReviewWord,
-    Turn, User,
-};
+use celador::task::{Call, CallId, Operation, Parent, ReviewState, ReviewWord, User};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -293,69 +290,9 @@ pub(super) struct Standing {
 
 #[derive(Deserialize)]
 pub(super) struct Stepping {
-    pub(super) step: ToldStep,
+    /// Under its name the body of the request that the HTTP API has for it.
+    pub(super) step: Operation,
     pub(super) wait_ms: Option<u64>,
-}
-
-/// A step as a binding writes it: under its name the body of the request that the HTTP API has for it.
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum ToldStep {
-    Input(Json),
-    Output(Json),
-    Limits { next: Next },
-    Turn(Turn),
-    Before(Call),
-    After(ToldResult),
-    Results { results: Vec<ToldResult> },
-    Claim { call: CallId, claimant: String },
-    Release { call: CallId, claimant: String },
-    Withdraw { call: CallId, ran: Value },
-    Invoke(Call),
-    Execute { call: CallId },
-    Script { source: String },
-    Resume { question: Option<QuestionId>, answer: Answer },
-    ModelBefore(ModelCall),
-    ModelAfter { call: CallId, answer: Json },
-    Interrupt {},
-    End { reason: String },
-}
-
-#[derive(Deserialize)]
-pub(super) struct ToldResult {
-    pub(super) call: CallId,
-    pub(super) result: CallResult,
-}
-
-impl From<ToldStep> for Step {
-    fn from(told: ToldStep) -> Self {
-        match told {
-            ToldStep::Input(message) => Self::Input(message),
-            ToldStep::Output(message) => Self::Output(message),
-            ToldStep::Limits { next } => Self::Limits(next),
-            ToldStep::Turn(turn) => Self::Turn(turn),
-            ToldStep::Before(call) => Self::Before(call),
-            ToldStep::After(ToldResult { call, result }) => Self::After { call, result },
-            ToldStep::Results { results } => {
-                Self::Results(results.into_iter().map(|told| (told.call, told.result)).collect())
-            }
-            ToldStep::Claim { call, claimant } => Self::Claim { call, claimant },
-            ToldStep::Release { call, claimant } => Self::Release { call, claimant },
-            // whatever is not a plain no leaves it open whether the call has run
-            ToldStep::Withdraw { call, ran } => Self::Withdraw {
-                call,
-                ran: if ran == Value::Bool(false) { Ran::Never } else { Ran::Unknown },
-            },
-            ToldStep::Invoke(call) => Self::Invoke(call),
-            ToldStep::Execute { call } => Self::Execute(call),
-            ToldStep::Script { source } => Self::Script(source),
-            ToldStep::Resume { question, answer } => Self::Resume { question, answer },
-            ToldStep::ModelBefore(call) => Self::ModelBefore(call),
-            ToldStep::ModelAfter { call, answer } => Self::ModelAfter { call, answer },
-            ToldStep::Interrupt {} => Self::Interrupt,
-            ToldStep::End { reason } => Self::End { reason },
-        }
-    }
 }
 
 /// The bodies of what authors ask.

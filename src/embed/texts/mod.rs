@@ -177,7 +177,7 @@ impl Texts {
 
     fn step(&self, task: &Task, body: &str) -> Answered {
         let Stepping { step, wait_ms } = read(body)?;
-        match task.step(step.into(), wait_ms.map(Duration::from_millis))? {
+        match task.step(step, wait_ms.map(Duration::from_millis))? {
             Stepped::One(decided) => told(&decided),
             Stepped::Several(several) => told(&Several {
                 limits: several.limits.as_ref(),

@@ -5,7 +5,7 @@
 use super::Beginning;
 use crate::cel::{Json, Timestamp};
 use crate::counter::{CounterBook, CounterChanges, CounterId, Decimal, Reservation};
-use crate::task::{Answer, CallResult, HandedOver, Operation, Progress, Request, Task, TaskError};
+use crate::task::{Answer, BegunOperation, CallResult, HandedOver, Progress, Request, Task, TaskError};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ impl<'b> GeneratedWorld<'b> {
     /// Answers an operation until it is decided, or asks for something that `review` has no answer to.
     pub(crate) fn drive<T: HandedOver>(
         &mut self,
-        mut operation: Operation<'_, T>,
+        mut operation: BegunOperation<'_, T>,
         review: &mut dyn FnMut(&Request) -> Option<Answer>,
     ) -> Result<Progress, TaskError> {
         while let Some(request) = operation.request() {

@@ -7,7 +7,7 @@ use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::script::Script;
 use crate::diagnostic::Diagnostic;
-use crate::task::{ExplainedDecision, Explanation, Origin, ToldOperation, Verdict};
+use crate::task::{ExplainedDecision, Explanation, Operation, Origin, Verdict};
 use serde::Serialize;
 
 /// One operation, and what it went through.
@@ -70,7 +70,7 @@ impl ExplainedOperation {
     pub fn of_stored(
         number: usize,
         agent: &str,
-        operation: &ToldOperation,
+        operation: &Operation,
         explained: &ExplainedDecision,
     ) -> Self {
         let decision = &explained.decision;

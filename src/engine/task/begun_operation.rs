@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 /// An operation that was begun: decided already, or asking for something.
 ///
-/// Of most operations nothing is asked, and [`Operation::outcome`] is all that a host needs. Dropping one that asks leaves the task
+/// Of most operations nothing is asked, and [`BegunOperation::outcome`] is all that a host needs. Dropping one that asks leaves the task
 /// waiting for the answer.
 ///
 /// ```
@@ -54,13 +54,13 @@ use std::marker::PhantomData;
 /// ```
 #[derive(Debug)]
 #[must_use = "an operation may ask for something, and what it comes to decides what may be done"]
-pub struct Operation<'t, T> {
+pub struct BegunOperation<'t, T> {
     task: &'t mut Task,
     progress: Progress,
     hands_over: PhantomData<fn() -> T>,
 }
 
-impl<'t, T: HandedOver> Operation<'t, T> {
+impl<'t, T: HandedOver> BegunOperation<'t, T> {
     pub(super) fn new(task: &'t mut Task, progress: Progress) -> Self {
         Self { task, progress, hands_over: PhantomData }
     }
@@ -83,7 +83,7 @@ impl<'t, T: HandedOver> Operation<'t, T> {
         }
     }
 
-    /// Goes on with the answer to [`Operation::request`].
+    /// Goes on with the answer to [`BegunOperation::request`].
     ///
     /// # Errors
     /// As [`Task::answer`]; the task then still waits for the answer.
@@ -148,8 +148,8 @@ impl<'t, T: HandedOver> Operation<'t, T> {
     }
 }
 
-impl<T> From<Operation<'_, T>> for Progress {
-    fn from(operation: Operation<'_, T>) -> Self {
+impl<T> From<BegunOperation<'_, T>> for Progress {
+    fn from(operation: BegunOperation<'_, T>) -> Self {
         operation.progress
     }
 }

@@ -4,13 +4,13 @@
 //! followed it, one after the other, is what [`Task::save`] would give now. A change holds the state, not the operation:
 //! it needs no policy to be read back, so a task that went on under an old policy stays what it was.
 
+use super::operation::Operation;
 use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
     Activity, Call, CallClaim, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings,
     ModelCalls, ModelMark, OpenCall, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError,
     Termination, TerminationReason, Verdict,
 };
-use super::told::ToldOperation;
 use crate::cel::Json;
 use crate::context::{ContextChange, ContextMark};
 use crate::manifest::brought::BroughtTool;
@@ -197,9 +197,9 @@ impl TaskChange {
     /// The operation that the change came of, as far as it tells: a call that was let through, put on record or asked about, or an input that was
     /// admitted. What was turned away without a trace is not told, nor are several calls of one turn. `policy` is that of the task.
     #[must_use]
-    pub fn operation(&self, verdict: Verdict, policy: &Policy) -> Option<ToldOperation> {
+    pub fn operation(&self, verdict: Verdict, policy: &Policy) -> Option<Operation> {
         let call =
-            |function: &str, arguments: &Json| ToldOperation::Call(Call::new(function, arguments.clone()));
+            |function: &str, arguments: &Json| Operation::Before(Call::new(function, arguments.clone()));
         if verdict == Verdict::Suspend {
             let asked = self.waiting.last()?.operation.subject.call()?;
             return Some(call(&policy.function(asked.function)?.key, &asked.arguments));
@@ -210,7 +210,7 @@ impl TaskChange {
         };
         let called = opened.or_else(|| self.context.last_call());
         let called = called.map(|(function, arguments)| call(function, arguments));
-        called.or_else(|| self.context.last_input().cloned().map(ToldOperation::Input))
+        called.or_else(|| self.context.last_input().cloned().map(Operation::Input))
     }
 
     /// The reviews that were open behind the change, as [`SavedTask::open_reviews`].

@@ -1,13 +1,13 @@
 //! The door of a task: where it begins, and each operation that a host may begin or go on with.
 //!
-//! In: what is about to happen, or has happened, and when. Out: an [`Operation`], or where nothing can be asked, the
+//! In: what is about to happen, or has happened, and when. Out: an [`BegunOperation`], or where nothing can be asked, the
 //! [`Decision`]. What an operation does stands in the file that is named after what it is about.
 
+use super::begun_operation::BegunOperation;
 use super::calls::allowed;
 use super::calls::turn::{Reported, Turned};
 use super::event::Delivery;
 use super::model_outcome::{AllowedModelCall, ReceivedAnswer};
-use super::operation::Operation;
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
     Activity, Answer, Call, CallId, CallResult, Decision, Deliveries, Extent, Holdings, KnownCalls,
@@ -84,7 +84,7 @@ impl Task {
     /// While a review is open, or a call that its guardrails read, it waits: the verdict is wait, with a name for [`Task::standing`] and
     /// [`Task::withdraw`]. It is judged by itself once that is over, in the order in which it came, and the operation that sets it
     /// free tells of its decision ([`Decision::decided`]).
-    pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> Operation<'_, AcceptedInput> {
+    pub fn input(&mut self, input: &Json, now: impl Into<Timestamp>) -> BegunOperation<'_, AcceptedInput> {
         let now = now.into();
         let progress = self.begin_input(input, now);
         self.begun(progress, now)
@@ -119,7 +119,7 @@ impl Task {
         &mut self,
         call: &ModelCall,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, AllowedModelCall>, TaskError> {
+    ) -> Result<BegunOperation<'_, AllowedModelCall>, TaskError> {
         let now = now.into();
         let progress = self.begin_model_before(call, now)?;
         Ok(self.begun(progress, now))
@@ -144,7 +144,7 @@ impl Task {
         call: &CallId,
         answer: &Json,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, ReceivedAnswer>, TaskError> {
+    ) -> Result<BegunOperation<'_, ReceivedAnswer>, TaskError> {
         let now = now.into();
         let progress = self.begin_model_after(call, answer, now)?;
         Ok(self.begun(progress, now))
@@ -184,10 +184,10 @@ impl Task {
         &mut self,
         call: &Call,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, AllowedCall>, TaskError> {
+    ) -> Result<BegunOperation<'_, AllowedCall>, TaskError> {
         let now = now.into();
         if let Some(progress) = self.made_before(call, Extent::Before)? {
-            return Ok(Operation::new(self, progress));
+            return Ok(BegunOperation::new(self, progress));
         }
         let progress = self.begin(call, Extent::Before, now);
         Ok(self.begun(progress, now))
@@ -209,10 +209,10 @@ impl Task {
         call: &CallId,
         result: CallResult,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, Received>, TaskError> {
+    ) -> Result<BegunOperation<'_, Received>, TaskError> {
         let now = now.into();
         if let Some(again) = self.reported_again(call, &result) {
-            return Ok(Operation::new(self, again?));
+            return Ok(BegunOperation::new(self, again?));
         }
         let progress = self.begin_after(call, result, now)?;
         Ok(self.begun(progress, now))
@@ -323,7 +323,7 @@ impl Task {
         &mut self,
         call: &CallId,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, Received>, TaskError> {
+    ) -> Result<BegunOperation<'_, Received>, TaskError> {
         let now = now.into();
         let progress = self.begin_execute(call, now)?;
         Ok(self.begun(progress, now))
@@ -337,10 +337,10 @@ impl Task {
         &mut self,
         call: &Call,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, Received>, TaskError> {
+    ) -> Result<BegunOperation<'_, Received>, TaskError> {
         let now = now.into();
         if let Some(progress) = self.made_before(call, Extent::Whole)? {
-            return Ok(Operation::new(self, progress));
+            return Ok(BegunOperation::new(self, progress));
         }
         let progress = self.begin(call, Extent::Whole, now);
         Ok(self.begun(progress, now))
@@ -360,7 +360,7 @@ impl Task {
         &mut self,
         source: &str,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, Received>, Vec<Issue>> {
+    ) -> Result<BegunOperation<'_, Received>, Vec<Issue>> {
         let now = now.into();
         let progress = self.begin_script(source, now)?;
         Ok(self.begun(progress, now))
@@ -379,7 +379,7 @@ impl Task {
         event: &str,
         delivery: &Delivery<'_>,
         now: impl Into<Timestamp>,
-    ) -> Operation<'_, RoutedEvent> {
+    ) -> BegunOperation<'_, RoutedEvent> {
         let now = now.into();
         let progress = self.begin_event_of(capability, event, delivery, now);
         self.begun(progress, now)
@@ -387,7 +387,11 @@ impl Task {
 
     /// Takes the model's response: `{message}`, or a text alone. `exposes` is computed, then `guardrails.after` tests the
     /// whole (GR-17). Allow carries the entry that is delivered.
-    pub fn output(&mut self, output: &Json, now: impl Into<Timestamp>) -> Operation<'_, DeliveredOutput> {
+    pub fn output(
+        &mut self,
+        output: &Json,
+        now: impl Into<Timestamp>,
+    ) -> BegunOperation<'_, DeliveredOutput> {
         let now = now.into();
         let progress = self.begin_output(output, now);
         self.begun(progress, now)
@@ -438,7 +442,7 @@ impl Task {
         &mut self,
         answer: Answer,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, Decision>, TaskError> {
+    ) -> Result<BegunOperation<'_, Decision>, TaskError> {
         let question = match &*self.waiting {
             // a call that was in the hands of the host when the task was locked or ended
             [] => match &*self.open.iter().filter_map(|open| open.asked).collect::<Vec<_>>() {
@@ -462,22 +466,22 @@ impl Task {
         question: QuestionId,
         answer: Answer,
         now: impl Into<Timestamp>,
-    ) -> Result<Operation<'_, Decision>, TaskError> {
+    ) -> Result<BegunOperation<'_, Decision>, TaskError> {
         let progress = self.go_on_with(question, answer, now.into())?;
-        Ok(Operation::new(self, progress))
+        Ok(BegunOperation::new(self, progress))
     }
 
     /// The operation that has waited longest, such as one of a task that was restored; nothing if no operation waits.
     #[must_use]
-    pub fn pending(&mut self) -> Option<Operation<'_, Decision>> {
+    pub fn pending(&mut self) -> Option<BegunOperation<'_, Decision>> {
         let question = self.questions().next()?;
-        Some(Operation::new(self, Progress::Asks(question)))
+        Some(BegunOperation::new(self, Progress::Asks(question)))
     }
 
     /// The operation that asks this question; nothing if it is not open.
     #[must_use]
-    pub fn pending_at(&mut self, question: QuestionId) -> Option<Operation<'_, Decision>> {
+    pub fn pending_at(&mut self, question: QuestionId) -> Option<BegunOperation<'_, Decision>> {
         let question = self.questions().find(|open| open.id == question)?;
-        Some(Operation::new(self, Progress::Asks(question)))
+        Some(BegunOperation::new(self, Progress::Asks(question)))
     }
 }

@@ -1,7 +1,7 @@
 //! What a host is that answers at once.
 //!
 //! In: a request of an operation. Out: its answer, or nothing: a review or a capability that takes its time. Hosts that wait
-//! for IO answer with an async closure, or effect by effect ([`Operation`](super::Operation)).
+//! for IO answer with an async closure, or effect by effect ([`BegunOperation`](super::BegunOperation)).
 
 use super::state::{Answer, CallResult, Invocation, Request};
 use crate::cel::Timestamp;

@@ -5,10 +5,10 @@
 //! whether the signed delivery was taken before), the schema of the payload, filter, `before`, format, `after`,
 //! `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a secret stands in what is said about it, but for what a step's own message shows.
 
+use super::begun_operation::BegunOperation;
 use super::driver::Host;
 use super::flow::Stopped;
 use super::messages;
-use super::operation::Operation;
 use super::outcome::RoutedEvent;
 use super::size;
 use super::state::delivery_name;
@@ -163,7 +163,7 @@ impl Task {
     /// the order of the manifests. A request may become several inputs. Stops at nothing: while a review is open the remaining events wait.
     ///
     /// # Errors
-    /// As [`Operation::drive`].
+    /// As [`BegunOperation::drive`].
     pub fn route(&mut self, delivery: &Delivery<'_>, host: &mut dyn Host) -> Result<Vec<Routing>, TaskError> {
         let policy = self.policy.clone();
         let mut routings = Vec::new();
@@ -172,7 +172,7 @@ impl Task {
         for event in webhooks {
             let capability = reference(&policy, event);
             let progress = self.begin_event_of(capability, &event.name, delivery, host.now());
-            let decision = Operation::<RoutedEvent>::new(self, progress).drive(host)?.into_decision();
+            let decision = BegunOperation::<RoutedEvent>::new(self, progress).drive(host)?.into_decision();
             let (capability, event) = (capability.to_owned(), event.name.to_string());
             routings.push(Routing { capability, event, decision });
         }

@@ -2,24 +2,16 @@
 //!
 //! In: the operation, a copy of the task as it was, and the decision of that time. Out: an [`ExplainedDecision`]. Nothing of the task itself changes, and nobody is asked.
 
-use super::state::{Call, Decision, Explanation, Progress, Task, TaskError};
-use crate::cel::{Json, Timestamp};
+use super::operation::Operation;
+use super::state::{Decision, Explanation, Progress, Task, TaskError};
+use crate::cel::Timestamp;
 use crate::counter::{CounterId, CounterState, Tally};
 use serde::Serialize;
-
-/// An operation that a stored change tells of, or one that is only tried.
-#[derive(Clone, Debug)]
-pub enum ToldOperation {
-    /// A call of the model, with the arguments that its steps saw.
-    Call(Call),
-    /// An input that was admitted.
-    Input(Json),
-}
 
 /// A decision and what it came of.
 ///
 /// ```
-/// use celador::task::{Call, ToldOperation};
+/// use celador::task::{Call, Operation};
 /// use celador::{Engine, EngineLimits, StartTask, User, Verdict};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
@@ -28,7 +20,7 @@ pub enum ToldOperation {
 /// let user = User { id: "u-7".into(), ..User::default() };
 /// let task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let arguments = celador::Json::from(&serde_json::json!({"amount": 2000}));
-/// let call = ToldOperation::Call(Call::new("payout", arguments));
+/// let call = Operation::Before(Call::new("payout", arguments));
 ///
 /// // no rule of this agent counts across tasks
 /// let explained = call.explained(task.copy()?, now, None, |_| Ok::<_, celador::TaskError>(Vec::new()))?;
@@ -49,12 +41,12 @@ pub struct ExplainedDecision {
     pub explanation: Explanation,
 }
 
-impl ToldOperation {
+impl Operation {
     /// Takes the operation on a copy of its task, which is used up, and says what it came of. What manifests mark as secret is masked. `read` gives what counters
     /// across tasks held, for a decision that was made those of that time ([`Decision::counters_then`]).
     ///
     /// # Errors
-    /// As [`Task::before`], and those of `read`.
+    /// As [`Task::apply`], and those of `read`.
     ///
     /// # Cost
     /// That of the operation, and of what is written down about it.
@@ -66,10 +58,7 @@ impl ToldOperation {
         read: impl FnMut(&[CounterId]) -> Result<Vec<CounterState>, E>,
     ) -> Result<ExplainedDecision, E> {
         copy.explain();
-        let progress = match self {
-            Self::Call(call) => copy.before(call, at)?.into_progress(),
-            Self::Input(input) => copy.input(input, at).into_progress(),
-        };
+        let progress = copy.apply(self.clone(), at)?;
         let decision = match copy.settle_counters(progress, read, at)? {
             Progress::Decided(decision) => decision,
             // a task that asks has a decision that says so
@@ -78,15 +67,6 @@ impl ToldOperation {
         let same = stored.map(|stored| stored.verdict == decision.verdict);
         let explanation = copy.explanation().unwrap_or_default();
         Ok(ExplainedDecision { decision: decision.masked(), same, explanation })
-    }
-
-    /// A few words for it: `before refund`, `input`.
-    #[must_use]
-    pub fn called(&self) -> String {
-        match self {
-            Self::Call(call) => format!("before {}", call.function),
-            Self::Input(_) => "input".to_owned(),
-        }
     }
 }
 

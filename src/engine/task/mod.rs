@@ -34,6 +34,7 @@
 //! are about, `model_counting` is what turns of the model spend, `waiting` has the operations that wait for others or for people, `limits`, `switches` and `ending` say why one may not
 //! begin. `door` is on top.
 
+mod begun_operation;
 mod calls;
 mod change;
 mod compute;
@@ -44,6 +45,7 @@ mod evaluation;
 mod event;
 mod execution;
 mod explain;
+mod explained;
 mod flow;
 mod invoke_step;
 mod judge;
@@ -66,12 +68,12 @@ mod state;
 mod steps;
 mod switches;
 mod terms;
-mod told;
 mod waiting;
 mod why_not;
 
 pub use crate::context::Caller;
 pub use crate::policy::{EventSource, InvocationTarget, Origin};
+pub use begun_operation::BegunOperation;
 pub use calls::turn::{Reported, Turned};
 pub use change::{TaskChange, TaskMark};
 pub use driver::Host;
@@ -79,8 +81,9 @@ pub use evaluation::file_reference::FileReference;
 pub use evaluation::interpolation::{Given, InterpolationError, TemplateKind};
 pub use evaluation::trial::{Trial, Tried};
 pub use event::{Content, Delivery, Routing, Subscription};
+pub use explained::ExplainedDecision;
 pub use model_outcome::{AllowedModelCall, ReceivedAnswer};
-pub use operation::Operation;
+pub use operation::{Operation, ReportedCall};
 pub use outcome::{
     AcceptedInput, AllowedCall, DeliveredOutput, HandedOver, Outcome, Queued, Received, Refusal, RoutedEvent,
     Waiting,
@@ -97,4 +100,3 @@ pub use state::{
     Terms, TraceEntry, Turn, Usage, User, Verdict,
 };
 pub(crate) use state::{ClauseSeen, NameSeen};
-pub use told::{ExplainedDecision, ToldOperation};

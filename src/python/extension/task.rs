@@ -6,8 +6,8 @@ use crate::raising::{door, long_door, raised};
 use crate::review::Review;
 use crate::{giving, taking, wishes};
 use celador::cel::Json;
-use celador::task::{Answer, CallId, CallResult, ModelCall, Next, QuestionId, Ran, Usage};
-use celador_embed::{Error, ReviewFilter, Several, Step, Stepped, Task as Kept, ToExplain, Tryout};
+use celador::task::{Answer, CallId, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, Usage};
+use celador_embed::{Error, ReviewFilter, Several, Stepped, Task as Kept, ToExplain, Tryout};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -34,7 +34,7 @@ impl From<Kept> for Task {
 }
 
 impl Task {
-    fn step(&self, py: Python<'_>, step: Step, wait: Option<Duration>) -> PyResult<Stepped> {
+    fn step(&self, py: Python<'_>, step: Operation, wait: Option<Duration>) -> PyResult<Stepped> {
         // microseconds are over before another thread would have begun
         if wait.is_none() && self.0.is_in_memory() {
             door(py, || self.0.step(step, None))
@@ -43,14 +43,14 @@ impl Task {
         }
     }
 
-    fn one(&self, py: Python<'_>, step: Step, wait: Option<Duration>) -> PyResult<Decision> {
+    fn one(&self, py: Python<'_>, step: Operation, wait: Option<Duration>) -> PyResult<Decision> {
         match self.step(py, step, wait)? {
             Stepped::One(decided) => Ok(Decision::new(decided, &self.0)),
             Stepped::Several(_) => Err(raised(py, Error::internal("one operation has come to several"))),
         }
     }
 
-    fn several(&self, py: Python<'_>, step: Step, wait: Option<Duration>) -> PyResult<Several> {
+    fn several(&self, py: Python<'_>, step: Operation, wait: Option<Duration>) -> PyResult<Several> {
         match self.step(py, step, wait)? {
             Stepped::Several(several) => Ok(several),
             Stepped::One(_) => Err(raised(py, Error::internal("several operations have come to one"))),
@@ -111,7 +111,7 @@ impl Task {
                 taking::json(&whole)?
             }
         };
-        self.one(py, Step::Input(as_message(message)), None)
+        self.one(py, Operation::Input(as_message(message)), None)
     }
 
     #[pyo3(signature = (next="model_turn"))]
@@ -122,7 +122,7 @@ impl Task {
             "other" => Next::Other,
             _ => return Err(PyValueError::new_err("expected `model_turn`, `capability` or `other`")),
         };
-        self.one(py, Step::Limits(next), None)
+        self.one(py, Operation::Limits { next }, None)
     }
 
     #[pyo3(signature = (calls=None, *, prompt_tokens=0, completion_tokens=0, cost=None, wait=None))]
@@ -140,7 +140,7 @@ impl Task {
             Some(calls) => calls.try_iter()?.map(|call| wishes::call(&call?)).collect::<PyResult<_>>()?,
         };
         let usage = Usage { prompt_tokens, completion_tokens, cost: wishes::cost(cost)? };
-        let step = Step::Turn(celador::Turn { usage, calls });
+        let step = Operation::Turn(celador::Turn { usage, calls });
         Ok(Turn::new(self.several(py, step, wishes::wait(wait)?)?, &self.0))
     }
 
@@ -154,7 +154,7 @@ impl Task {
         wait: Option<f64>,
     ) -> PyResult<Decision> {
         let call = wishes::one_call(function, arguments, id)?;
-        self.one(py, Step::Before(call), wishes::wait(wait)?)
+        self.one(py, Operation::Before(call), wishes::wait(wait)?)
     }
 
     #[pyo3(signature = (call, output=None, *, status="successful"))]
@@ -167,22 +167,25 @@ impl Task {
     ) -> PyResult<Decision> {
         let none = py.None().into_bound(py);
         let result = wishes::result(output.unwrap_or(&none), status)?;
-        self.one(py, Step::After { call: call.into(), result }, None)
+        self.one(py, Operation::After(ReportedCall { call: call.into(), result }), None)
     }
 
     #[pyo3(signature = (results, *, wait=None))]
     fn results(&self, py: Python<'_>, results: &Bound<'_, PyAny>, wait: Option<f64>) -> PyResult<Results> {
-        let results: Vec<(CallId, CallResult)> =
-            results.try_iter()?.map(|result| wishes::report(&result?)).collect::<PyResult<_>>()?;
-        Ok(Results::new(self.several(py, Step::Results(results), wishes::wait(wait)?)?, &self.0))
+        let reported = |result: PyResult<Bound<'_, PyAny>>| {
+            let (call, result) = wishes::report(&result?)?;
+            Ok(ReportedCall { call, result })
+        };
+        let results = results.try_iter()?.map(reported).collect::<PyResult<_>>()?;
+        Ok(Results::new(self.several(py, Operation::Results { results }, wishes::wait(wait)?)?, &self.0))
     }
 
     fn claim(&self, py: Python<'_>, call: String, claimant: String) -> PyResult<Decision> {
-        self.one(py, Step::Claim { call: call.into(), claimant }, None)
+        self.one(py, Operation::Claim { call: call.into(), claimant }, None)
     }
 
     fn release(&self, py: Python<'_>, call: String, claimant: String) -> PyResult<Decision> {
-        self.one(py, Step::Release { call: call.into(), claimant }, None)
+        self.one(py, Operation::Release { call: call.into(), claimant }, None)
     }
 
     #[pyo3(signature = (call, *, ran=None))]
@@ -193,7 +196,7 @@ impl Task {
             Some(ran) if ran.extract::<String>().is_ok_and(|ran| ran == "unknown") => Ran::Unknown,
             Some(_) => return Err(PyValueError::new_err("expected `ran` to be False or \"unknown\"")),
         };
-        self.one(py, Step::Withdraw { call: call.into(), ran }, None)
+        self.one(py, Operation::Withdraw { call: call.into(), ran }, None)
     }
 
     #[pyo3(signature = (call, *, wait=None))]
@@ -217,13 +220,13 @@ impl Task {
             Err(_) => taking::read(answer)?,
         };
         let question = question.map(QuestionId);
-        self.one(py, Step::Resume { question, answer }, wishes::wait(wait)?)
+        self.one(py, Operation::Resume { question, answer }, wishes::wait(wait)?)
     }
 
     #[pyo3(signature = (message, /, *, wait=None))]
     fn output(&self, py: Python<'_>, message: &Bound<'_, PyAny>, wait: Option<f64>) -> PyResult<Decision> {
         let message = as_message(taking::json(message)?);
-        self.one(py, Step::Output(message), wishes::wait(wait)?)
+        self.one(py, Operation::Output(message), wishes::wait(wait)?)
     }
 
     #[pyo3(signature = (request, *, id=None, estimate=None))]
@@ -240,12 +243,12 @@ impl Task {
             Some(id) => call.with_id(id),
             None => call,
         };
-        self.one(py, Step::ModelBefore(call), None)
+        self.one(py, Operation::ModelBefore(call), None)
     }
 
     fn model_after(&self, py: Python<'_>, call: String, answer: &Bound<'_, PyAny>) -> PyResult<Decision> {
         let answer = taking::object(Some(answer))?;
-        self.one(py, Step::ModelAfter { call: call.into(), answer }, None)
+        self.one(py, Operation::ModelAfter { call: call.into(), answer }, None)
     }
 
     #[pyo3(signature = (function, arguments=None, *, id=None, wait=None))]
@@ -258,23 +261,23 @@ impl Task {
         wait: Option<f64>,
     ) -> PyResult<Decision> {
         let call = wishes::one_call(function, arguments, id)?;
-        self.one(py, Step::Invoke(call), wishes::wait(wait)?)
+        self.one(py, Operation::Invoke(call), wishes::wait(wait)?)
     }
 
     fn execute(&self, py: Python<'_>, call: String) -> PyResult<Decision> {
-        self.one(py, Step::Execute(call.into()), None)
+        self.one(py, Operation::Execute { call: call.into() }, None)
     }
 
     fn script(&self, py: Python<'_>, source: String) -> PyResult<Decision> {
-        self.one(py, Step::Script(source), None)
+        self.one(py, Operation::Script { source }, None)
     }
 
     fn interrupt(&self, py: Python<'_>) -> PyResult<Decision> {
-        self.one(py, Step::Interrupt, None)
+        self.one(py, Operation::Interrupt {}, None)
     }
 
     fn end(&self, py: Python<'_>, reason: String) -> PyResult<Decision> {
-        self.one(py, Step::End { reason }, None)
+        self.one(py, Operation::End { reason }, None)
     }
 
     #[pyo3(signature = (reason=None))]

@@ -13,7 +13,7 @@ use crate::tasks::seat::Open;
 use crate::tasks::{Tasks, owner};
 use celador::cel::Json;
 use celador::counter::CounterId;
-use celador::task::{Call, ExplainedDecision, ToldOperation};
+use celador::task::{Call, ExplainedDecision, Operation};
 use celador_store::StoreError;
 use serde::Deserialize;
 
@@ -50,7 +50,7 @@ pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Pr
                 let found = service.tasks.store.counters(&owner, counters);
                 found.map_err(|error: StoreError| service.tasks.problem(&error))
             };
-            ToldOperation::Call(call).explained(copy, now, None, read)
+            Operation::Before(call).explained(copy, now, None, read)
         }),
         _ => Err(Problem::new(Kind::BadRequest, messages::version_or_function())),
     };

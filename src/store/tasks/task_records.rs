@@ -10,7 +10,7 @@ use super::task_policies::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
 use celador::counter::Hold;
 use celador::policy::{Fingerprint, Policy};
-use celador::task::{Decision, SavedTask, Task, TaskChange, TaskMark, ToldOperation};
+use celador::task::{Decision, Operation, SavedTask, Task, TaskChange, TaskMark};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -328,7 +328,7 @@ impl StoredEvent {
     /// The operation of the event, what was decided about it, and when, as far as the event tells; `policy` is that of the task. A result, a turn of
     /// several calls and an event without a decision tell none.
     #[must_use]
-    pub fn told(&self, policy: &Policy) -> Option<(ToldOperation, Decision, Timestamp)> {
+    pub fn told(&self, policy: &Policy) -> Option<(Operation, Decision, Timestamp)> {
         use OperationKind::{After, Claim, Record, Release, Results, Withdraw};
         // these put a call on record as well, and are not its steps ahead of it
         if matches!(self.operation, After | Results | Withdraw | Claim | Release | Record) {

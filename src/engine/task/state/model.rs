@@ -30,20 +30,20 @@ use serde::{Deserialize, Serialize};
 /// let call = ModelCall::new(request.into()).with_id("msg_01");
 /// assert_eq!(call.request.root().get("model").and_then(|name| name.as_str()), Some("small-1"));
 /// ```
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelCall {
     /// The id of the call: 1 to `max_id_bytes` bytes without control characters, and that of no other call in this task, be it one of the
     /// model or of a tool. Without one the task makes an id up.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<CallId>,
     /// What is sent to the model.
     #[cfg_attr(feature = "schema", schemars(schema_with = "request_schema"))]
     pub request: Json,
     /// What the call is expected to use, as far as its host can tell: at least the tokens that it sends, and those that it lets the model
     /// write. Counters that calls of the model add to reserve as much until the answer comes. Without it they reserve the least above nothing.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimate: Option<Usage>,
 }
 

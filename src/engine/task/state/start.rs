@@ -235,7 +235,7 @@ impl Call {
 }
 
 /// A turn of the model: what it used, and the calls that it asks for, in its order.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Turn {
@@ -289,7 +289,7 @@ pub struct Offer<'t> {
 /// assert_eq!(priced.cost.plus(usage.cost), Amount::from_double(0.0023)?);
 /// # Ok::<(), celador::AmountError>(())
 /// ```
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ModelTurn"))]
 pub struct Usage {
@@ -321,7 +321,7 @@ pub struct Usage {
 /// assert!(task.limits(Next::ModelTurn, now).is_allowed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub enum Next {

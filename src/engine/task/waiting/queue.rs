@@ -16,8 +16,8 @@
 use crate::cel::Timestamp;
 use crate::manifest::review::Siblings;
 use crate::policy::{DecidedOperation, Dependencies, Origin};
+use crate::task::begun_operation::BegunOperation;
 use crate::task::messages;
-use crate::task::operation::Operation;
 use crate::task::outcome::HandedOver;
 use crate::task::size;
 use crate::task::state::{
@@ -483,9 +483,9 @@ impl Task {
         &mut self,
         progress: Progress,
         now: Timestamp,
-    ) -> Operation<'_, T> {
+    ) -> BegunOperation<'_, T> {
         let progress = self.with_decided(progress, now);
-        Operation::new(self, progress)
+        BegunOperation::new(self, progress)
     }
 
     /// Keeps what an operation came to that has asked: whoever wanted it hears of it, too, if somebody else has answered.
