@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn an_operation_is_written_as_it_was_read() {
         let call = json!({ "id": "c1", "function": "pay", "arguments": { "amount": 5 } });
-        let result = json!({ "status": "successful", "output": { "paid": true } });
+        let result = json!({ "status": "successful", "output": { "paid": true }, "task_id": null });
         let usage = json!({ "prompt_tokens": 3, "completion_tokens": 4, "cost": "0.5" });
         let bodies = json!({
             "input": { "message": "Hello." },

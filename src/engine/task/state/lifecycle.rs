@@ -70,25 +70,3 @@ impl TaskState {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::termination::TerminationReason;
-    use super::{End, Termination};
-
-    #[test]
-    fn an_end_that_an_earlier_release_stored_is_read() {
-        let cases = [
-            ("limit_exceeded", TerminationReason::LimitExceeded),
-            ("`refund_pay` cannot work: its error is not recoverable", TerminationReason::UnrecoverableError),
-            ("The order was cancelled.", TerminationReason::EndedByHost),
-        ];
-        for (text, reason) in cases {
-            let end: End = serde_json::from_value(serde_json::json!({ "Terminated": text })).unwrap();
-            let expected = End::Terminated(Termination { reason, message: text.to_owned() });
-            assert_eq!(end, expected);
-            let again: End = serde_json::from_str(&serde_json::to_string(&end).unwrap()).unwrap();
-            assert_eq!(again, expected);
-        }
-    }
-}
