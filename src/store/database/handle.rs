@@ -70,7 +70,7 @@ impl fmt::Debug for Location {
 ///
 /// let database = Database::open(&Location::Memory, &StoreLimits::default())?;
 /// let rows = database.read(|sql| sql.query("SELECT number, name FROM celador_schema ORDER BY number", &[]))?;
-/// assert_eq!(rows[0].text(1)?, "tasks");
+/// assert_eq!(rows[0].text(1)?, "first");
 /// # Ok::<(), celador_store::StoreError>(())
 /// ```
 #[derive(Clone)]
@@ -101,10 +101,10 @@ struct Shared {
 /// assert_eq!(database.read(|sql| turns_since(sql, "2026-06-01", Some("kim")))?, 0);
 ///
 /// // what a column holds is asked by its kind, and another kind is damage
-/// let name = SqlValue::from("tasks");
+/// let name = SqlValue::from("first");
 /// let found = database.read(|sql| sql.query_one("SELECT name FROM celador_schema WHERE name = $1", &[name.clone()]))?;
 /// let row = found.ok_or(StoreError::NotFound)?;
-/// assert_eq!(row.text(0)?, "tasks");
+/// assert_eq!(row.text(0)?, "first");
 /// assert!(matches!(row.int(0), Err(StoreError::Corrupt(_))));
 /// # Ok::<(), StoreError>(())
 /// ```
