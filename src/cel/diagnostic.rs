@@ -50,6 +50,8 @@ pub struct Label {
     pub place: Place,
     /// The text under the characters; may be empty.
     pub text: String,
+    /// Whether it is a value that the expression of the problem reads: with another value there may be no problem.
+    pub is_value: bool,
 }
 
 /// One problem in a text that has a name, such as a manifest.
@@ -124,7 +126,14 @@ impl Diagnostic {
     /// One more place that explains this one.
     #[must_use]
     pub fn related(mut self, place: Place, text: impl Into<String>) -> Self {
-        self.related.push(Label { place, text: text.into() });
+        self.related.push(Label { place, text: text.into(), is_value: false });
+        self
+    }
+
+    /// The place of a value that the expression reads by a name: `parameters.cap`.
+    #[must_use]
+    pub fn value(mut self, place: Place, name: &str) -> Self {
+        self.related.push(Label { place, text: format!("`{name}` stands for this"), is_value: true });
         self
     }
 

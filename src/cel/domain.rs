@@ -24,11 +24,16 @@ pub struct Domain {
     pub max_size: Option<u64>,
     /// The domain of the elements of a list.
     pub items: Option<Arc<Domain>>,
+    /// The members of a map that has these and no others, each with its domain: of a map that a function returns.
+    pub members: Option<Members>,
     /// Which numbers they are, of a field whose values are numbers and whose type leaves that open.
     pub numbers: Option<Numbers>,
     /// Whether null may stand in the place of a value of the type.
     pub or_null: bool,
 }
+
+/// The names of the members of a map, each with its domain.
+pub type Members = Arc<[(Arc<str>, Option<Arc<Domain>>)]>;
 
 /// Numbers as schemas tell them apart: JSON writes one number as an int or as a double.
 ///
@@ -67,6 +72,25 @@ pub enum Constant {
 }
 
 impl Domain {
+    /// A domain of these texts and no others.
+    #[must_use]
+    pub fn of_texts(texts: impl IntoIterator<Item = Arc<str>>) -> Self {
+        Self { allowed: Some(texts.into_iter().map(Constant::Text).collect()), ..Self::default() }
+    }
+
+    /// A domain of lists whose elements are of this one.
+    #[must_use]
+    pub fn of_lists(self) -> Self {
+        Self { items: self.known(), ..Self::default() }
+    }
+
+    /// A domain of maps with these members and no others.
+    #[must_use]
+    pub fn of_maps(members: impl IntoIterator<Item = (Arc<str>, Self)>) -> Self {
+        let members = members.into_iter().map(|(name, domain)| (name, domain.known()));
+        Self { members: Some(members.collect()), ..Self::default() }
+    }
+
     /// The domain, unless it says nothing.
     #[must_use]
     pub fn known(self) -> Option<Arc<Self>> {

@@ -3,6 +3,7 @@
 //! Made once for each scope, shared by all expressions of it. A variable has a slot, in which an activation of this
 //! scope carries its value; a program and an activation of different scopes refuse each other.
 
+use super::domain::Domain;
 use super::function::{Declaration, Function};
 use super::stdlib::LANGUAGE;
 use super::types::Type;
@@ -74,6 +75,8 @@ pub struct EnvBuilder {
     libraries: Vec<usize>,
     /// The functions of its own, which stand in the place of those of the language.
     functions: HashMap<Cow<'static, str>, Declared>,
+    /// What functions return, beyond their types.
+    results: HashMap<&'static str, Arc<Domain>>,
     /// Names that other scopes know, with the reasons. Nothing is looked up here but for a message.
     elsewhere: Vec<(&'static str, &'static str)>,
     container: String,
@@ -261,6 +264,13 @@ impl EnvBuilder {
         self
     }
 
+    /// Declares the domain of what a function returns, which its signatures do not say: the words that a member of a map can be.
+    #[must_use]
+    pub fn result(mut self, function: &'static str, domain: Arc<Domain>) -> Self {
+        self.results.insert(function, domain);
+        self
+    }
+
     /// Names that other scopes know, each with the reason why this one does not, for the message. Of a name that it has the reason is left out.
     #[must_use]
     pub fn elsewhere(mut self, names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
@@ -301,6 +311,11 @@ impl Env {
     #[must_use]
     pub fn extend(&self) -> EnvBuilder {
         self.0.scope.clone()
+    }
+
+    /// The domain of what a function returns, if one is declared.
+    pub(crate) fn result_of(&self, function: &str) -> Option<&Arc<Domain>> {
+        self.0.scope.results.get(function)
     }
 
     /// Which scope this is.

@@ -6,6 +6,7 @@
 
 use super::{Checked, Reference, messages};
 use crate::domain::{Constant, Domain};
+use crate::env::Env;
 use crate::issue::Issue;
 use crate::syntax::{Comprehension, ComprehensionKind, Expr, ExprKind, Literal, Name};
 use crate::types::Type;
@@ -15,9 +16,10 @@ use std::sync::Arc;
 type Known = Option<Arc<Domain>>;
 
 /// The domains of all parts by their ids, and what is doubtful.
-pub(super) fn decided(checked: &Checked) -> (Vec<Known>, Vec<Issue>) {
+pub(super) fn decided(checked: &Checked, env: &Env) -> (Vec<Known>, Vec<Issue>) {
     let mut walk = Walk {
         checked,
+        env,
         domains: vec![None; checked.types.len()],
         locals: Vec::new(),
         issues: Vec::new(),
@@ -29,12 +31,27 @@ pub(super) fn decided(checked: &Checked) -> (Vec<Known>, Vec<Issue>) {
 
 struct Walk<'c> {
     checked: &'c Checked,
+    env: &'c Env,
     domains: Vec<Known>,
     /// The variables of the macros around, the innermost last.
-    locals: Vec<Known>,
+    locals: Vec<Local<'c>>,
     issues: Vec<Issue>,
     /// Chains that have been reported.
     chains: usize,
+}
+
+/// A variable of a macro or of `cel.bind`.
+#[derive(Clone, Default)]
+struct Local<'c> {
+    domain: Known,
+    /// The list that the macro goes through, or the value that is named, as it is written.
+    written: Option<&'c Expr>,
+}
+
+impl<'c> Local<'c> {
+    const fn of(domain: Known, written: &'c Expr) -> Self {
+        Self { domain, written: Some(written) }
+    }
 }
 
 /// Chains of one expression that are reported: of a long one, each part would be.
@@ -52,7 +69,7 @@ impl<'c> Walk<'c> {
     fn domain(&mut self, expr: &'c Expr) -> Known {
         match &expr.kind {
             ExprKind::Ident { .. } => match self.checked.reference(expr.id) {
-                Some(Reference::Local(out)) => self.locals.iter().rev().nth(*out).cloned().flatten(),
+                Some(Reference::Local(out)) => self.locals.iter().rev().nth(*out)?.domain.clone(),
                 _ => None,
             },
             // the parts of a qualified name are no expressions
@@ -65,7 +82,10 @@ impl<'c> Walk<'c> {
                 None
             }
             ExprKind::Select { operand, field, optional } => {
-                self.expr(operand);
+                let of = self.expr(operand);
+                if !optional {
+                    self.member(of, field);
+                }
                 self.field(operand, &field.text).filter(|_| !optional)
             }
             ExprKind::Index { operand, index, optional } => {
@@ -77,23 +97,28 @@ impl<'c> Walk<'c> {
                 };
                 found.filter(|_| !optional)
             }
+            ExprKind::Has { operand, field } => {
+                let of = self.expr(operand);
+                self.member(of, field);
+                None
+            }
             ExprKind::Call { function, target, args } => {
                 self.call(expr, function, target.as_deref(), args);
                 match (self.function(expr)?, target.as_deref(), args.as_slice()) {
                     ("orValue", Some(optional), [instead]) => self.or_value(optional, instead),
-                    _ => None,
+                    (name, ..) => self.env.result_of(name).cloned(),
                 }
             }
             ExprKind::Comprehension(comprehension) => self.comprehension(comprehension),
             ExprKind::Bind { value, body, .. } => {
-                let value = self.expr(value);
-                self.with([value], |walk| walk.expr(body))
+                let local = Local::of(self.expr(value), value);
+                self.with([local], |walk| walk.expr(body))
             }
             ExprKind::Block { bindings, body } => {
                 let outside = self.locals.len();
                 for binding in bindings {
-                    let value = self.expr(&binding.value);
-                    self.locals.push(value);
+                    let local = Local::of(self.expr(&binding.value), &binding.value);
+                    self.locals.push(local);
                 }
                 let body = self.expr(body);
                 self.locals.truncate(outside);
@@ -101,7 +126,7 @@ impl<'c> Walk<'c> {
             }
             ExprKind::OptMap { operand, body, .. } => {
                 self.expr(operand);
-                self.with([None], |walk| walk.expr(body));
+                self.with([Local::default()], |walk| walk.expr(body));
                 None
             }
             _ => {
@@ -115,7 +140,11 @@ impl<'c> Walk<'c> {
         }
     }
 
-    fn with<const N: usize>(&mut self, locals: [Known; N], body: impl FnOnce(&mut Self) -> Known) -> Known {
+    fn with<const N: usize>(
+        &mut self,
+        locals: [Local<'c>; N],
+        body: impl FnOnce(&mut Self) -> Known,
+    ) -> Known {
         let outside = self.locals.len();
         self.locals.extend(locals);
         let known = body(self);
@@ -150,12 +179,26 @@ impl<'c> Walk<'c> {
     }
 
     fn field(&self, operand: &Expr, name: &str) -> Known {
-        domain_of(self.checked.type_of(operand.id), name)
+        match self.what(operand).0.and_then(|domain| domain.members.clone()) {
+            Some(members) => members.iter().find(|(member, _)| **member == *name)?.1.clone(),
+            None => domain_of(self.checked.type_of(operand.id), name),
+        }
+    }
+
+    /// Reports a member that the map does not have.
+    fn member(&mut self, of: Known, field: &Name) {
+        if let Some(members) = of.and_then(|domain| domain.members.clone())
+            && members.iter().all(|(member, _)| **member != *field.text)
+        {
+            let names: Vec<&str> = members.iter().map(|(member, _)| &**member).collect();
+            self.issues.push(messages::unknown_member(field.span, &field.text, &names));
+        }
     }
 
     fn comprehension(&mut self, comprehension: &'c Comprehension) -> Known {
         let range = self.expr(&comprehension.range);
-        let is_list = self.checked.type_of(comprehension.range.id).element().is_some();
+        let is_list = self.checked.type_of(comprehension.range.id).element().is_some()
+            || range.as_ref().is_some_and(|range| range.items.is_some());
         let item = range.as_ref().filter(|_| is_list).and_then(|range| range.items.clone());
         let body = |walk: &mut Self| {
             if let Some(filter) = &comprehension.filter {
@@ -164,8 +207,8 @@ impl<'c> Walk<'c> {
             walk.expr(&comprehension.body)
         };
         let body = match &comprehension.second {
-            Some(_) => self.with([None, item], body),
-            None => self.with([item], body),
+            Some(_) => self.with([Local::default(), Local::of(item, &comprehension.range)], body),
+            None => self.with([Local::of(item, &comprehension.range)], body),
         };
         match comprehension.kind {
             // what is left of a list is no larger, and has the same elements
@@ -246,12 +289,43 @@ impl<'c> Walk<'c> {
         written: &Expr,
         message: impl Fn(crate::source::Span, &Constant, &[Constant]) -> Issue,
     ) {
-        let (Some(domain), Some(constant)) = (domain, constant(written)) else { return };
-        let Some(allowed) = domain.allowed.as_deref().filter(|_| !domain.allows(&constant)) else { return };
+        let Some((domain, allowed)) =
+            domain.as_ref().and_then(|domain| Some((domain, domain.allowed.as_deref()?)))
+        else {
+            return;
+        };
         // of another type than all of them: that has been said
-        let said = matches!(ty, Type::String) && !matches!(constant, Constant::Text(_));
-        if !said {
-            self.issues.push(message(written.span, &constant, allowed));
+        let is_new = |constant: &Constant| {
+            !domain.allows(constant) && (!matches!(ty, Type::String) || matches!(constant, Constant::Text(_)))
+        };
+        match constant(written) {
+            Some(constant) if is_new(&constant) => {
+                self.issues.push(message(written.span, &constant, allowed))
+            }
+            Some(_) => {}
+            None => {
+                for (element, constant) in self.constants_of(written) {
+                    if is_new(&constant) {
+                        self.issues.push(messages::never_listed(element.span, &constant, allowed));
+                    }
+                }
+            }
+        }
+    }
+
+    /// The constants that a variable stands for: the elements of the list that its macro goes through, or the constant that it names.
+    fn constants_of(&self, variable: &Expr) -> Vec<(&'c Expr, Constant)> {
+        let Some(Reference::Local(out)) = self.checked.reference(variable.id) else { return Vec::new() };
+        let local = self.locals.iter().rev().nth(*out).and_then(|local| local.written);
+        let known = |written: &'c Expr| Some((written, constant(written)?));
+        match local.map(|written| (&written.kind, written)) {
+            Some((ExprKind::List(elements), _)) => elements
+                .iter()
+                .filter(|element| !element.optional)
+                .filter_map(|it| known(&it.value))
+                .collect(),
+            Some((_, written)) => known(written).into_iter().collect(),
+            None => Vec::new(),
         }
     }
 

@@ -198,6 +198,17 @@ pub(super) fn near_field(span: Span, field: &str, near: &str, record: &RecordTyp
     meant(warning("near_field", span, message), Some(near))
 }
 
+/// `sql.parse(input.query)[0].kind`
+pub(super) fn unknown_member(span: Span, field: &str, members: &[&str]) -> Issue {
+    let message = format!("the map that the function returns has no member `{field}`");
+    let known = members.iter().map(|member| format!("`{member}`")).collect::<Vec<_>>().join(", ");
+    let issue = warning("unknown_field", span, message);
+    match slip(field, members.iter().copied()) {
+        Some(near) => meant(issue, Some(near)),
+        None => Issue { help: Some(format!("it has {known}")), ..issue },
+    }
+}
+
 /// `has(context.usr)`
 pub(super) fn never_has(span: Span, field: &str, record: &RecordType) -> Issue {
     let message = format!("no `{}` has a field `{field}`, so this is always false", record.name);

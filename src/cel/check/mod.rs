@@ -180,7 +180,7 @@ pub(crate) fn resolve(expr: Expr, env: &Env) -> (Checked, Vec<Issue>) {
     let (types, references, mut issues) = infer::infer(&expr, env);
     let cost = CostEstimate { min: 0, max: None, assumes: Assumptions::default() };
     let mut checked = Checked { expr, types, references, cost, domains: Vec::new() };
-    let (domains, doubts) = decided::decided(&checked);
+    let (domains, doubts) = decided::decided(&checked, env);
     checked.domains = domains;
     issues.extend(doubts);
     issues.extend(numbers::numbers(&checked));

@@ -15,6 +15,10 @@ pub(super) enum Claim {
     NeverFalseHere,
     /// A constant of a list, to which nothing is equal that is looked for in it.
     NeverMember,
+    /// A constant of the list of a macro, for which the predicate is never true.
+    NeverOfElement,
+    /// The same, where it is never false.
+    AlwaysOfElement,
 }
 
 impl Claim {
@@ -24,7 +28,12 @@ impl Claim {
             Self::NeverTrue => truth == Some(true),
             Self::NeverFalse => truth == Some(false),
             Self::AlwaysFails => truth.is_some(),
-            Self::Moot | Self::NeverTrueHere | Self::NeverFalseHere | Self::NeverMember => false,
+            Self::Moot
+            | Self::NeverTrueHere
+            | Self::NeverFalseHere
+            | Self::NeverMember
+            | Self::NeverOfElement
+            | Self::AlwaysOfElement => false,
         }
     }
 }

@@ -19,8 +19,18 @@ pub(super) struct Labels {
     given: BTreeSet<Arc<str>>,
     /// Whether some expression gives labels.
     are_computed: bool,
-    /// The constants that are looked for among labels or taken from values, each with its place and the path of what names it.
-    asked: Vec<(Place, String, String)>,
+    /// The constants that are looked for among labels or taken from values.
+    asked: Vec<AskedLabel>,
+}
+
+/// A constant that is looked for among labels or taken from a value.
+struct AskedLabel {
+    place: Place,
+    /// The path of what names it.
+    path: String,
+    text: String,
+    /// Whether it is the value of a parameter: whoever gives one may have other steps that give the label.
+    is_given: bool,
 }
 
 impl Labels {
@@ -30,31 +40,37 @@ impl Labels {
         match &given.labels {
             StepLabels::Written(labels) if !given.takes => self.given.extend(labels.iter().cloned()),
             StepLabels::Written(labels) => {
-                let asked =
-                    labels.iter().map(|label| (step.place().clone(), step.origin().path, label.to_string()));
-                self.asked.extend(asked);
+                self.asked.extend(labels.iter().map(|label| AskedLabel {
+                    place: step.place().clone(),
+                    path: step.origin().path,
+                    text: label.to_string(),
+                    is_given: false,
+                }));
             }
             StepLabels::Computed(_) => self.are_computed |= !given.takes,
         }
     }
 
-    /// Notes for which labels an expression asks. A value of the policy is whoever's who gave it.
+    /// Notes for which labels an expression asks.
     pub(super) fn note_questions(&mut self, expression: &Expression, checked: &Checked) {
-        if !expression.is_given() {
-            look(checked, &checked.expr, &mut |constant, text| {
-                let place = expression.place_of(constant.span);
-                self.asked.push((place, expression.origin().path, text.to_owned()));
+        look(checked, &checked.expr, &mut |constant, text| {
+            self.asked.push(AskedLabel {
+                place: expression.place_of(constant.span),
+                path: expression.origin().path,
+                text: text.to_owned(),
+                is_given: expression.values_in(constant.span).next().is_some(),
             });
-        }
+        });
     }
 
     /// What is found once all steps are known.
     pub(super) fn end(self) -> Vec<Diagnostic> {
         let Self { given, are_computed, asked } = self;
-        let unknown = asked.into_iter().filter(|(_, _, text)| !given.contains(&**text));
-        let told = unknown.filter_map(|(place, path, text)| {
+        let unknown = asked.into_iter().filter(|asked| !given.contains(&*asked.text));
+        let told = unknown.filter_map(|AskedLabel { place, path, text, is_given }| {
             let near = slip(&text, given.iter().map(|label| &**label));
-            (near.is_some() || !are_computed).then(|| messages::unknown_label(place, near).path(path))
+            (near.is_some() || !are_computed && !is_given)
+                .then(|| messages::unknown_label(place, near).path(path))
         });
         told.collect()
     }
@@ -88,7 +104,13 @@ fn name(checked: &Checked, expr: &Expr) -> &'static str {
 
 /// Whether an expression is a list of labels: of a value, a call, the task, or a source.
 fn are_labels(checked: &Checked, expr: &Expr) -> bool {
-    [LABELS, CALL_LABELS, TASK_LABELS].contains(&name(checked, expr))
+    let is_of_source = || match &expr.kind {
+        ExprKind::Select { operand, field, .. } if field.text == "labels" => {
+            checked.domain_of(operand.id).is_some_and(|domain| domain.members.is_some())
+        }
+        _ => false,
+    };
+    [LABELS, CALL_LABELS, TASK_LABELS].contains(&name(checked, expr)) || is_of_source()
 }
 
 /// Hands over each text that a variable is compared with.

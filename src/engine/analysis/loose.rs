@@ -4,8 +4,10 @@
 //! that denies may be loose. Linear in the step, times the constants of the lists that its macros go through.
 
 use super::messages;
-use super::path::function;
-use super::pattern::{LooseHost, LoosePrefix, is_host, loose_hosts, loose_pattern, loose_prefix};
+use super::path::{function, mentions};
+use super::pattern::{
+    LooseHost, LoosePrefix, is_folder, is_host, is_open_behind, loose_hosts, loose_pattern, loose_prefix,
+};
 use super::reach::is_root;
 use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal, Type};
 use crate::context::Root;
@@ -35,6 +37,18 @@ const PROSE: [&str; 19] = [
     "title",
 ];
 
+/// Names of arguments that hold the address of a page.
+const URLS: [&str; 8] = ["url", "uri", "link", "href", "endpoint", "webhook", "callback_url", "webhook_url"];
+
+/// Names of arguments that hold a command line.
+const COMMAND_LINES: [&str; 6] = ["command", "cmd", "command_line", "commandline", "shell_command", "script"];
+
+/// What a rule names that has thought of paths that leave their folder.
+const LEAVING: [&str; 2] = ["..", "/."];
+
+/// What a rule names that has thought of several commands in one line.
+const SEVERAL_COMMANDS: [&str; 6] = [";", "|", "&", "`", "$(", "\\n"];
+
 /// Findings about a step.
 pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
     let assert = match &step.action {
@@ -43,12 +57,34 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
     };
     let condition = step.condition.as_ref().map(|condition| (condition, false));
     let mut findings = Vec::new();
+    let mut named = Vec::new();
+    for expression in step.expressions() {
+        texts(expression.program().expr(), &mut named);
+    }
+    let names = |signs: &[&str]| named.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
+    let thinks_of = ThinksOf { leaving: names(&LEAVING), several_commands: names(&SEVERAL_COMMANDS) };
     for (expression, lets_by) in condition.into_iter().chain(assert.map(|assert| (assert, true))) {
         let Some(checked) = expression.checked() else { continue };
-        let mut look = Look { expression, checked: &checked, local: Vec::new(), findings: &mut findings };
+        let mut look =
+            Look { expression, checked: &checked, local: Vec::new(), thinks_of, findings: &mut findings };
         look.part(&checked.expr, lets_by);
     }
     findings
+}
+
+/// What the constants of a step show that its author has thought of.
+#[derive(Clone, Copy)]
+struct ThinksOf {
+    leaving: bool,
+    several_commands: bool,
+}
+
+/// Collects the constant texts of an expression.
+fn texts<'e>(expr: &'e Expr, found: &mut Vec<&'e str>) {
+    if let ExprKind::Literal(Literal::String(text)) = &expr.kind {
+        found.push(text);
+    }
+    expr.for_each_part(&mut |part| texts(part, found));
 }
 
 struct Look<'e, 'f> {
@@ -56,6 +92,7 @@ struct Look<'e, 'f> {
     checked: &'e Checked,
     /// The variables of the macros around, the innermost last, each with the list that it goes through.
     local: Vec<(&'e str, &'e Expr)>,
+    thinks_of: ThinksOf,
     findings: &'f mut Vec<Diagnostic>,
 }
 
@@ -67,6 +104,13 @@ impl<'e> Look<'e, '_> {
                 if matches!(comprehension.kind, ComprehensionKind::All | ComprehensionKind::Exists) =>
             {
                 let element = comprehension.second.as_ref().unwrap_or(&comprehension.variable);
+                let is_one_enough = lets_by == (comprehension.kind == ComprehensionKind::Exists);
+                let is_list = self.is_plain_argument(&comprehension.range, self.local.len());
+                if is_one_enough && is_list && self.is_permission(&comprehension.body, &element.text, lets_by)
+                {
+                    let place = self.expression.place_of(comprehension.name.span);
+                    self.tell(messages::one_is_enough(place));
+                }
                 self.local.push((&element.text, &comprehension.range));
                 self.part(&comprehension.body, lets_by);
                 self.local.pop();
@@ -117,15 +161,21 @@ impl<'e> Look<'e, '_> {
             let ExprKind::Literal(Literal::String(text)) = &constant.kind else { continue };
             let hosts = loose_hosts(name, text);
             let hosts = hosts.iter().filter(|host| is_plain || !host.is_of_any_part());
+            let ends = (name == "endsWith" && is_plain && is_called(subject, &URLS))
+                .then(|| text.trim_start_matches('.'))
+                .filter(|host| host.len() < text.len() && is_host(host))
+                .map(|_| LooseHost::EndOfUrl(text.clone()));
             let begins = (name == "startsWith" && self.is_host(subject) && is_host(text))
                 .then(|| LooseHost::Begin(text.clone()));
             let mut found: Vec<Diagnostic> = hosts
                 .chain(&begins)
+                .chain(&ends)
                 .map(|host| messages::loose_host(self.expression.place_of(constant.span), host))
                 .collect();
-            if name == "startsWith" && is_plain && found.is_empty() {
+            if is_plain && found.is_empty() {
+                let loose = self.loose_prefix(name, subject, text);
                 found
-                    .extend(loose_prefix(text).map(|loose| {
+                    .extend(loose.map(|loose| {
                         messages::loose_prefix(self.expression.place_of(constant.span), &loose)
                     }));
             }
@@ -137,6 +187,63 @@ impl<'e> Look<'e, '_> {
                     }));
             }
             found.into_iter().for_each(|finding| self.tell(finding));
+        }
+    }
+
+    /// What is loose about a text that an argument is to begin with, or to contain.
+    fn loose_prefix(&self, name: &str, subject: &Expr, text: &str) -> Option<LoosePrefix> {
+        let is_command = is_called(subject, &COMMAND_LINES) && !self.thinks_of.several_commands;
+        match name {
+            "startsWith"
+                if is_command
+                    && text.starts_with(|first: char| first.is_alphabetic())
+                    && !text.contains("://") =>
+            {
+                Some(LoosePrefix::Command)
+            }
+            "matches" if is_command && loose_pattern(text).is_none() && is_open_behind(text) => {
+                Some(LoosePrefix::Command)
+            }
+            "startsWith" => loose_prefix(text).filter(|loose| {
+                !matches!(loose, LoosePrefix::Folder(_)) || !self.thinks_of.leaving && !self.is_clean(subject)
+            }),
+            "contains" if is_folder(text) && !self.is_clean(subject) => {
+                Some(LoosePrefix::PartOfPath(text.to_owned()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a path is without `..`: `path.clean(input.path)`.
+    fn is_clean(&self, subject: &Expr) -> bool {
+        let mut is_clean = function(self.checked, subject).is_some_and(|(name, _)| name == "path.clean");
+        subject.for_each_part(&mut |part| is_clean |= self.is_clean(part));
+        is_clean
+    }
+
+    /// Whether a predicate names what an element may be: its domain, its host, or how it begins or ends. `truth` is the answer for one that may.
+    fn is_permission(&self, expr: &Expr, element: &str, truth: bool) -> bool {
+        let ExprKind::Call { target, args, .. } = &expr.kind else { return false };
+        let name = function(self.checked, expr).map_or("", |(name, _)| name);
+        let is_part = |expr: &Expr| {
+            function(self.checked, expr).is_some_and(|(name, _)| PARTS_OF_ADDRESSES.contains(&name))
+                && mentions(expr, element)
+        };
+        match (name, args.as_slice()) {
+            ("!_", [operand]) => self.is_permission(operand, element, !truth),
+            ("_&&_" | "_||_", operands) => {
+                operands.iter().any(|operand| self.is_permission(operand, element, truth))
+            }
+            ("_==_", [one, other]) => truth && (is_part(one) || is_part(other)),
+            ("_!=_", [one, other]) => !truth && (is_part(one) || is_part(other)),
+            ("@in", [one, _]) => truth && is_part(one),
+            ("startsWith" | "endsWith" | "matches", [pattern]) => {
+                truth
+                    && is_of_address(name, pattern)
+                    && target.as_deref().is_some_and(|target| mentions(target, element))
+            }
+            ("path.within", [path, ..]) => truth && mentions(path, element),
+            _ => false,
         }
     }
 
@@ -214,6 +321,30 @@ impl<'e> Look<'e, '_> {
     }
 }
 
+/// Functions that give a part of an address by which it is known whose it is.
+const PARTS_OF_ADDRESSES: [&str; 3] = ["mail.domain", "getHost", "getHostname"];
+
+/// Whether a text is a part of an e-mail address, of that of a page, or of a path.
+fn is_of_address(name: &str, pattern: &Expr) -> bool {
+    let ExprKind::Literal(Literal::String(text)) = &pattern.kind else { return false };
+    let host = text.trim_start_matches(['@', '.']);
+    match name {
+        "endsWith" => text.starts_with('@') || is_host(host),
+        "startsWith" => text.contains("://") || is_folder(text),
+        _ => text.contains('@') || text.contains("://"),
+    }
+}
+
+/// Whether a text is an argument, or a field of one, of one of these names.
+fn is_called(subject: &Expr, names: &[&str]) -> bool {
+    match &subject.kind {
+        ExprKind::Select { field, .. } => names.contains(&field.text.to_ascii_lowercase().as_str()),
+        // `input.url.lowerAscii()`
+        ExprKind::Call { target: Some(target), args, .. } if args.is_empty() => is_called(target, names),
+        _ => false,
+    }
+}
+
 /// Functions that give the text that they are given, or a reading of it.
 const READERS: [&str; 4] = ["string", "text", "url", "path.clean"];
 
@@ -222,7 +353,7 @@ fn is_text(expr: &Expr) -> bool {
 }
 
 /// The function that asks the same as a comparison of a position, with its operands, where the answer that lets a call by is that there is one:
-/// `input.url.indexOf('a') >= 0`.
+/// `input.url.indexOf('a') >= 0`, `input.url.substring(0, 3) == 'abc'`.
 fn position<'e>(
     checked: &Checked,
     expr: &'e Expr,
@@ -230,6 +361,13 @@ fn position<'e>(
 ) -> Option<(&'static str, &'e Expr, &'e Expr)> {
     let ExprKind::Call { target: None, args, .. } = &expr.kind else { return None };
     let [call, bound] = args.as_slice() else { return None };
+    if let (Some(("_==_", _)), ExprKind::Call { target: Some(subject), args, .. }) =
+        (function(checked, expr).filter(|_| lets_by), &call.kind)
+        && let (Some(("substring", _)), [start, _]) = (function(checked, call), args.as_slice())
+        && matches!(start.kind, ExprKind::Literal(Literal::Int(0)))
+    {
+        return Some(("startsWith", &**subject, bound));
+    }
     let ExprKind::Literal(Literal::Int(bound)) = &bound.kind else { return None };
     let (is_found, asked) = match (function(checked, expr)?.0, bound) {
         ("_==_", 0) => (true, "startsWith"),

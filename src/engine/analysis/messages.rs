@@ -4,6 +4,7 @@ use super::claim::{Claim, Verdict};
 use super::ordered::Ordered;
 use super::pattern::{LooseHost, LoosePattern, LoosePrefix, Wide};
 use crate::diagnostic::Diagnostic;
+use crate::policy::ReadMap;
 use crate::source::Place;
 
 /// The most clauses that a message repeats.
@@ -41,7 +42,7 @@ pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &
             let message =
                 format!("this decides nothing: what stands beside it answers the same without it{because}");
             Diagnostic::warning("moot_part", message, place)
-                .help("take it out, or did you mean another constant, or the other one of `&&` and `||`?")
+                .help("did you mean another constant, or the other one of `&&` and `||`? If not, take it out")
         }
         Claim::NeverTrueHere => {
             let message =
@@ -54,7 +55,7 @@ pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &
                 "this decides nothing: it is true wherever the parts around it let it decide{because}"
             );
             Diagnostic::warning("moot_part", message, place)
-                .help("take it out, or did you mean another constant?")
+                .help("did you mean another constant? If not, take it out")
         }
         Claim::NeverMember => {
             let item = reasons.first().copied().unwrap_or_default();
@@ -62,6 +63,12 @@ pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &
                 "no input makes {} equal to this, so the list asks the same without it",
                 one_line(item)
             );
+            Diagnostic::warning("never_member", message, place).help("did you mean another constant?")
+        }
+        Claim::NeverOfElement | Claim::AlwaysOfElement => {
+            let predicate = one_line(reasons.first().copied().unwrap_or_default());
+            let answer = if verdict.claim == Claim::NeverOfElement { "true" } else { "false" };
+            let message = format!("no input makes {predicate} {answer} for this constant");
             Diagnostic::warning("never_member", message, place).help("did you mean another constant?")
         }
         Claim::AlwaysFails => {
@@ -84,8 +91,8 @@ fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
             .help("it stops nothing more than the schema does: write what is meant, or take it out")
     };
     match verdict.claim {
-        Claim::NeverFalse | Claim::Moot | Claim::NeverFalseHere => held("true"),
-        Claim::NeverTrueHere | Claim::NeverMember => held("false"),
+        Claim::NeverFalse | Claim::Moot | Claim::NeverFalseHere | Claim::AlwaysOfElement => held("true"),
+        Claim::NeverTrueHere | Claim::NeverMember | Claim::NeverOfElement => held("false"),
         Claim::NeverTrue if !verdict.is_whole => held("false"),
         Claim::NeverTrue => {
             let message =
@@ -99,6 +106,29 @@ fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
                 .help("compare values of one type, such as a number with a number")
         }
     }
+}
+
+/// A part that has one answer because of the value of a parameter, and would not have it with any other value.
+pub(super) fn held_by_parameter(place: Place, verdict: &Verdict) -> Diagnostic {
+    let answer = if verdict.claim == Claim::NeverTrue { "never true" } else { "never false" };
+    let why = if verdict.by_schema { ", as the schema of the arguments sets the other bound" } else { "" };
+    Diagnostic::warning(
+        "held_by_parameter",
+        format!("with the value of the parameter this is {answer}{why}"),
+        place,
+    )
+    .help("give the parameter another value, or take the part out")
+}
+
+/// `timeOfDay(now, 'UTC') < duration('24h')`
+pub(super) fn time_of_day(place: Place, is_true: bool) -> Diagnostic {
+    let (code, answer) = if is_true { ("never_false", "true") } else { ("never_true", "false") };
+    Diagnostic::warning(
+        code,
+        format!("a time of day is from 0h to less than 24h, so this is always {answer}"),
+        place,
+    )
+    .help("compare with a time within a day, such as `duration('18h')`")
 }
 
 /// A division by nothing.
@@ -204,17 +234,42 @@ pub(super) enum Fails {
 }
 
 /// `assert: input.reason != ''`, where `reason` is not required
-pub(super) fn read_without_has(place: Place, function: &str, argument: &str, fails: Fails) -> Diagnostic {
+pub(super) fn read_without_has(
+    place: Place,
+    function: &str,
+    (map, argument): (ReadMap, &str),
+    fails: Fails,
+) -> Diagnostic {
     let fails = match fails {
+        Fails::Always if map == ReadMap::Result => "each result without it is withheld here",
         Fails::Always => "each call without it fails here",
         Fails::UnderCondition => "each call without it for which the condition holds fails here",
         Fails::UnlessExempt => "a call without it fails here unless the rest of `||` is true",
     };
-    let message = format!("calls of `{function}` may omit `{argument}`, and {fails}");
+    let (message, root, without, required) = match map {
+        ReadMap::Arguments => (
+            format!("calls of `{function}` may omit `{argument}`, and {fails}"),
+            "input",
+            "calls",
+            "the schema of the tool",
+        ),
+        ReadMap::Claims => (
+            format!("users may lack the claim `{argument}`, and {fails}"),
+            "context.user.claims",
+            "users",
+            "`claims`",
+        ),
+        ReadMap::Result => (
+            format!("results of `{function}` may lack `{argument}`, and {fails}"),
+            "output",
+            "results",
+            "the schema of the result",
+        ),
+    };
     let help = match argument.contains("[]") {
-        true => "ask for it first with `has(…)`, or require it in the schema of the tool".to_owned(),
+        true => format!("ask for it first with `has(…)`, or require it in {required}"),
         false => format!(
-            "write `has(input.{argument}) && …` to require it, `!has(input.{argument}) || …` to allow calls without it, or `required` in the schema of the tool"
+            "write `has({root}.{argument}) && …` to require it, `!has({root}.{argument}) || …` to allow {without} without it, or `required` in {required}"
         ),
     };
     Diagnostic::warning("read_without_has", message, place).help(help)
@@ -230,14 +285,37 @@ pub(super) fn late_assert(place: Place, of_model: bool) -> Diagnostic {
     Diagnostic::warning("late_assert", message, place).help(format!("move the step to `{list}`"))
 }
 
-/// An assert in `before_first` that reads arguments.
-pub(super) fn first_call_only(place: Place, of_arguments: bool) -> Diagnostic {
-    let message = match of_arguments {
-        true => {
+/// A review in `after` of a call that may have done something.
+pub(super) fn late_review(place: Place) -> Diagnostic {
+    let message =
+        "a person is asked when the call has run, so a denial withholds the result and prevents nothing";
+    Diagnostic::warning("late_assert", message, place)
+        .help("move the step to `before`; a review of the result reads `output` in the step or its question")
+}
+
+/// What an assert in `before_first` reads that is not checked for later calls, or is not there yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum FirstCall {
+    Arguments,
+    Counter,
+    Time,
+    OwnCalls,
+}
+
+/// An assert in `before_first` that checks the first call only.
+pub(super) fn first_call_only(place: Place, reads: FirstCall) -> Diagnostic {
+    let message = match reads {
+        FirstCall::Arguments => {
             "`before_first` runs before the first call only, so the arguments of later calls are not checked"
         }
-        false => {
+        FirstCall::Counter => {
             "`before_first` runs before the first call only, so the counter is not checked for later calls"
+        }
+        FirstCall::Time => {
+            "`before_first` runs before the first call only, so the time of later calls is not checked"
+        }
+        FirstCall::OwnCalls => {
+            "`before_first` runs before the first call only, so it finds no earlier call of the function"
         }
     };
     Diagnostic::warning("first_call_only", message, place).help("move the step to `before`")
@@ -405,7 +483,11 @@ pub(super) fn loose_host(place: Place, host: &LooseHost) -> Diagnostic {
         ),
         LooseHost::Part(name) => (
             format!("other addresses contain `{name}`, too, in a path or in a longer name"),
-            "compare the host that `url` returns, or what the text begins or ends with".to_owned(),
+            "compare the host that `url(…).getHostname()` returns, or `mail.domain(…)` of an e-mail address".to_owned(),
+        ),
+        LooseHost::EndOfUrl(name) => (
+            format!("the path of any address can end so, too, such as `https://example.org/?{name}`"),
+            format!("write `url(…).getHostname().endsWith('{name}')`"),
         ),
     };
     Diagnostic::warning("loose_host", message, place).help(help)
@@ -417,6 +499,18 @@ pub(super) fn loose_prefix(place: Place, loose: &LoosePrefix) -> Diagnostic {
         LoosePrefix::Path(path) => (
             format!("other paths begin so, too, such as `{path}-other`"),
             format!("write `path.within(…, '{path}')`, which follows `..`, too"),
+        ),
+        LoosePrefix::Folder(path) => (
+            format!("a path that begins so may leave the folder, such as `{path}../../etc/passwd`"),
+            format!("write `path.within(…, '{path}')`, which follows `..`, too"),
+        ),
+        LoosePrefix::PartOfPath(path) => (
+            format!("other paths contain `{path}`, too, such as `/tmp{path}x` and `{path}../../etc/passwd`"),
+            format!("write `path.within(…, '{path}')`"),
+        ),
+        LoosePrefix::Command => (
+            "a command line that begins so may go on with another command, such as `; rm -rf .`".to_owned(),
+            "write `shell.commands(…).all(c, …)`, which has the words of each command".to_owned(),
         ),
         LoosePrefix::Statement => (
             "a text that begins so may go on with another statement, such as `; drop table orders`"
@@ -440,6 +534,12 @@ pub(super) fn loose_prefix(place: Place, loose: &LoosePrefix) -> Diagnostic {
 pub(super) fn list_as_text(place: Place) -> Diagnostic {
     let message = "the elements are one text here, so one that fits is enough";
     Diagnostic::warning("list_in_text", message, place).help("ask each element with `all`")
+}
+
+/// `input.to.exists(a, mail.domain(a) == 'example.com')`, where a match lets the call by
+pub(super) fn one_is_enough(place: Place) -> Diagnostic {
+    let message = "one element that fits is enough here, and the others can be anything";
+    Diagnostic::warning("one_is_enough", message, place).help("ask each element with `all`")
 }
 
 /// `'cat ls wc'.contains(input.program)`

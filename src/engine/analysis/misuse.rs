@@ -12,7 +12,7 @@ use super::pattern::wide;
 use super::reach::is_root;
 use super::sample::{Sample, constant};
 use crate::cel::{
-    Checked, Comprehension, Expr, ExprKind, Json, Literal, Name, Numbers, Reference, Storage, Type,
+    Checked, Comprehension, Duration, Expr, ExprKind, Json, Literal, Name, Numbers, Reference, Storage, Type,
 };
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
@@ -255,7 +255,7 @@ pub(super) fn of_expression(
     if let Some(rest) = cut_off(expression.place()) {
         findings.push(messages::cut_expression(rest).path(expression.origin().path));
     }
-    look(checked, &checked.expr, &mut |name, constant, text| {
+    look(checked, &checked.expr, &mut Vec::new(), &mut |name, constant, text| {
         let place = || expression.place_of(constant.span);
         let path = expression.origin().path;
         match name {
@@ -296,6 +296,13 @@ pub(super) fn of_expression(
     text_orders(checked, &checked.expr, &mut |constant, kind| {
         let place = expression.place_of(constant.span);
         findings.push(messages::text_order(place, kind).path(expression.origin().path));
+    });
+    times_of_day(checked, &checked.expr, &mut |part, is_true| {
+        // whoever gives a parameter such a value opens all day
+        if expression.values_in(part.span).next().is_none() {
+            let finding = messages::time_of_day(expression.place_of(part.span), is_true);
+            findings.push(finding.path(expression.origin().path));
+        }
     });
     findings.extend(mixed_numbers(expression, checked, numbers, limits));
     findings
@@ -409,16 +416,88 @@ pub(super) fn of_parameters(resolved: &ResolvedAgent) -> Vec<Diagnostic> {
     findings
 }
 
-/// Hands over the constant part of each question about a text, and the name of each reviewer.
-fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'static str, &'e Expr, &'e str)) {
+/// Hands over the constant part of each question about a text, and the name of each reviewer. A variable of a macro stands for the constants of its list; `local` are the variables around.
+fn look<'e>(
+    checked: &Checked,
+    expr: &'e Expr,
+    local: &mut Vec<(&'e str, &'e Expr)>,
+    found: &mut dyn FnMut(&'static str, &'e Expr, &'e str),
+) {
     if let ExprKind::Call { args, .. } = &expr.kind
         && let Some((name @ ("contains" | "startsWith" | "endsWith" | "matches" | "review"), _)) =
             function(checked, expr)
-        && let Some(constant @ Expr { kind: ExprKind::Literal(Literal::String(text)), .. }) = args.last()
+        && let Some(written) = args.last()
     {
-        found(name, constant, text);
+        let list = match &written.kind {
+            ExprKind::Ident { name, absolute: false } => {
+                local.iter().rev().find(|(known, _)| known == name).map(|(_, list)| *list)
+            }
+            _ => Some(written),
+        };
+        let constants: Vec<&Expr> = match list.map(|list| (&list.kind, list)) {
+            Some((ExprKind::List(elements), _)) => elements.iter().map(|it| &it.value).collect(),
+            Some((_, constant)) => vec![constant],
+            None => Vec::new(),
+        };
+        for constant in constants {
+            if let ExprKind::Literal(Literal::String(text)) = &constant.kind {
+                found(name, constant, text);
+            }
+        }
     }
-    expr.for_each_part(&mut |part| look(checked, part, found));
+    let outside = local.len();
+    match &expr.kind {
+        ExprKind::Comprehension(comprehension) if comprehension.second.is_none() => {
+            local.push((&comprehension.variable.text, &comprehension.range));
+        }
+        ExprKind::Bind { variable, value, .. } => local.push((&variable.text, value)),
+        _ => {}
+    }
+    let mut parts = Vec::new();
+    expr.for_each_part(&mut |part| parts.push(part));
+    parts.into_iter().for_each(|part| look(checked, part, local, found));
+    local.truncate(outside);
+}
+
+/// Hands over each comparison of a time of day with a constant that has one answer, with the answer.
+fn times_of_day<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, bool)) {
+    let is_time = |expr: &Expr| function(checked, expr).is_some_and(|(name, _)| name == "timeOfDay");
+    let span = |expr: &Expr| match (function(checked, expr), &expr.kind) {
+        (Some(("duration", _)), ExprKind::Call { args, .. }) => match args.first().map(|text| &text.kind) {
+            Some(ExprKind::Literal(Literal::String(text))) => Duration::parse(text).ok(),
+            _ => None,
+        },
+        _ => None,
+    };
+    if let (Some((name, _)), ExprKind::Call { target: None, args, .. }) =
+        (function(checked, expr), &expr.kind)
+        && let [one, other] = args.as_slice()
+        && let (Ok(none), Ok(day)) = (Duration::parse("0s"), Duration::parse("24h"))
+    {
+        let mirrored = match name {
+            "_<_" => "_>_",
+            "_<=_" => "_>=_",
+            "_>_" => "_<_",
+            "_>=_" => "_<=_",
+            same => same,
+        };
+        let compared = match (is_time(one), is_time(other)) {
+            (true, false) => span(other).map(|bound| (name, bound)),
+            (false, true) => span(one).map(|bound| (mirrored, bound)),
+            _ => None,
+        };
+        let answer = compared.and_then(|(sign, bound)| match sign {
+            "_<_" | "_<=_" if bound >= day => Some(true),
+            "_>=_" | "_>_" if bound >= day => Some(false),
+            "_>=_" if bound <= none => Some(true),
+            "_<_" if bound <= none => Some(false),
+            _ => None,
+        });
+        if let Some(answer) = answer {
+            found(expr, answer);
+        }
+    }
+    expr.for_each_part(&mut |part| times_of_day(checked, part, found));
 }
 
 /// Hands over the variable of each macro whose predicate asks for something and does not mention it, and each name of `cel.bind` that nothing mentions. A name that begins with `_` says that this is meant.

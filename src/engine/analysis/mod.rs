@@ -104,14 +104,14 @@ pub(crate) use calls::Status;
 pub(crate) use entailed::{Grounds, Inquiry, Of, entailed};
 pub(crate) use equivalence::answer_alike;
 
-use crate::cel::Type;
+use crate::cel::{Checked, Expr, ExprKind, Type};
 use crate::diagnostic::Diagnostic;
 use crate::limits::EvalLimits;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::step::Hook;
 use crate::policy::{
     AgentFunction, Expression, Filter, OfPolicyStep, ParameterValue, Policy, Step, StepAction, StepKey,
-    Trigger, UseOfPolicy, of_all_agents, step_key,
+    Trigger, UseOfPolicy, ValueKind, of_all_agents, step_key,
 };
 use crate::source::{Place, Span};
 use cells::Trial;
@@ -228,7 +228,9 @@ impl Analyst {
         let mut lists = steps::lists_of(policy);
         lists.retain(|list| list.iter().any(|step| self.looks_at(step)));
         let mut lists = steps::findings(lists, &mut trial);
-        for (step, findings) in optional::findings(policy).into_iter().chain(placement::findings(policy)) {
+        let early = steps::early_reviews_of(policy, &mut trial);
+        let others = optional::findings(policy).into_iter().chain(placement::findings(policy));
+        for (step, findings) in others.chain(early) {
             lists.entry(step).or_default().extend(findings);
         }
         let called = called(policy);
@@ -335,8 +337,14 @@ impl Analyst {
             return;
         }
         for verdict in &decided.verdicts {
-            if !is_known(expression, verdict.span) && !is_meant(expression, verdict) {
+            if is_known(expression, verdict.span) {
+                continue;
+            }
+            if !is_meant(expression, verdict) {
                 findings.push(told(expression, verdict));
+            } else if is_held_by_parameter(expression, &written, verdict) {
+                let finding = messages::held_by_parameter(expression.place_of(verdict.span), verdict);
+                findings.push(with_values(finding, expression, verdict));
             }
         }
     }
@@ -394,15 +402,51 @@ fn is_meant(expression: &Expression, verdict: &Verdict) -> bool {
         Claim::NeverTrue | Claim::NeverFalse | Claim::NeverTrueHere => verdict.reasons.len() < 2,
         Claim::Moot | Claim::NeverFalseHere => !reads(verdict.span) || verdict.reasons.is_empty(),
         Claim::NeverMember => true,
-        Claim::AlwaysFails => false,
+        Claim::AlwaysFails | Claim::NeverOfElement | Claim::AlwaysOfElement => false,
     }
+}
+
+/// Whether the value of a parameter decides a part, which is hardly meant: an empty text that everything fits, a text or a list that nothing fits, a number at the bounds of a schema, or 0
+/// where a whole assert or condition is never true. A value that switches one clause of several off is meant, and so is one that the expression itself asks about.
+fn is_held_by_parameter(expression: &Expression, checked: &Checked, verdict: &Verdict) -> bool {
+    let values: Vec<&ParameterValue> = expression.values_in(verdict.span).collect();
+    let any = |kind: ValueKind| values.iter().any(|value| value.kind == kind);
+    let is_of_value = match (verdict.claim, verdict.by_schema) {
+        (Claim::NeverTrue | Claim::NeverFalse, true) => any(ValueKind::Number),
+        (Claim::NeverFalse, false) => any(ValueKind::EmptyText),
+        (Claim::NeverTrue, false) => {
+            any(ValueKind::Text)
+                || any(ValueKind::List)
+                || verdict.is_whole && (any(ValueKind::Zero) || any(ValueKind::Number))
+        }
+        _ => false,
+    };
+    is_of_value && !any(ValueKind::Switch) && !compares_constants(&checked.expr)
+}
+
+/// Whether some part asks a question of constants alone: `parameters.folder == ''`.
+fn compares_constants(expr: &Expr) -> bool {
+    let is_literal = |expr: &Expr| matches!(expr.kind, ExprKind::Literal(_));
+    let mut compares = match &expr.kind {
+        ExprKind::Call { function, target: None, args } => {
+            matches!(function.text.as_str(), "_==_" | "_!=_" | "_<_" | "_<=_" | "_>_" | "_>=_" | "size")
+                && args.iter().all(is_literal)
+        }
+        _ => false,
+    };
+    expr.for_each_part(&mut |part| compares |= compares_constants(part));
+    compares
 }
 
 fn told(expression: &Expression, verdict: &Verdict) -> Diagnostic {
     let text = |span: &Span| expression.source().get(span.range()).unwrap_or_default();
     let reasons: Vec<&str> = verdict.reasons.iter().map(text).collect();
     let place = expression.place_of(verdict.span);
-    let finding = messages::verdict(place, verdict, &reasons, text(&verdict.span));
+    with_values(messages::verdict(place, verdict, &reasons, text(&verdict.span)), expression, verdict)
+}
+
+/// The same with a label at the value of each parameter that is read there.
+fn with_values(finding: Diagnostic, expression: &Expression, verdict: &Verdict) -> Diagnostic {
     let mut values: Vec<&ParameterValue> = Vec::new();
     for span in std::iter::once(&verdict.span).chain(&verdict.reasons) {
         for value in expression.values_in(*span) {
@@ -412,13 +456,15 @@ fn told(expression: &Expression, verdict: &Verdict) -> Diagnostic {
         }
     }
     let finding = match verdict.claim {
-        Claim::NeverTrue | Claim::NeverFalse | Claim::NeverTrueHere if !values.is_empty() => {
+        Claim::NeverTrue | Claim::NeverFalse | Claim::NeverTrueHere
+            if !values.is_empty() && finding.code != "held_by_parameter" =>
+        {
             finding.help("check the values of the parameters, then the comparisons")
         }
         _ => finding,
     };
     let finding = values.into_iter().fold(finding, |finding, value| {
-        finding.related(value.place.clone(), format!("`parameters.{}` stands for this", value.name))
+        finding.value(value.place.clone(), &format!("parameters.{}", value.name))
     });
     finding.path(expression.origin().path)
 }

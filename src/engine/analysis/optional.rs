@@ -1,7 +1,8 @@
-//! Optional arguments that a step reads without `has`: every call without one fails at the step.
+//! Optional members that a step reads without `has`: arguments, claims of the user, members of a result. The step fails where one is missing.
 //!
-//! In: the lists of steps that the calls of each function pass. Out: findings by step. An argument that an earlier step asks for, reads or sets is present for later steps,
-//! so each argument is reported once per list. A condition that compares an argument with constants may select the calls that have another one, so the action of such a step is not looked at. Linear in the steps, times the functions.
+//! In: the lists of steps that the calls of each function pass, and its counters. Out: findings by step. What an earlier step asks for, reads or sets is present for later steps,
+//! so each member is reported once per list. A condition that compares an argument with constants may select the calls that have another one, so the action of such a step is not looked at. An assert
+//! that compares a claim with constants denies users without it, which is meant; a condition, and an assert that denies a constant, are not. Linear in the steps, times the functions.
 
 use super::document;
 use super::messages::{self, Fails};
@@ -11,11 +12,14 @@ use crate::diagnostic::Diagnostic;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{
-    AgentFunction, ArgumentPath, Effect, Expression, Missing, NeededArgument, ParameterSource, Policy,
-    SetArguments, Step, StepAction, asked_for, given_by_truth, needed_for_exemption, needed_for_truth,
-    needed_for_value, tells_kinds_apart,
+    AgentFunction, ArgumentPath, CounterReader, Effect, Expression, Missing, NeededArgument, ParameterSource,
+    Policy, ReadMap, SetArguments, Step, StepAction, asked_for, given_by_truth, needed_for_denial,
+    needed_for_exemption, needed_for_truth, needed_for_value, tells_kinds_apart,
 };
 use std::collections::{HashMap, HashSet};
+
+/// The members that are present for later steps, by the document of the steps.
+type Given<'p> = HashMap<(Option<&'p str>, ReadMap), HashSet<ArgumentPath>>;
 
 /// Findings about steps around calls, by step.
 pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>> {
@@ -23,24 +27,32 @@ pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>>
     let mut told = HashSet::new();
     let callers = callers(policy);
     for (position, function) in policy.functions().iter().enumerate() {
-        let mut given: HashMap<Option<&str>, HashSet<ArgumentPath>> = HashMap::new();
+        let mut given = Given::new();
+        for (step, lacking) in of_counters(policy, position, &callers) {
+            let path = lacking.argument.path.clone();
+            given.entry((document(step), ReadMap::Arguments)).or_default().insert(path);
+            let place = lacking.expression.place_of(lacking.argument.span);
+            if told.insert((std::ptr::from_ref(step), place.span)) {
+                found.entry(std::ptr::from_ref(step)).or_default().push(lacking.tell(function));
+            }
+        }
         for hook in [Hook::BeforeFirst, Hook::Before, Hook::After] {
+            let maps: &[ReadMap] = match hook {
+                Hook::After => &[ReadMap::Arguments, ReadMap::Claims, ReadMap::Result],
+                _ => &[ReadMap::Arguments, ReadMap::Claims],
+            };
             let steps = policy.steps_of_call(hook, position);
-            for step in steps.iter().filter(|step| step.is_for(&function.name)) {
+            let own = steps.iter().filter(|step| step.is_for(&function.name));
+            for (step, map) in own.flat_map(|step| maps.iter().map(move |map| (step, *map))) {
                 // a policy does not rely on what another document asks for
-                let given = given.entry(document(step)).or_default();
-                for Lacking { expression, argument, fails } in
-                    lacking(step, (policy, function), &callers, given)
-                {
-                    let place = expression.place_of(argument.span);
+                let given = given.entry((document(step), map)).or_default();
+                for lacking in lacking(map, step, (policy, function), &callers, given) {
+                    let place = lacking.expression.place_of(lacking.argument.span);
                     if told.insert((std::ptr::from_ref(step), place.span)) {
-                        let finding =
-                            messages::read_without_has(place, &function.key, &written(&argument), fails);
-                        let finding = finding.path(expression.origin().path);
-                        found.entry(std::ptr::from_ref(step)).or_default().push(finding);
+                        found.entry(std::ptr::from_ref(step)).or_default().push(lacking.tell(function));
                     }
                 }
-                pass(step, given);
+                pass(map, step, given);
             }
             if hook == Hook::BeforeFirst {
                 // it checks the first call only
@@ -51,8 +63,10 @@ pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>>
     found
 }
 
-/// An argument that a step needs and calls of a function may omit.
+/// A member that a step needs and that may be missing.
 struct Lacking<'s> {
+    /// The map that lacks it.
+    map: ReadMap,
     /// The expression that reads it.
     expression: &'s Expression,
     argument: NeededArgument,
@@ -60,8 +74,48 @@ struct Lacking<'s> {
     fails: Fails,
 }
 
-/// Arguments that a step needs and calls of a function may omit.
+impl Lacking<'_> {
+    fn tell(&self, function: &AgentFunction) -> Diagnostic {
+        let place = self.expression.place_of(self.argument.span);
+        let finding = messages::read_without_has(
+            place,
+            &function.key,
+            (self.map, &written(&self.argument)),
+            self.fails,
+        );
+        finding.path(self.expression.origin().path)
+    }
+}
+
+/// Arguments that the counters of a function need, each with the first step of the counter's policy.
+fn of_counters<'p>(
+    policy: &'p Policy,
+    position: usize,
+    callers: &HashMap<*const Step, Vec<usize>>,
+) -> Vec<(&'p Step, Lacking<'p>)> {
+    let Some(function) = policy.function(position) else { return Vec::new() };
+    let steps = |hook| policy.steps_of_call(hook, position).iter().filter(|step| step.is_for(&function.name));
+    let mut found = Vec::new();
+    for counter in policy.counters().of(CounterReader::Function(position)) {
+        let mut of_policy = [Hook::BeforeFirst, Hook::Before, Hook::After].into_iter().flat_map(steps);
+        let Some(step) = of_policy.find(|step| counter.is_of_policy_of(step)) else { continue };
+        // one expression for several functions is for those that have the argument
+        let is_one = callers.get(&std::ptr::from_ref(step)).is_none_or(|callers| callers.len() == 1);
+        let added = counter.added_by(position);
+        for expression in added.into_iter().chain(counter.key()).filter(|_| is_one) {
+            let needed = needed_for_value(ReadMap::Arguments, expression.program().expr());
+            let lacking = needed.into_iter().filter(|it| it.is_whole() && may_lack(function, it.name()));
+            found.extend(lacking.map(|argument| {
+                (step, Lacking { map: ReadMap::Arguments, expression, argument, fails: Fails::Always })
+            }));
+        }
+    }
+    found
+}
+
+/// Members that a step needs and that may be missing.
 fn lacking<'s>(
+    map: ReadMap,
     step: &'s Step,
     (policy, function): (&Policy, &AgentFunction),
     callers: &HashMap<*const Step, Vec<usize>>,
@@ -70,35 +124,43 @@ fn lacking<'s>(
     if step.on_fail == OnFail::Continue {
         return Vec::new();
     }
-    let asked: Vec<ArgumentPath> = step.expressions().flat_map(|it| asked_for(it.program().expr())).collect();
+    let asked: Vec<ArgumentPath> =
+        step.expressions().flat_map(|it| asked_for(map, it.program().expr())).collect();
     let mut found: Vec<Lacking<'s>> = Vec::new();
     let mut take = |expression: &'s Expression, more: Vec<NeededArgument>, fails: Fails| {
-        found.extend(more.into_iter().map(|argument| Lacking { expression, argument, fails }));
+        found.extend(more.into_iter().map(|argument| Lacking { map, expression, argument, fails }));
     };
     let of_action = if step.condition.is_some() { Fails::UnderCondition } else { Fails::Always };
     let mut selected: Vec<ArgumentPath> = Vec::new();
     let mut selects_kind = false;
     if let Some(condition) = &step.condition {
         let expr = condition.program().expr();
-        let needed = needed_for_value(expr);
+        let needed = needed_for_value(map, expr);
         selected.extend(needed.iter().map(|argument| argument.path.clone()));
-        selects_kind = tells_kinds_apart(expr);
+        selects_kind = tells_kinds_apart(map, expr);
         take(condition, needed, Fails::Always);
     }
     if !selects_kind {
         match &step.action {
+            StepAction::Assert(assert) if map == ReadMap::Claims => {
+                let expr = assert.program().expr();
+                take(assert, needed_for_denial(map, expr), of_action);
+                take(assert, needed_for_exemption(map, expr), Fails::UnlessExempt);
+            }
             StepAction::Assert(assert) => {
                 let expr = assert.program().expr();
-                take(assert, needed_for_truth(expr), of_action);
-                take(assert, needed_for_exemption(expr), Fails::UnlessExempt);
+                take(assert, needed_for_truth(map, expr), of_action);
+                take(assert, needed_for_exemption(map, expr), Fails::UnlessExempt);
             }
-            StepAction::Transform(value) => take(value, needed_for_value(value.program().expr()), of_action),
-            StepAction::Effect(Effect::Set(values)) => {
-                for value in values.expressions() {
-                    take(value, needed_for_value(value.program().expr()), of_action);
+            StepAction::Transform(value) => {
+                take(value, needed_for_value(map, value.program().expr()), of_action);
+            }
+            StepAction::Effect(effect) => {
+                for value in values_of(effect) {
+                    take(value, needed_for_value(map, value.program().expr()), of_action);
                 }
             }
-            StepAction::Effect(_) | StepAction::Invoke(_) | StepAction::Label(_) => {}
+            StepAction::Invoke(_) | StepAction::Label(_) => {}
         }
     }
     let callers = callers.get(&std::ptr::from_ref(step)).map(Vec::as_slice).unwrap_or_default();
@@ -113,18 +175,34 @@ fn lacking<'s>(
         !asked.contains(&argument.path)
             && !given.contains(&argument.path)
             && !is_read_by_condition(it)
-            && match argument.is_whole() {
-                true => {
+            && match map {
+                ReadMap::Arguments if argument.is_whole() => {
                     may_lack(function, argument.name()) && !is_lacking_in_others(callers, policy, argument)
                 }
-                false => {
+                ReadMap::Arguments => {
                     is_one
                         && is_declared(function, argument.name())
                         && is_optional_part(it.expression, argument)
                 }
+                ReadMap::Claims => policy.claims().may_lack(&argument.path),
+                ReadMap::Result => {
+                    is_one && function.output.as_ref().is_some_and(|output| output.may_lack(&argument.path))
+                }
             }
     });
     found
+}
+
+/// The expressions of an effect whose failure stops the call.
+fn values_of(effect: &Effect) -> Vec<&Expression> {
+    match effect {
+        Effect::Set(values) => values.expressions().collect(),
+        Effect::Respond(value) => vec![value],
+        Effect::Oblige(duties) => {
+            duties.iter().flat_map(|duty| &duty.values).map(|computed| &computed.value).collect()
+        }
+        Effect::Delay(_) | Effect::Credential(_) => Vec::new(),
+    }
 }
 
 /// Whether the model may omit an argument that has no default.
@@ -172,22 +250,22 @@ fn is_optional_part(expression: &Expression, argument: &NeededArgument) -> bool 
     declared.is_some_and(|(_, declared)| !declared.required)
 }
 
-/// Adds the arguments that every call has after it has passed a step.
-fn pass(step: &Step, given: &mut HashSet<ArgumentPath>) {
+/// Adds the members that every call has after it has passed a step.
+fn pass(map: ReadMap, step: &Step, given: &mut HashSet<ArgumentPath>) {
     match &step.action {
         // a step that sets under a condition handles the calls without the argument
-        StepAction::Effect(Effect::Set(SetArguments::Each(values))) => {
+        StepAction::Effect(Effect::Set(SetArguments::Each(values))) if map == ReadMap::Arguments => {
             given.extend(values.iter().map(|computed| vec![Some(computed.name.to_string())]));
         }
         StepAction::Assert(assert)
             if step.condition.is_none() && step.mode == Mode::Enforce && step.on_fail != OnFail::Continue =>
         {
-            given.extend(given_by_truth(assert.program().expr()));
+            given.extend(given_by_truth(map, assert.program().expr()));
         }
         _ => {}
     }
     if let Some(condition) = &step.condition {
-        given.extend(needed_for_value(condition.program().expr()).into_iter().map(|it| it.path));
+        given.extend(needed_for_value(map, condition.program().expr()).into_iter().map(|it| it.path));
     }
 }
 

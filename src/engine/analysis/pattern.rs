@@ -26,6 +26,8 @@ pub(super) enum LooseHost {
     Begin(String),
     /// Any address that has it somewhere: `contains('example.com')`.
     Part(String),
+    /// Any address with it at its end, in a path or a query: `endsWith('.example.com')`.
+    EndOfUrl(String),
     /// Any host, as what stands ahead of it takes any sign: `^https://.*[.]example[.]com`.
     Any,
 }
@@ -55,8 +57,14 @@ pub(super) enum LoosePattern {
 pub(super) enum LoosePrefix {
     /// `/work`, with which `/workshop` begins.
     Path(String),
+    /// `/work/`, behind which `..` may follow.
+    Folder(String),
+    /// `/work/`, ahead of which anything may be.
+    PartOfPath(String),
     /// `select`, behind which another statement may follow.
     Statement,
+    /// `git status`, behind which another command may follow.
+    Command,
     /// A value that may be the beginning, or the end, of another one.
     Value { is_end: bool },
 }
@@ -69,9 +77,29 @@ pub(super) fn loose_prefix(text: &str) -> Option<LoosePrefix> {
     if READING_STATEMENTS.contains(&text.trim().to_ascii_lowercase().as_str()) {
         return Some(LoosePrefix::Statement);
     }
-    let is_open = text.ends_with(|end: char| end.is_alphanumeric());
-    let is_path = text.starts_with('/') && !text.starts_with("//");
-    (is_path && is_open).then(|| LoosePrefix::Path(text.to_owned()))
+    match text.chars().next_back() {
+        Some('/') if is_folder(text) => Some(LoosePrefix::Folder(text.to_owned())),
+        Some(end) if is_rooted(text) && end.is_alphanumeric() => Some(LoosePrefix::Path(text.to_owned())),
+        _ => None,
+    }
+}
+
+/// `/work`
+fn is_rooted(text: &str) -> bool {
+    text.starts_with('/') && !text.starts_with("//")
+}
+
+/// `/work/`
+pub(super) fn is_folder(text: &str) -> bool {
+    text.len() > 2 && is_rooted(text) && text.ends_with('/')
+}
+
+/// Whether a regular expression begins at the start of a text and says nothing of its end: `^(ls|cat) `.
+pub(super) fn is_open_behind(pattern: &str) -> bool {
+    parse(pattern).is_ok_and(|parsed| {
+        let is_end = |ast: &Ast| edge(ast, Side::End) == Edge::Anchored;
+        edge(&parsed.ast, Side::Begin) == Edge::Anchored && !is_end(&parsed.ast)
+    })
 }
 
 /// Kind of the start or the end of a regular expression.

@@ -132,7 +132,7 @@ fn declares(expr: &Expr, names: &[&str]) -> bool {
     found
 }
 
-fn put(expr: &mut Expr, variable: &str, value: &Expr) {
+pub(super) fn put(expr: &mut Expr, variable: &str, value: &Expr) {
     if matches!(&expr.kind, ExprKind::Ident { name, absolute: false } if name == variable) {
         *expr = value.clone();
         return;

@@ -55,7 +55,7 @@ pub(super) fn findings(all: Vec<List<'_>>, trial: &mut Trial) -> HashMap<*const 
             let count = stands_in.entry(std::ptr::from_ref(*step)).or_default();
             *count = count.saturating_add(1);
         }
-        for (step, finding) in decide(list, trial) {
+        for (step, finding) in decide(list, Looks::ForOrder, trial) {
             let (count, _) = found.entry((step, finding.code)).or_insert((0, finding));
             *count = count.saturating_add(1);
         }
@@ -64,6 +64,46 @@ pub(super) fn findings(all: Vec<List<'_>>, trial: &mut Trial) -> HashMap<*const 
     for ((step, _), (count, finding)) in found {
         if stands_in.get(&step) == Some(&count) {
             findings.entry(step).or_default().push(finding);
+        }
+    }
+    findings
+}
+
+/// Which findings about a list are looked for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Looks {
+    /// Steps that no call reaches, and those that stop nothing.
+    ForOrder,
+    /// Reviews ahead of steps that reject the same calls.
+    ForReviews,
+}
+
+/// Reviews that are asked for ahead of steps of their document that reject the same calls, by step. The steps ahead of a call are one list here, those of `before_first` too. Ahead of the calls of
+/// one function is enough: a review under `"*"` is for many, and the other step for one of them.
+pub(super) fn early_reviews_of(policy: &Policy, trial: &mut Trial) -> HashMap<*const Step, Vec<Diagnostic>> {
+    let mut known: HashSet<Vec<*const Step>> = HashSet::new();
+    let mut findings: HashMap<*const Step, Vec<Diagnostic>> = HashMap::new();
+    let of_calls = policy.functions().iter().enumerate().map(|(position, function)| -> List<'_> {
+        let steps = |hook| policy.steps_of_call(hook, position).iter();
+        let ahead = [Hook::BeforeFirst, Hook::Before].into_iter().flat_map(steps);
+        ahead.filter(|step| step.is_for(&function.name)).collect()
+    });
+    let of_events = policy.events().iter().map(|event| -> List<'_> {
+        let steps = policy.steps_of_event(Hook::Before, event.capability);
+        steps.iter().filter(|step| step.is_for(&event.key)).collect()
+    });
+    for ahead in of_calls.chain(of_events) {
+        for list in by_document(ahead) {
+            let addresses: Vec<*const Step> = list.iter().map(|step| std::ptr::from_ref(*step)).collect();
+            if !list.iter().any(|step| asks(step)) || !known.insert(addresses) {
+                continue;
+            }
+            for (step, finding) in decide(&list, Looks::ForReviews, trial) {
+                let own = findings.entry(step).or_default();
+                if own.is_empty() {
+                    own.push(finding);
+                }
+            }
         }
     }
     findings
@@ -117,7 +157,7 @@ struct Asked {
 }
 
 /// What holds of the steps of a list.
-fn decide(list: &[&Step], trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
+fn decide(list: &[&Step], looks: Looks, trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
     if list.len() < 2 {
         return Vec::new();
     }
@@ -150,6 +190,14 @@ fn decide(list: &[&Step], trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
         asked.push(ask(step, (condition.as_ref(), action.as_ref()), &mut problem, &all));
     }
     let mut found = Vec::new();
+    if looks == Looks::ForReviews {
+        for (at, behind) in early_reviews(list, &asked, &mut problem, &all) {
+            let (Some(step), Some(behind)) = (list.get(at), list.get(behind)) else { continue };
+            let finding = messages::early_step(place_of(step), place_of(behind));
+            found.push((std::ptr::from_ref(*step), finding.path(step.origin().path)));
+        }
+        return found;
+    }
     for (at, (step, own)) in list.iter().zip(&asked).enumerate() {
         let before: Vec<usize> =
             (0..at).filter(|earlier| asked.get(*earlier).is_some_and(|earlier| earlier.can_pass)).collect();
@@ -165,11 +213,6 @@ fn decide(list: &[&Step], trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
         if is_last {
             break;
         }
-    }
-    for (at, behind) in early_reviews(list, &asked, &mut problem, &all) {
-        let (Some(step), Some(behind)) = (list.get(at), list.get(behind)) else { continue };
-        let finding = messages::early_step(place_of(step), place_of(behind));
-        found.push((std::ptr::from_ref(*step), finding.path(step.origin().path)));
     }
     found
 }

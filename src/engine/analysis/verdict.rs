@@ -39,7 +39,12 @@ pub(super) fn decide(checked: &Checked, trial: &mut Trial, limits: &EvalLimits) 
     decided.verdicts.retain(|found| {
         !matches!(
             found.claim,
-            Claim::Moot | Claim::NeverTrueHere | Claim::NeverFalseHere | Claim::NeverMember
+            Claim::Moot
+                | Claim::NeverTrueHere
+                | Claim::NeverFalseHere
+                | Claim::NeverMember
+                | Claim::NeverOfElement
+                | Claim::AlwaysOfElement
         )
     });
     decided.verdicts.extend(bare.verdicts);

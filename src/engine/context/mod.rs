@@ -27,6 +27,7 @@
 //! | `brought_tool` | `tool`, which checks of tools see |
 //! | `counters` | what counts across tasks, as a call has read it |
 //! | `invoked_results` | what `invoke` steps of an operation gave, by the ids of the steps |
+//! | `function_results` | the members of the maps that functions return, and their words |
 //! | `function` | `put`, and the functions that a host answers |
 //! | `scope` | which expression may name what |
 //! | `scope_env` | the types of what it may name, and the activation that carries the values |
@@ -60,6 +61,7 @@ mod counters;
 mod dropped;
 pub(crate) mod full_time;
 mod function;
+mod function_results;
 mod history;
 mod invocation;
 mod invoked_results;

@@ -9,6 +9,7 @@ use super::brought_tool::tool_type;
 use super::call_at_hand::CallAtHand;
 use super::counters::{CounterValue, counters_value};
 use super::function::{REVIEW_OF_POLICIES, capability};
+use super::function_results::{function_results, sources_result};
 use super::invoked_results::{InvokedResult, invoked_value};
 use super::label_functions::LABELLING;
 use super::messages;
@@ -135,6 +136,12 @@ impl<'d> ScopeDecl<'d> {
         let own = own.filter(|_| !is_script || self.has_mount);
         let labelling = LABELLING.iter().filter(|_| self.of_policy);
         let builder = own.chain(labelling).fold(builder, EnvBuilder::row);
+        let builder =
+            function_results().fold(builder, |builder, (name, domain)| builder.result(name, domain));
+        let sources = self.schema.filter(|_| self.of_policy);
+        let sources = sources.map(|schema| sources_result(schema.functions().map(|(_, key)| key)));
+        let builder =
+            sources.into_iter().fold(builder, |builder, (name, domain)| builder.result(name, domain));
         self.host.iter().fold(builder, |builder, signature| builder.function(signature.declaration()))
     }
 

@@ -2,8 +2,8 @@
 //!
 //! In: the comments of manifest files that speak to celador, and findings. Out: the findings with their standing, and an
 //! error for each comment that is malformed, names no warning, gives no reason, or allows nothing. One comment allows one
-//! finding: another of the same code that comes to stand beside it later is refused. Linear in the findings times the
-//! comments of their file.
+//! finding: another of the same code that comes to stand beside it later is refused, and so is the same finding for another value of a parameter. A finding that
+//! a value causes can be allowed at the value. Linear in the findings times the comments of their file.
 
 use super::messages;
 use super::table::{Class, Found, WARNINGS, class, warning};
@@ -57,8 +57,8 @@ struct File {
 struct Stack {
     allowances: Vec<usize>,
     used: usize,
-    /// The characters of the findings that were allowed, and by which comment.
-    spans: HashMap<Span, usize>,
+    /// The findings that were allowed, and by which comment.
+    allowed: HashMap<Subject, usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,6 +67,21 @@ struct Allowance {
     code: &'static str,
     reason: Arc<str>,
     used: bool,
+}
+
+/// The characters of a finding, with the places of the values that cause it: each use of a library has values of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Subject {
+    span: Span,
+    values: Vec<(String, Span)>,
+}
+
+impl Subject {
+    fn of(finding: &Diagnostic) -> Self {
+        let values = finding.related.iter().filter(|label| label.is_value);
+        let values = values.map(|label| (label.place.source.name().to_owned(), label.place.span));
+        Self { span: finding.place.span, values: values.collect() }
+    }
 }
 
 /// A reason is repeated in logs and answers up to so many characters.
@@ -113,22 +128,41 @@ impl Allowances {
     }
 
     fn allow(&mut self, finding: &Diagnostic) -> Option<Arc<str>> {
-        let Place { source, span } = &finding.place;
-        let file = self.files.iter_mut().find(|file| file.source.same(source))?;
+        let subject = Subject::of(finding);
+        let values = finding.related.iter().filter(|label| label.is_value).map(|label| &label.place);
+        // a comment of a library is left to the uses that have none
+        let lines: Vec<(usize, usize)> =
+            values.chain([&finding.place]).flat_map(|place| self.lines(place)).collect();
+        let key = |line: usize| (finding.code, line);
+        // the same finding is judged once for each function that shares a step
+        let again = lines.iter().find_map(|(file, line)| {
+            let at = self.files.get(*file)?.by_line.get(&key(*line))?.allowed.get(&subject)?;
+            Some((*file, *at))
+        });
+        let (file, at) = again.or_else(|| {
+            lines.iter().find_map(|(file, line)| {
+                let stack = self.files.get_mut(*file)?.by_line.get_mut(&key(*line))?;
+                Some((*file, stack.take(&subject)?))
+            })
+        })?;
+        let allowance = self.files.get_mut(file)?.allowances.get_mut(at)?;
+        allowance.used = true;
+        Some(allowance.reason.clone())
+    }
+
+    /// The lines for which a comment about a place can stand, each with the position of its file: its own line, and that of the key of its scalar.
+    fn lines(&self, Place { source, span }: &Place) -> Vec<(usize, usize)> {
+        let Some(at) = self.files.iter().position(|file| file.source.same(source)) else { return Vec::new() };
+        let Some(file) = self.files.get(at) else { return Vec::new() };
         let line = source.position(span.start).line;
         let behind = file.scalars.partition_point(|(scalar, _)| scalar.start <= span.start);
         let scalar = behind.checked_sub(1).and_then(|at| file.scalars.get(at));
         let key_line = scalar.filter(|(scalar, _)| span.start < scalar.end).map(|(_, line)| *line);
-        let lines = [Some(line), key_line.filter(|key_line| *key_line != line)];
-        let lines = lines.into_iter().flatten();
-        // the same characters are judged once for each function that shares a step, and are one finding
-        let again =
-            lines.clone().find_map(|line| file.by_line.get(&(finding.code, line))?.spans.get(span).copied());
-        let mut fresh = lines.filter_map(|line| file.by_line.get_mut(&(finding.code, line))?.take(*span));
-        let at = again.or_else(|| fresh.next())?;
-        let allowance = file.allowances.get_mut(at)?;
-        allowance.used = true;
-        Some(allowance.reason.clone())
+        [Some(line), key_line.filter(|key_line| *key_line != line)]
+            .into_iter()
+            .flatten()
+            .map(|line| (at, line))
+            .collect()
     }
 
     /// The problems of the comments themselves: those that cannot be read, and, where `is_judged` says that all
@@ -164,11 +198,11 @@ impl Allowances {
 }
 
 impl Stack {
-    /// The next comment that is not used, for a finding of these characters.
-    fn take(&mut self, span: Span) -> Option<usize> {
+    /// The next comment that is not used, for a finding about this.
+    fn take(&mut self, subject: &Subject) -> Option<usize> {
         let at = *self.allowances.get(self.used)?;
         self.used = self.used.saturating_add(1);
-        self.spans.insert(span, at);
+        self.allowed.insert(subject.clone(), at);
         Some(at)
     }
 }

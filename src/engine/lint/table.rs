@@ -171,12 +171,17 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "first_call_only",
         MayLoseARule,
-        "An assert in `before_first` reads arguments or counters, and later calls are not held to it.",
+        "An assert in `before_first` reads arguments, counters, the time or calls of its function, and later calls are not held to it.",
     ),
     row(
         "foreign_keyword",
         MayLoseARule,
         "A word of a schema is about values of another type, so it checks nothing.",
+    ),
+    decided(
+        "held_by_parameter",
+        Advice,
+        "The value of a parameter leaves a part of an expression one answer, so it stops nothing, or everything.",
     ),
     decided(
         "held_by_schema",
@@ -201,7 +206,7 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "late_assert",
         Advice,
-        "An assert in `after` reads nothing of the result, and the call has run when it is asked.",
+        "An assert in `after` reads nothing of the result, or asks a person about the call, which has run by then.",
     ),
     decided(
         "list_in_text",
@@ -373,6 +378,11 @@ pub const WARNINGS: &[Warning] = &[
         "An empty `include` grants every action, where its author may have meant none.",
     ),
     decided(
+        "one_is_enough",
+        Advice,
+        "What lets something by asks whether one element of a list fits, so the others can be anything.",
+    ),
+    decided(
         "opened_by_after",
         Advice,
         "Under `default: deny` a step behind the call alone mentions a function, so its calls are let by unchecked.",
@@ -390,7 +400,7 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "read_without_has",
         Advice,
-        "A step reads an argument that calls may leave out and does not ask for it, so each call without it fails there.",
+        "A step reads an argument, a claim or a part of a result that may be missing and does not ask for it, so it fails where that is missing.",
     ),
     row(
         "refused_constant",

@@ -9,6 +9,8 @@ mod plain;
 mod sql;
 mod urls;
 
+pub(crate) use sql::STATEMENT_KINDS;
+
 use crate::cel::{Entries, ErrorCode, Fault, Function, Key, List, Map, Meter, Value};
 use indexmap::IndexMap;
 

@@ -23,7 +23,7 @@ pub(super) fn argument_misfits(
     let Some(checked) = check(program.expr().clone(), scope.env()).0 else { return Vec::new() };
     let misfit = |argument: &Argument| {
         let found = with_span(&checked.expr, argument.span)?;
-        let Argument { span, of, parameter, ty } = argument;
+        let Argument { span, of, parameter, ty, is_literal: _ } = argument;
         let is_misfit = !checked.may_be(found.id, ty);
         is_misfit.then(|| {
             messages::argument_type(text.locate(*span), (of, parameter), ty, &found_type(&checked, found))

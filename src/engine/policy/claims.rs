@@ -91,6 +91,12 @@ impl Claims {
         &self.schemas
     }
 
+    /// Whether the user of a task may lack the claim at a path: a policy declares it, and no policy requires it.
+    pub(crate) fn may_lack(&self, path: &[Option<String>]) -> bool {
+        let required = self.schemas.iter().filter_map(|(_, shape)| shape.requires(path));
+        required.reduce(|one, other| one || other) == Some(false)
+    }
+
     /// The names of the claims that are visible, some of them more than once.
     pub fn names(&self) -> impl Iterator<Item = &Arc<str>> {
         self.schemas.iter().flat_map(|(_, shape)| shape.names())

@@ -202,6 +202,18 @@ impl Counter {
         self.key.iter().chain(&self.add)
     }
 
+    /// The key, for calls of functions.
+    #[must_use]
+    pub fn key(&self) -> Option<&Expression> {
+        self.key.as_ref()
+    }
+
+    /// How much a call of a function adds, if it is computed.
+    #[must_use]
+    pub fn added_by(&self, function: usize) -> Option<&Expression> {
+        self.add.as_ref().filter(|_| self.functions.contains(&function))
+    }
+
     /// Of its key and what it adds for calls of the model.
     pub(super) fn expressions_of_model(&self) -> impl Iterator<Item = &Expression> {
         self.model.key.iter().chain(&self.model.add)
@@ -274,7 +286,8 @@ impl Counter {
     }
 
     /// Whether a step is of the same policy.
-    pub(super) fn is_of_policy_of(&self, step: &Step) -> bool {
+    #[must_use]
+    pub fn is_of_policy_of(&self, step: &Step) -> bool {
         match (&self.origin.policy, &step.name) {
             (Some(policy), Some(step)) => policy.name == step.name && policy.uses == step.uses,
             _ => false,

@@ -4,7 +4,7 @@
 //! its value, and each variable or named expression a tree that reads no other name; findings about those that cannot be read. A variable or named expression asks for no review and changes nothing, so it may stand for its
 //! name wherever that is written. All of a policy together have at most `max_plan_nodes` parts. Linear in these.
 
-use super::definitions::{Definition, Definitions, Names, ParameterValue};
+use super::definitions::{Definition, Definitions, Names, ParameterValue, ValueKind};
 use super::expansion::{Expansion, NameRead, asking, names_read};
 use super::messages;
 use super::read_path::for_each_path;
@@ -108,6 +108,7 @@ impl<'p> Builder<'p> {
             name: name.text.clone(),
             place: node.place.clone(),
             is_default: path.ends_with(".default"),
+            kind: ValueKind::of(&json),
         };
         let definition = Definition::new(stands_for, &node.place).with_values(vec![own]);
         self.known.parameters.insert(name.text.clone(), definition);

@@ -20,6 +20,36 @@ pub(super) struct Definitions {
     pub(super) libraries: HashMap<Arc<str>, Option<Arc<Self>>>,
 }
 
+/// Kind of the value of a parameter, as far as it tells what its author may have meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ValueKind {
+    /// A truth, null, or an empty list or map, which switch a clause on or off.
+    Switch,
+    Zero,
+    Number,
+    EmptyText,
+    Text,
+    /// A list or map with elements.
+    List,
+}
+
+impl ValueKind {
+    /// The kind of a value.
+    pub(super) fn of(json: &serde_json::Value) -> Self {
+        use serde_json::Value;
+        match json {
+            Value::Null | Value::Bool(_) => Self::Switch,
+            Value::Number(number) if number.as_f64() == Some(0.0) => Self::Zero,
+            Value::Number(_) => Self::Number,
+            Value::String(text) if text.is_empty() => Self::EmptyText,
+            Value::String(_) => Self::Text,
+            Value::Array(elements) if elements.is_empty() => Self::Switch,
+            Value::Object(members) if members.is_empty() => Self::Switch,
+            Value::Array(_) | Value::Object(_) => Self::List,
+        }
+    }
+}
+
 /// Parameter of a policy with the place of its value.
 #[derive(Clone, Debug)]
 pub(crate) struct ParameterValue {
@@ -27,6 +57,7 @@ pub(crate) struct ParameterValue {
     pub(crate) place: Place,
     /// Whether the value is the default.
     pub(crate) is_default: bool,
+    pub(crate) kind: ValueKind,
 }
 
 /// Part of an expression in which values of parameters are read.

@@ -173,6 +173,8 @@ pub(super) struct Argument {
     pub(super) parameter: Arc<str>,
     /// The declared type.
     pub(super) ty: Type,
+    /// Whether the author of the call wrote a constant.
+    pub(super) is_literal: bool,
 }
 
 /// A name that was put in.
@@ -285,7 +287,7 @@ impl<'d> Expansion<'d> {
         match self.known.iter().find(|known| known.span == at) {
             Some(PutIn { names, name, definition, .. }) => {
                 let root = names.root();
-                finding.related(definition.place.clone(), format!("`{root}.{name}` stands for this"))
+                finding.value(definition.place.clone(), &format!("{root}.{name}"))
             }
             None => finding,
         }
@@ -301,6 +303,11 @@ impl<'d> Expansion<'d> {
     pub(super) fn is_call(&self, span: Span) -> bool {
         self.arguments.iter().any(|argument| argument.span == span)
             || self.known.iter().any(|known| known.names == Names::Expressions && known.span == span)
+    }
+
+    /// Whether these are the characters of a constant that is an argument of a call of a named expression.
+    pub(super) fn is_literal_argument(&self, span: Span) -> bool {
+        self.arguments.iter().any(|argument| argument.span == span && argument.is_literal)
     }
 
     fn walk(&mut self, expr: &mut Expr, level: usize) {
@@ -349,6 +356,8 @@ impl<'d> Expansion<'d> {
     /// Puts a named expression in the place of its call.
     fn call(&mut self, expr: &mut Expr, library: Option<&str>, name: &str, level: usize) {
         let ExprKind::Call { args, .. } = &mut expr.kind else { return };
+        let literals: Vec<bool> =
+            args.iter().map(|argument| matches!(argument.kind, ExprKind::Literal(_))).collect();
         args.iter_mut().for_each(|argument| self.walk(argument, level.saturating_add(1)));
         let (id, span) = (expr.id, expr.span);
         if let Some(asked) = args.iter().find_map(asking) {
@@ -391,12 +400,13 @@ impl<'d> Expansion<'d> {
             return self.problems.push(Problem::TooDeep(span));
         }
         self.left = left;
-        for ((name, argument), (_, ty)) in arguments.iter().zip(parameters) {
+        for (((name, argument), (_, ty)), is_literal) in arguments.iter().zip(parameters).zip(literals) {
             self.arguments.push(Argument {
                 span: argument.span,
                 of: called.clone(),
                 parameter: name.clone(),
                 ty: ty.clone(),
+                is_literal,
             });
         }
         *expr = value.clone();

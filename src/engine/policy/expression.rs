@@ -166,7 +166,10 @@ impl Expression {
                 let about =
                     compiled.as_ref().map_or(issue.span, |program| asked_in(program.expr(), issue.span));
                 let is_given = values.iter().any(|read| about.contains(read.span));
-                expansion.is_call(issue.span) || is_given && !is_misspelt(issue, &values)
+                let is_misspelt = is_misspelt(issue, &values);
+                // a word that the call itself gives to a named expression is the author's own
+                let is_own = issue.code == "never_equal" && expansion.is_literal_argument(issue.span);
+                expansion.is_call(issue.span) && !is_misspelt && !is_own || is_given && !is_misspelt
             }
             "no_matching_overload" => !misfits.is_empty() && expansion.is_call(issue.span),
             _ => false,

@@ -140,7 +140,7 @@ pub(crate) use claims::{ClaimOf, contrary_claims};
 pub(crate) use compile::CompiledAgent;
 pub(crate) use counter::counted;
 pub use counter::{Counter, CounterFault, CounterReader, Counters, NeededCounter};
-pub(crate) use definitions::ParameterValue;
+pub(crate) use definitions::{ParameterValue, ValueKind};
 pub(crate) use delegation::DelegationBound;
 pub use effect::{ComputedValue, CredentialFor, Duty, Effect, SetArguments};
 pub use event::{Event, EventSource};
@@ -157,8 +157,8 @@ pub use misfit::Misfit;
 pub(crate) use model_call::{ModelAnswer, ModelRequest};
 pub use model_schema::{answer_schema, request_schema};
 pub(crate) use needed::{
-    ArgumentPath, NeededArgument, asked_for, given_by_truth, needed_for_exemption, needed_for_truth,
-    needed_for_value, tells_kinds_apart,
+    ArgumentPath, NeededArgument, ReadMap, asked_for, given_by_truth, needed_for_denial,
+    needed_for_exemption, needed_for_truth, needed_for_value, tells_kinds_apart,
 };
 pub(crate) use of_agents::{OfPolicyStep, UseOfPolicy, of_all_agents};
 pub use origin::Origin;

@@ -1,6 +1,6 @@
-//! Arguments without which an expression has no value, or is not true: of a call that lacks one of them the step fails.
+//! Members of a map without which an expression has no value, or is not true: the step fails where one of them is missing.
 //!
-//! In: the expression of a step. Out: paths into the arguments, each with the place where it is read. `input.?amount` needs nothing; `||` needs what both operands need; a macro
+//! In: the expression of a step, and the map: the arguments of the call, the claims of the user, or the result. Out: paths into the map, each with the place where it is read. `input.?amount` needs nothing; `||` needs what both operands need; a macro
 //! needs what its list needs, and `all`, `map` and `filter` what they read of its elements. For what is asked for by `has` its author has thought of a call without it. Linear in
 //! the expression, times the paths.
 
@@ -8,10 +8,21 @@ use crate::cel::{ComprehensionKind, Expr, ExprId, ExprKind, Literal};
 use crate::context::Root;
 use crate::source::Span;
 
-/// The way from the arguments to one of them, or to a part of one. An element of a list has no name.
+/// A map of which members may be missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum ReadMap {
+    /// `input`
+    Arguments,
+    /// `context.user.claims`
+    Claims,
+    /// `output`
+    Result,
+}
+
+/// The way from the map to a member, or to a part of one. An element of a list has no name.
 pub(crate) type ArgumentPath = Vec<Option<String>>;
 
-/// An argument, or a part of one, that an expression reads.
+/// A member of the map, or a part of one, that an expression reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct NeededArgument {
     pub(crate) path: ArgumentPath,
@@ -21,12 +32,12 @@ pub(crate) struct NeededArgument {
 }
 
 impl NeededArgument {
-    /// The name of the argument.
+    /// The name of the member.
     pub(crate) fn name(&self) -> &str {
         self.path.first().and_then(Option::as_deref).unwrap_or_default()
     }
 
-    /// Whether it is an argument as a whole, and no part of one.
+    /// Whether it is a member as a whole, and no part of one.
     pub(crate) fn is_whole(&self) -> bool {
         self.path.len() == 1
     }
@@ -36,53 +47,65 @@ impl NeededArgument {
 type Needed = Vec<NeededArgument>;
 
 /// The paths without which an expression is not true, but for those that it asks for.
-pub(crate) fn needed_for_truth(expr: &Expr) -> Needed {
-    but_for_asked(expr, Walk::default().for_truth(expr, true))
+pub(crate) fn needed_for_truth(map: ReadMap, expr: &Expr) -> Needed {
+    but_for_asked(map, expr, Walk::of(map).for_truth(expr, true))
 }
 
 /// The paths without which an expression has no value, but for those that it asks for.
-pub(crate) fn needed_for_value(expr: &Expr) -> Needed {
-    but_for_asked(expr, Walk::default().for_value(expr))
+pub(crate) fn needed_for_value(map: ReadMap, expr: &Expr) -> Needed {
+    but_for_asked(map, expr, Walk::of(map).for_value(expr))
 }
 
 /// The paths that are there wherever an expression is true, those too that it asks for.
-pub(crate) fn given_by_truth(expr: &Expr) -> Vec<ArgumentPath> {
-    Walk::default().for_truth(expr, true).into_iter().map(|needed| needed.path).collect()
+pub(crate) fn given_by_truth(map: ReadMap, expr: &Expr) -> Vec<ArgumentPath> {
+    Walk::of(map).for_truth(expr, true).into_iter().map(|needed| needed.path).collect()
 }
 
 /// The paths that an expression asks for.
-pub(crate) fn asked_for(expr: &Expr) -> Vec<ArgumentPath> {
+pub(crate) fn asked_for(map: ReadMap, expr: &Expr) -> Vec<ArgumentPath> {
     let mut asked = Vec::new();
-    Walk::default().asked(expr, &mut asked);
+    Walk::of(map).asked(expr, &mut asked);
     asked
 }
 
 /// The paths that a negation or an inequality reads which exempts a call from the rest of an `||`: `flag` of `!input.flag || input.reason != ''`. But for those that the
 /// expression asks for.
-pub(crate) fn needed_for_exemption(expr: &Expr) -> Needed {
+pub(crate) fn needed_for_exemption(map: ReadMap, expr: &Expr) -> Needed {
     let mut found = Vec::new();
-    Walk::default().exemptions(expr, false, &mut found);
-    but_for_asked(expr, found)
+    Walk::of(map).exemptions(expr, false, &mut found);
+    but_for_asked(map, expr, found)
+}
+
+/// The paths of which an expression asks that they are not a constant, or not true, but for those that it asks for: `!context.user.claims.suspended`. A user without the
+/// claim was hardly meant.
+pub(crate) fn needed_for_denial(map: ReadMap, expr: &Expr) -> Needed {
+    let mut found = Vec::new();
+    Walk::of(map).denials(expr, &mut found);
+    but_for_asked(map, expr, found)
 }
 
 /// Whether an expression compares an argument with constants, and so tells kinds of calls apart, which may have other arguments.
-pub(crate) fn tells_kinds_apart(expr: &Expr) -> bool {
-    Walk::default().tells_kinds_apart(expr)
+pub(crate) fn tells_kinds_apart(map: ReadMap, expr: &Expr) -> bool {
+    Walk::of(map).tells_kinds_apart(expr)
 }
 
-fn but_for_asked(expr: &Expr, mut needed: Needed) -> Needed {
-    let asked = asked_for(expr);
+fn but_for_asked(map: ReadMap, expr: &Expr, mut needed: Needed) -> Needed {
+    let asked = asked_for(map, expr);
     needed.retain(|it| !asked.contains(&it.path));
     needed
 }
 
 /// The variables of the macros around, the innermost last, each with the path to what it stands for.
-#[derive(Default)]
 struct Walk<'e> {
+    map: ReadMap,
     local: Vec<(&'e str, Option<ArgumentPath>)>,
 }
 
 impl<'e> Walk<'e> {
+    const fn of(map: ReadMap) -> Self {
+        Self { map, local: Vec::new() }
+    }
+
     /// The paths without which an expression does not have this truth.
     fn for_truth(&mut self, expr: &'e Expr, truth: bool) -> Needed {
         match &expr.kind {
@@ -225,12 +248,15 @@ impl<'e> Walk<'e> {
 
     /// The path that an expression is; an element of a list that a macro leaves as it is has the path of any element.
     fn path_of(&self, expr: &Expr) -> Option<ArgumentPath> {
+        if self.is_claims(expr) {
+            return Some(Vec::new());
+        }
         match &expr.kind {
             ExprKind::Ident { name, absolute } => {
                 let local = self.local.iter().rev().find(|(local, _)| local == name);
                 match local.filter(|_| !absolute) {
                     Some((_, path)) => path.clone(),
-                    None => is_input(name).then(Vec::new),
+                    None => self.is_map(name).then(Vec::new),
                 }
             }
             ExprKind::Select { operand, field, optional: false } => {
@@ -246,6 +272,29 @@ impl<'e> Walk<'e> {
             }
             _ => None,
         }
+    }
+
+    /// Whether a variable that no macro declares is the map.
+    fn is_map(&self, name: &str) -> bool {
+        let root = match self.map {
+            ReadMap::Arguments => Root::Input,
+            ReadMap::Result => Root::Output,
+            ReadMap::Claims => return false,
+        };
+        Root::long_name(name) == root.name()
+    }
+
+    /// `context.user.claims`, where the claims are the map.
+    fn is_claims(&self, expr: &Expr) -> bool {
+        let context = selected(expr, "claims").and_then(|user| selected(user, "user"));
+        self.map == ReadMap::Claims
+            && context.is_some_and(|context| match &context.kind {
+                ExprKind::Ident { name, absolute } => {
+                    Root::long_name(name) == Root::Context.name()
+                        && (*absolute || self.local.iter().all(|(local, _)| local != name))
+                }
+                _ => false,
+            })
     }
 
     /// `'amount' in input`
@@ -287,6 +336,28 @@ impl<'e> Walk<'e> {
             _ => return,
         };
         if is_operand && let Some(path) = self.path_of(read) {
+            *found = all_of(std::mem::take(found), needed(read, path));
+        }
+    }
+
+    /// Collects what [`needed_for_denial`] is about.
+    fn denials(&mut self, expr: &'e Expr, found: &mut Needed) {
+        let ExprKind::Call { function, target: None, args } = &expr.kind else { return };
+        let read = match (function.text.as_str(), args.as_slice()) {
+            ("_&&_", operands) => return operands.iter().for_each(|operand| self.denials(operand, found)),
+            ("!_", [Expr { kind: ExprKind::Call { function, target: None, args }, .. }])
+                if matches!(function.text.as_str(), "_==_" | "@in") =>
+            {
+                args.first()
+            }
+            ("!_", [operand]) => Some(operand),
+            ("_!=_", [one, other]) if is_constant(other) => Some(one),
+            ("_!=_", [one, other]) if is_constant(one) => Some(other),
+            _ => None,
+        };
+        if let Some(read) = read
+            && let Some(path) = self.path_of(read)
+        {
             *found = all_of(std::mem::take(found), needed(read, path));
         }
     }
@@ -371,6 +442,14 @@ impl<'e> Walk<'e> {
     }
 }
 
+/// What a field of this name is selected from.
+fn selected<'e>(expr: &'e Expr, name: &str) -> Option<&'e Expr> {
+    match &expr.kind {
+        ExprKind::Select { operand, field, optional: false } if field.text == name => Some(operand),
+        _ => None,
+    }
+}
+
 fn is_constant(expr: &Expr) -> bool {
     matches!(expr.kind, ExprKind::Literal(_))
 }
@@ -388,10 +467,6 @@ fn is_logical(expr: &Expr) -> bool {
         ExprKind::Bind { .. } => true,
         _ => false,
     }
-}
-
-fn is_input(name: &str) -> bool {
-    Root::Input.name() == name || Root::Input.alias() == Some(name)
 }
 
 fn to_field(mut path: ArgumentPath, name: &str) -> ArgumentPath {
@@ -425,7 +500,9 @@ fn shared_by(mut one: Needed, other: Needed) -> Needed {
 
 #[cfg(test)]
 mod tests {
-    use super::{ArgumentPath, given_by_truth, needed_for_truth, needed_for_value};
+    use super::{
+        ArgumentPath, ReadMap, given_by_truth, needed_for_denial, needed_for_truth, needed_for_value,
+    };
     use crate::cel::{EvalLimits, parse};
 
     fn written(path: &ArgumentPath) -> String {
@@ -467,7 +544,8 @@ mod tests {
             ("(input.amount < 5) == (input.order == '')", "amount, order"),
         ] {
             let expr = parse(text, &EvalLimits::default()).unwrap();
-            let found: Vec<String> = needed_for_truth(&expr).iter().map(|it| written(&it.path)).collect();
+            let found: Vec<String> =
+                needed_for_truth(ReadMap::Arguments, &expr).iter().map(|it| written(&it.path)).collect();
             assert_eq!(found.join(", "), needed, "{text}");
         }
     }
@@ -475,10 +553,13 @@ mod tests {
     #[test]
     fn what_a_value_needs_is_less_than_what_a_truth_needs() {
         let expr = parse("input.amount < 5 && input.order != ''", &EvalLimits::default()).unwrap();
-        assert_eq!(needed_for_value(&expr), []);
+        assert_eq!(needed_for_value(ReadMap::Arguments, &expr), []);
         let expr = parse("input.amount < 5 ? input.order : ''", &EvalLimits::default()).unwrap();
         assert_eq!(
-            needed_for_value(&expr).iter().map(|it| written(&it.path)).collect::<Vec<_>>(),
+            needed_for_value(ReadMap::Arguments, &expr)
+                .iter()
+                .map(|it| written(&it.path))
+                .collect::<Vec<_>>(),
             ["amount"]
         );
     }
@@ -493,8 +574,43 @@ mod tests {
             ("!has(input.amount)", ""),
         ] {
             let expr = parse(text, &EvalLimits::default()).unwrap();
-            let found: Vec<String> = given_by_truth(&expr).iter().map(written).collect();
+            let found: Vec<String> = given_by_truth(ReadMap::Arguments, &expr).iter().map(written).collect();
             assert_eq!(found.join(", "), given, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_map_has_paths_of_its_own() {
+        for (map, text, needed) in [
+            (ReadMap::Claims, "context.user.claims.level > 2 && input.amount < 5", "level"),
+            (ReadMap::Claims, "c.user.claims.address.city == 'x'", "address, address.city"),
+            (ReadMap::Claims, "cel.bind(c, input, c.user.claims.level > 2)", ""),
+            (ReadMap::Claims, "has(c.user.claims.level) && c.user.claims.level > 2", ""),
+            (ReadMap::Result, "output.state == 'x' && o.id != ''", "state, id"),
+            (ReadMap::Result, "input.state == 'x'", ""),
+            (ReadMap::Arguments, "output.state == 'x'", ""),
+        ] {
+            let expr = parse(text, &EvalLimits::default()).unwrap();
+            let found: Vec<String> =
+                needed_for_truth(map, &expr).iter().map(|it| written(&it.path)).collect();
+            assert_eq!(found.join(", "), needed, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_denial_reads_what_it_denies() {
+        for (text, needed) in [
+            ("!c.user.claims.suspended", "suspended"),
+            ("c.user.claims.team != 'guests' && input.amount < 5", "team"),
+            ("!(c.user.claims.team in ['guests'])", "team"),
+            ("!(c.user.claims.team == 'guests')", "team"),
+            ("c.user.claims.team == 'staff'", ""),
+            ("!has(c.user.claims.suspended) || !c.user.claims.suspended", ""),
+        ] {
+            let expr = parse(text, &EvalLimits::default()).unwrap();
+            let found = needed_for_denial(ReadMap::Claims, &expr);
+            let found: Vec<String> = found.iter().map(|it| written(&it.path)).collect();
+            assert_eq!(found.join(", "), needed, "{text}");
         }
     }
 }

@@ -61,12 +61,24 @@ fn find_redactions(checked: &Checked, expr: &Expr, missed: &mut Vec<MissedKey>) 
         for key in keys.iter().map(|key| &key.value) {
             let ExprKind::Literal(Literal::String(name)) = &key.kind else { continue };
             let is_known = known.iter().any(|field| plain(field) == plain(name));
-            if let Some(near) = slip(name, known.iter().map(|field| &**field)).filter(|_| !is_known) {
+            if let Some(near) = meant_field(name, known.iter().map(|field| &**field)).filter(|_| !is_known) {
                 missed.push(MissedKey { span: key.span, key: name.clone(), near: near.to_owned() });
             }
         }
     }
     expr.for_each_part(&mut |part| find_redactions(checked, part, missed));
+}
+
+/// The field that a key which is masked or replaced was surely meant to be. Of three letters, one may be another one: `snn` for `ssn`.
+fn meant_field<'f>(key: &str, fields: impl Iterator<Item = &'f str> + Clone) -> Option<&'f str> {
+    let is_near = |field: &&str| {
+        let changed = key.chars().zip(field.chars()).filter(|(one, other)| one != other).count();
+        key.chars().count() == 3
+            && field.chars().count() == 3
+            && key.chars().next() == field.chars().next()
+            && changed == 1
+    };
+    slip(key, fields.clone()).or_else(|| fields.clone().find(is_near))
 }
 
 /// How deep records are looked into.
@@ -141,7 +153,9 @@ fn added_key(checked: &Checked, map: &Expr, key: &Expr) -> Option<AddedKey> {
         return None;
     }
     let is_open = matches!(record.storage, Storage::Open | Storage::Unsaid);
-    let near = record.slip(name).map(str::to_owned).or_else(|| if is_open { read() } else { None });
+    let fields = || record.fields.keys().map(|field| &**field);
+    let near = record.slip(name).or_else(|| meant_field(name, fields())).map(str::to_owned);
+    let near = near.or_else(|| if is_open { read() } else { None });
     if is_open && near.is_none() {
         return None;
     }

@@ -55,6 +55,11 @@ impl OutputSchema {
         self.shape.check_part(Part::Json(output.root())).map_err(|misfit| messages::output_misfit(&misfit))
     }
 
+    /// Whether a result that succeeded may lack the member at a path.
+    pub(crate) fn may_lack(&self, path: &[Option<String>]) -> bool {
+        self.shape.requires(path) == Some(false)
+    }
+
     /// The schema as the model may see it: the definitions that it refers to stand in its own `$defs`.
     #[must_use]
     pub fn schema(&self) -> &serde_json::Value {

@@ -82,6 +82,7 @@ impl Shape {
             min_size: self.bounds.sizes[0],
             max_size: self.bounds.sizes[1].or(fields),
             items: self.items.as_ref().and_then(|items| items.domain().known()),
+            members: None,
             numbers: self.numbers(),
             or_null: false,
         }

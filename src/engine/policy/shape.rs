@@ -63,6 +63,17 @@ pub(super) enum Others {
 }
 
 impl Shape {
+    /// Whether each value has the member at a path; nothing if the path is not declared. An element of a list has no name.
+    pub(super) fn requires(&self, path: &[Option<String>]) -> Option<bool> {
+        let field = |name: &str| self.fields.iter().find(|field| *field.name == *name);
+        match path {
+            [Some(name)] => field(name).map(|field| field.required),
+            [Some(name), rest @ ..] => field(name)?.shape.requires(rest),
+            [None, rest @ ..] => self.items.as_ref()?.requires(rest),
+            [] => None,
+        }
+    }
+
     /// The shape of a schema. Linear in the schema, whose depth is that of its file.
     #[must_use]
     pub fn of(schema: &Schema) -> Self {

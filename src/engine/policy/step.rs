@@ -247,6 +247,20 @@ impl Step {
         self.message.iter().chain(&self.user_message).chain(&self.question).flat_map(StepText::shows)
     }
 
+    /// Whether one of its texts shows a part of the result of the call.
+    #[must_use]
+    pub fn shows_result(&self) -> bool {
+        let is_result = |root: &str| Root::long_name(root) == Root::Output.name();
+        self.shows().any(|shown| match shown {
+            Shown::Path(placeholder) => is_result(&placeholder.root),
+            Shown::Computed(expression) => {
+                let mut reads = false;
+                for_each_path(expression.program().expr(), &mut |root, _| reads |= is_result(root));
+                reads
+            }
+        })
+    }
+
     /// Whether it says something when it fails.
     #[must_use]
     pub fn has_message(&self) -> bool {

@@ -9,7 +9,7 @@ use super::expression::Expression;
 use super::known_call::reads_call;
 use super::message_transform::no_message;
 use super::messages;
-use super::needed::needed_for_truth;
+use super::needed::{ReadMap, needed_for_truth};
 use super::of_agents::{OfPolicyStep, UseOfPolicy};
 use super::parameter::{Parameter, ParameterSource};
 use super::put::{added_keys, missed_keys};
@@ -101,7 +101,9 @@ impl Compiler<'_> {
         // what the model cannot call, a step calls with what it gives
         let declared = functions.iter().filter_map(|&at| self.functions.get(at));
         let declared: Vec<&Declaration<'_>> = declared.filter(|it| it.function.active).collect();
-        for argument in needed_for_truth(expr).iter().filter(|argument| argument.is_whole()) {
+        for argument in
+            needed_for_truth(ReadMap::Arguments, expr).iter().filter(|argument| argument.is_whole())
+        {
             let (name, span) = (argument.name(), argument.span);
             let lacking = lacking(&declared, name);
             let [first, others @ ..] = lacking.as_slice() else { continue };
@@ -242,6 +244,11 @@ impl Compiler<'_> {
                 && !is_open
             {
                 self.texts.findings.push(messages::set_misfit(place, name).path(&path));
+            } else if let Some(near) = slip(name, all().map(|parameter| &*parameter.name))
+                .filter(|_| is_open && !all().any(|parameter| parameter.name == *name))
+            {
+                let found = messages::put_near(value.place().clone(), "input", name, near);
+                self.texts.findings.push(found.path(&path));
             } else if step.condition.is_none() {
                 let lacking = lacking(&declared, name);
                 if let [first, others @ ..] = lacking.as_slice() {

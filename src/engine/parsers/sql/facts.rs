@@ -425,6 +425,27 @@ fn function_syntax(expr: &Expr) -> Option<&'static str> {
     })
 }
 
+/// The kinds of statements.
+pub(crate) const STATEMENT_KINDS: [&str; 17] = [
+    "select",
+    "replace",
+    "insert",
+    "update",
+    "delete",
+    "merge",
+    "explain",
+    "truncate",
+    "drop",
+    "create_table",
+    "create_view",
+    "alter_table",
+    "grant",
+    "copy",
+    "call",
+    "set",
+    "other",
+];
+
 /// The kind of a statement. None for a query that only introduces a change (`WITH … DELETE`), which is a statement inside it.
 fn kind(statement: &Statement) -> Option<&'static str> {
     Some(match statement {

@@ -11,6 +11,8 @@ mod scopes;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use facts::STATEMENT_KINDS;
+
 use super::{check_size, string_map, texts};
 use crate::cel::{Code, ErrorCode, Fault, Function, List, Meter, Value};
 use dialects::DIALECTS;
