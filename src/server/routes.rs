@@ -9,8 +9,6 @@ use super::manifests::AgentName;
 use super::operations::evaluate::{Check, Evaluate, Render};
 use super::operations::event_step::Event;
 use super::operations::explain::explain;
-use super::operations::model_steps::{ModelAfter, ModelBefore};
-use super::operations::turn_steps::{Results, TurnStep};
 use super::operations::{
     agent_context_routes, brought_tools, counter_routes, switch_routes, task_policies, task_steps,
     unjudged_routes,
@@ -21,12 +19,12 @@ use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
-use super::tasks::check_task_id;
-use super::tasks::seat::Open;
-use super::tasks::steps::{
-    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Release, Resume,
-    Script, StepBody, Unlock, Withdraw,
+use super::tasks::bodies::{
+    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore, ModelTurn,
+    Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
 };
+use super::tasks::seat::Open;
+use super::tasks::{check_task_id, owner as owner_of};
 use super::{messages, reviews};
 use axum::http::Method;
 use celador::BroughtTool;
@@ -35,8 +33,8 @@ use celador::context::{PageError, PageRequest, Runtime};
 use celador::manifest::listing::Annotations;
 use celador::manifest::step::Hook;
 use celador::policy::{OutputSchema, Policy};
-use celador::task::{Parent, StartTask, TaskState, User};
-use celador_store::TaskFilter;
+use celador::task::{Operation, Parent, StartTask, TaskState, User};
+use celador_store::{Owner, TaskFilter};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -103,7 +101,7 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/tools", "bringTools", write, brought_tools::bring),
         post("/v1/tasks/{task}/script", "script", write, step::<Script>),
         waits(post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>)),
-        waits(post("/v1/tasks/{task}/event", "event", write, step::<Event>)),
+        waits(post("/v1/tasks/{task}/event", "event", write, event)),
         post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
         post("/v1/tasks/{task}/end", "endTask", write, step::<End>),
         waits(post("/v1/tasks/{task}/output", "output", write, step::<Output>)),
@@ -511,18 +509,28 @@ fn offers_of_agent(service: &Service, request: &Request) -> Result<Answer, Probl
 }
 
 /// Any step of a task.
-fn step<S: StepBody + DeserializeOwned>(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let step: S = request.read(&service.settings.limits.store.engine)?;
-    service.tasks.step(request, &step)
+fn step<B: DeserializeOwned + Into<Operation>>(
+    service: &Service,
+    request: &Request,
+) -> Result<Answer, Problem> {
+    let body: B = request.read(&service.settings.limits.store.engine)?;
+    service.tasks.step(request, &body.into())
+}
+
+/// An event that a task takes.
+fn event(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let event: Event = request.read(&service.settings.limits.store.engine)?;
+    service.tasks.step(request, &event)
 }
 
 /// A lock is for good unless the operator has said otherwise.
 fn unlock(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    if service.settings.allow_unlock {
-        step::<Unlock>(service, request)
-    } else {
-        Err(Kind::UnlockDisabled.into())
+    if !service.settings.allow_unlock {
+        return Err(Kind::UnlockDisabled.into());
     }
+    let Unlock { reason, owner } = request.read(&service.settings.limits.store.engine)?;
+    let owner = owner.map_or_else(|| owner_of(&request.caller), |owner| Owner::caller(&owner));
+    service.tasks.step_of(&owner, request, &Operation::Unlock { reason })
 }
 
 fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {

@@ -16,7 +16,7 @@ use super::subagent::is_of_subagent;
 use crate::problem::{Kind as ProblemKind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
-use crate::tasks::steps::{After, Before, Input, ModelTurn, Output, Resume, Withdraw};
+use crate::tasks::bodies::{After, Before, Input, ModelTurn, Output, Resume, Withdraw};
 use celador::cel::Json;
 use celador::task::{Decision, Request as Asked, Task, TaskState, Verdict};
 use celador_store::decision_log::Notice;

@@ -9,9 +9,8 @@ use crate::problem::{Kind, Problem};
 use crate::request::Request;
 use crate::service::Service;
 use crate::tasks::check_task_id;
-use crate::tasks::steps::StepBody;
 use celador::context::Runtime;
-use celador::task::{CallId, Decision, Parent, QuestionId, Request as Asked, StartTask, User};
+use celador::task::{CallId, Decision, Operation, Parent, QuestionId, Request as Asked, StartTask, User};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -126,9 +125,13 @@ impl<'s> Session<'s> {
     }
 
     /// Takes a step of the task, and begins that first where it is not there.
-    pub(super) fn step<S: StepBody + DeserializeOwned>(&self, body: Value) -> Result<Outcome, Problem> {
+    pub(super) fn step<B: DeserializeOwned + Into<Operation>>(
+        &self,
+        body: Value,
+    ) -> Result<Outcome, Problem> {
         let request = self.of_task(body)?;
-        let step: S = request.read(&self.service.settings.limits.store.engine)?;
+        let body: B = request.read(&self.service.settings.limits.store.engine)?;
+        let step: Operation = body.into();
         let answer = match self.service.tasks.step(&request, &step) {
             Err(problem) if problem.kind == Kind::UnknownTask => {
                 self.begin()?;

@@ -10,13 +10,11 @@ use crate::operations::ending::Purged;
 use crate::operations::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
 use crate::operations::event_step::Event;
 use crate::operations::explain::Explain;
-use crate::operations::model_steps::{ModelAfter, ModelBefore};
 use crate::operations::pending::WaitQuery;
 use crate::operations::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
 use crate::operations::task_lists::{Events, Page};
 use crate::operations::task_policies::{Decide, Decision, Standing};
 use crate::operations::task_steps::{Stepped, SteppedTogether};
-use crate::operations::turn_steps::{Results, TurnStep};
 use crate::operations::unjudged_routes::{Unjudged, UnjudgedNoted};
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
@@ -26,9 +24,9 @@ use crate::routes::{
     ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, OffersQuery, PurgeQuery, Seen,
 };
 use crate::tasks::Created;
-use crate::tasks::steps::{
-    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelTurn, Output, Release, Resume,
-    Script, Unlock, Withdraw,
+use crate::tasks::bodies::{
+    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore, ModelTurn,
+    Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
 };
 use celador::task::ExplainedDecision;
 use celador_store::StoredReview;

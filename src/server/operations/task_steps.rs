@@ -235,8 +235,7 @@ impl<'s> About<'s> {
 impl Tasks {
     /// Takes a step of a task of the caller and answers when it is durable.
     pub(crate) fn step<S: StepBody>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
-        let owner = step.owner().map_or_else(|| owner(&request.caller), Owner::caller);
-        self.step_of(&owner, request, step)
+        self.step_of(&owner(&request.caller), request, step)
     }
 
     /// Takes a step of a task, whoever owns it.

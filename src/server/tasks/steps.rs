@@ -1,20 +1,18 @@
-//! The steps of a task on the wire: one body a step, each taken by the operation of [`Task`] that it names.
+//! The steps of a task over HTTP: what the log may show of each, which of them a task that is held takes, and what they answer.
 //!
-//! In: a body that was read strictly, a task, the time. Out: the operation's progress. A denial is a decision; what the
+//! In: a step, a task, the time. Out: how far it came. A denial is a decision; what the
 //! host did wrong (the id of no call, an answer to no question) is a problem, and then nothing has happened.
 
 use crate::identity::Person;
 use crate::messages;
 use crate::problem::{Kind, Problem};
-use crate::request::Empty;
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
 use celador::task::{
-    Answer, Call, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, ReviewAnswer, Task,
-    TaskError, Usage,
+    Answer, Call, CallId, CallResult, Operation, Progress, QuestionId, ReportedCall, ReviewAnswer, Task,
+    TaskError,
 };
 use celador_store::OperationKind;
-use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
@@ -30,11 +28,6 @@ pub(crate) trait StepBody {
 
     /// Why, if it ends the task or unlocks it.
     fn reason(&self) -> Option<&str> {
-        None
-    }
-
-    /// The identity of the caller whose task it is, if it says so: it may be another than the one who asks.
-    fn owner(&self) -> Option<&str> {
         None
     }
 
@@ -117,446 +110,159 @@ impl Circumstances<'_> {
             false => Ok(result.clone()),
         }
     }
-}
 
-/// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
-#[derive(Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(extend("type" = ["string", "object"])))]
-struct Message(Json);
-
-/// Somebody says something.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub(crate) struct Input(Message);
-
-impl StepBody for Input {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Input
-    }
-
-    fn masked(&self, task: &Task, _: Value) -> Value {
-        written(&task.policy().masked_input(&self.0.0))
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.input(&self.0.0, at.now).into_progress())
-    }
-}
-
-/// The model has a response.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub(crate) struct Output(Message);
-
-impl StepBody for Output {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Output
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.output(&self.0.0, at.now).into_progress())
-    }
-}
-
-/// The model has answered.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub(crate) struct ModelTurn(Usage);
-
-impl StepBody for ModelTurn {
-    fn operation(&self) -> OperationKind {
-        OperationKind::ModelTurn
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.model_turn(self.0, at.now).into())
-    }
-}
-
-/// The model calls a function; the host will carry it out.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub(crate) struct Before(Call);
-
-impl StepBody for Before {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Before
-    }
-
-    fn function(&self) -> Option<&str> {
-        Some(&self.0.function)
-    }
-
-    fn masked(&self, task: &Task, mut body: Value) -> Value {
-        let arguments = task.policy().masked_arguments(&self.0.function, &self.0.arguments);
-        replace(&mut body, "/arguments", written(&arguments));
-        body
-    }
-
-    fn comes_again(&self, task: &Task) -> bool {
-        self.0.id.as_ref().is_some_and(|id| task.has_call(id))
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.before(&self.0, at.now)?.into_progress())
-    }
-}
-
-/// The model calls a function; what carrying it out needs is asked for.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub(crate) struct Invoke(Before);
-
-impl StepBody for Invoke {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Invoke
-    }
-
-    fn function(&self) -> Option<&str> {
-        self.0.function()
-    }
-
-    fn masked(&self, task: &Task, body: Value) -> Value {
-        self.0.masked(task, body)
-    }
-
-    fn comes_again(&self, task: &Task) -> bool {
-        self.0.comes_again(task)
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.invoke(&self.0.0, at.now)?.into_progress())
-    }
-}
-
-/// A call that was let through has run.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct After {
-    /// The call that `before` let through.
-    pub(crate) call: CallId,
-    /// Its result.
-    pub(crate) result: CallResult,
-}
-
-impl StepBody for After {
-    fn operation(&self) -> OperationKind {
-        OperationKind::After
-    }
-
-    fn masked(&self, task: &Task, mut body: Value) -> Value {
-        let function = task.function_of(&self.call).unwrap_or_default();
-        replace(&mut body, "/result/output", masked_result(task, function, &self.result));
-        body
-    }
-
-    fn while_held(&self, _: &Task) -> WhileHeld {
-        WhileHeld::Taken
-    }
-
-    fn comes_again(&self, task: &Task) -> bool {
-        task.function_of(&self.call).is_none() && task.has_call(&self.call)
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let result = at.result(task, task.function_of(&self.call), &self.result)?;
-        Ok(task.after(&self.call, result, at.now)?.into_progress())
-    }
-}
-
-/// A call that was let through is to be carried out.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Execute {
-    /// The call that `before` let through.
-    call: CallId,
-}
-
-impl StepBody for Execute {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Execute
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.execute(&self.call, at.now)?.into_progress())
-    }
-}
-
-/// One of several processes claims a call, and runs it if it is allowed.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Claim {
-    /// The call that was let through.
-    call: CallId,
-    /// A random text that the claimant makes anew for each attempt to run a call: 1 to `max_id_bytes` bytes without control characters.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
-    claimant: String,
-}
-
-impl StepBody for Claim {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Claim
-    }
-
-    fn comes_again(&self, task: &Task) -> bool {
-        task.function_of(&self.call).is_none() && task.has_call(&self.call)
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.claim(&self.call, &self.claimant, at.now)?.into())
-    }
-}
-
-/// A claim is given back: the call was not run.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Release {
-    /// The call.
-    call: CallId,
-    /// The text of the claim.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
-    claimant: String,
-}
-
-impl StepBody for Release {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Release
-    }
-
-    fn while_held(&self, _: &Task) -> WhileHeld {
-        WhileHeld::Taken
-    }
-
-    fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.release(&self.call, &self.claimant)?.into())
-    }
-}
-
-/// A call is taken back: its runtime will never report it.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Withdraw {
-    /// The call: one that was let through, that waits for others, or that asks.
-    call: CallId,
-    /// Whether it has run: `false` if it never will, `"unknown"` if nobody knows.
-    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value", extend("enum" = [false, "unknown"])))]
-    ran: Ran,
-}
-
-impl StepBody for Withdraw {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Withdraw
-    }
-
-    fn while_held(&self, _: &Task) -> WhileHeld {
-        WhileHeld::Taken
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.withdraw(&self.call, self.ran, at.now)?.into())
-    }
-}
-
-/// The answer to what the task asked for.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Resume {
-    /// The question that is answered; needed only where several are open.
-    #[serde(default)]
-    question: Option<QuestionId>,
-    /// The answer, of the kind that the question wants.
-    answer: Answer,
-}
-
-impl StepBody for Resume {
-    fn operation(&self) -> OperationKind {
-        match self.answer {
-            Answer::Review(_) => OperationKind::Review,
-            _ => OperationKind::Resume,
-        }
-    }
-
-    fn masked(&self, task: &Task, mut body: Value) -> Value {
-        match &self.answer {
-            Answer::Result(result) => {
-                // an answer that fits no question is a problem
-                let function = task.function_asked(self.question).unwrap_or_default();
-                replace(&mut body, "/answer/result/output", masked_result(task, function, result));
-            }
-            // no schema is about what stands in a file
-            Answer::Text(_) => replace(&mut body, "/answer/text", MASK.into()),
-            _ => {}
-        }
-        body
-    }
-
-    fn passes_on(&self) -> bool {
-        matches!(self.answer, Answer::Review(_))
-    }
-
-    fn while_held(&self, task: &Task) -> WhileHeld {
-        let is_result = matches!(self.answer, Answer::Result(_)) && task.awaits_result();
-        if is_result { WhileHeld::Taken } else { WhileHeld::Refused }
-    }
-
-    /// Who passes on the answer to a review is on record with it: the server knows nobody else.
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        let answer = match self.answer.clone() {
+    /// An answer as the task is to take it. Who passes on the answer to a review is on record with it: the server knows nobody else.
+    fn answer(&self, task: &Task, question: Option<QuestionId>, answer: &Answer) -> Result<Answer, Problem> {
+        Ok(match answer.clone() {
             Answer::Review(answer) if answer.by.is_some() || !answer.addressed_as.is_empty() => {
                 return Err(Problem::new(Kind::BadRequest, messages::by_is_known()));
             }
             Answer::Review(answer) => {
-                Answer::Review(ReviewAnswer { by: at.person.map(Person::identity), ..answer })
+                Answer::Review(ReviewAnswer { by: self.person.map(Person::identity), ..answer })
             }
             Answer::Result(result) => {
-                Answer::Result(at.result(task, task.function_asked(self.question), &result)?)
+                Answer::Result(self.result(task, task.function_asked(question), &result)?)
             }
             answer => answer,
-        };
-        let answered = match self.question {
-            Some(question) => task.answer(question, answer, at.now),
-            None => task.resume(answer, at.now),
-        };
-        Ok(answered?.into_progress())
-    }
-}
-
-/// May this be done next?
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Next"))]
-pub(crate) struct Limits {
-    /// The coming step.
-    next: Next,
-}
-
-impl StepBody for Limits {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Limits
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.limits(self.next, at.now).into())
-    }
-}
-
-/// The model writes a script of calls.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Script {
-    /// The script as the model wrote it.
-    source: String,
-}
-
-impl StepBody for Script {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Script
-    }
-
-    fn masked(&self, _: &Task, mut body: Value) -> Value {
-        // arguments stand in it as the model wrote them
-        replace(&mut body, "/source", MASK.into());
-        body
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(match task.script(&self.source, at.now) {
-            Ok(operation) => operation.into_progress(),
-            Err(issues) => Decision::refused_script(&issues).into(),
         })
     }
 }
 
-/// The task is interrupted.
-#[derive(Deserialize)]
-#[serde(transparent)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-pub(crate) struct Interrupt(Empty);
-
-impl StepBody for Interrupt {
+/// Any operation of a task. An event is a step of its own, with the bytes that somebody has sent.
+impl StepBody for Operation {
     fn operation(&self) -> OperationKind {
-        OperationKind::Interrupt
+        self.into()
     }
 
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        Ok(task.interrupt(at.now).into())
-    }
-}
-
-/// The task is ended.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct End {
-    /// The reason, of at most `max_reason_bytes`.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
-    reason: String,
-}
-
-impl StepBody for End {
-    fn operation(&self) -> OperationKind {
-        OperationKind::End
+    fn function(&self) -> Option<&str> {
+        Self::function(self)
     }
 
     fn reason(&self) -> Option<&str> {
-        Some(&self.reason)
-    }
-
-    fn while_held(&self, _: &Task) -> WhileHeld {
-        WhileHeld::Ends
-    }
-
-    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
-        check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
-        Ok(task.end(&self.reason, at.now).into())
-    }
-}
-
-/// A locked task is to take steps again.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Unlock {
-    /// The reason, of at most `max_reason_bytes`.
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
-    reason: String,
-    /// The identity of the caller whose task it is; without it, the operator's own.
-    #[serde(default)]
-    owner: Option<String>,
-}
-
-impl StepBody for Unlock {
-    fn operation(&self) -> OperationKind {
-        OperationKind::Unlock
-    }
-
-    fn reason(&self) -> Option<&str> {
-        Some(&self.reason)
-    }
-
-    fn owner(&self) -> Option<&str> {
-        self.owner.as_deref()
+        match self {
+            Self::End { reason } | Self::Unlock { reason } => Some(reason),
+            _ => None,
+        }
     }
 
     fn revives(&self) -> bool {
-        true
+        matches!(self, Self::Unlock { .. })
     }
 
-    fn take(&self, task: &mut Task, _: &Circumstances<'_>) -> Result<Progress, Problem> {
-        check_reason(&self.reason, task.policy().limits().max_reason_bytes)?;
-        Ok(task.unlock(&self.reason)?.into())
+    fn masked(&self, task: &Task, mut body: Value) -> Value {
+        let policy = task.policy();
+        let arguments = |call: &Call| written(&policy.masked_arguments(&call.function, &call.arguments));
+        let output = |ReportedCall { call, result }: &ReportedCall| {
+            masked_result(task, task.function_of(call).unwrap_or_default(), result)
+        };
+        match self {
+            Self::Input(message) => return written(&policy.masked_input(message)),
+            Self::Before(call) | Self::Invoke(call) => replace(&mut body, "/arguments", arguments(call)),
+            Self::Turn(turn) => {
+                for (at, call) in turn.calls.iter().enumerate() {
+                    replace(&mut body, &format!("/calls/{at}/arguments"), arguments(call));
+                }
+            }
+            Self::After(reported) => replace(&mut body, "/result/output", output(reported)),
+            Self::Results { results } => {
+                for (at, reported) in results.iter().enumerate() {
+                    replace(&mut body, &format!("/results/{at}/result/output"), output(reported));
+                }
+            }
+            Self::ModelBefore(call) => {
+                replace(&mut body, "/request", written(&policy.masked_of_model(&call.request)));
+            }
+            Self::ModelAfter { answer, .. } => {
+                replace(&mut body, "/answer", written(&policy.masked_of_model(answer)));
+            }
+            // arguments stand in it as the model wrote them
+            Self::Script { .. } => replace(&mut body, "/source", MASK.into()),
+            Self::Resume { question, answer: Answer::Result(result) } => {
+                // an answer that fits no question is a problem
+                let function = task.function_asked(*question).unwrap_or_default();
+                replace(&mut body, "/answer/result/output", masked_result(task, function, result));
+            }
+            // no schema is about what stands in a file
+            Self::Resume { answer: Answer::Text(_), .. } => replace(&mut body, "/answer/text", MASK.into()),
+            Self::Output(_)
+            | Self::Limits { .. }
+            | Self::ModelTurn(_)
+            | Self::Claim { .. }
+            | Self::Release { .. }
+            | Self::Withdraw { .. }
+            | Self::Execute { .. }
+            | Self::Resume { .. }
+            | Self::Interrupt {}
+            | Self::End { .. }
+            | Self::Unlock { .. } => {}
+        }
+        body
+    }
+
+    fn comes_again(&self, task: &Task) -> bool {
+        let has_call = |id: &Option<CallId>| id.as_ref().is_some_and(|id| task.has_call(id));
+        let is_closed = |call: &CallId| task.function_of(call).is_none() && task.has_call(call);
+        match self {
+            Self::Before(call) | Self::Invoke(call) => has_call(&call.id),
+            Self::Turn(turn) => !turn.calls.is_empty() && turn.calls.iter().all(|call| has_call(&call.id)),
+            Self::After(reported) => is_closed(&reported.call),
+            Self::Results { results } => results.iter().all(|reported| is_closed(&reported.call)),
+            Self::Claim { call, .. } => is_closed(call),
+            Self::ModelBefore(call) => has_call(&call.id),
+            Self::ModelAfter { call, .. } => !task.awaits_answer(call) && task.has_call(call),
+            _ => false,
+        }
+    }
+
+    fn passes_on(&self) -> bool {
+        matches!(self, Self::Resume { answer: Answer::Review(_), .. })
+    }
+
+    fn while_held(&self, task: &Task) -> WhileHeld {
+        match self {
+            Self::After(_)
+            | Self::Results { .. }
+            | Self::Release { .. }
+            | Self::Withdraw { .. }
+            | Self::ModelAfter { .. } => WhileHeld::Taken,
+            Self::Resume { answer: Answer::Result(_), .. } if task.awaits_result() => WhileHeld::Taken,
+            Self::End { .. } => WhileHeld::Ends,
+            _ => WhileHeld::Refused,
+        }
+    }
+
+    fn answers(&self) -> Answers {
+        match self {
+            Self::Turn(turn) => Answers::Turn(turn.calls.len()),
+            Self::Results { results } => Answers::Results(results.len()),
+            _ => Answers::One,
+        }
+    }
+
+    fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
+        let reported = |task: &Task, ReportedCall { call, result }: &ReportedCall| {
+            let result = at.result(task, task.function_of(call), result)?;
+            Ok::<_, Problem>(ReportedCall { call: call.clone(), result })
+        };
+        let operation = match self {
+            Self::After(report) => Self::After(reported(task, report)?),
+            Self::Results { results } if results.is_empty() => {
+                return Err(Problem::new(Kind::BadRequest, messages::no_results()));
+            }
+            Self::Results { results } => {
+                let results = results.iter().map(|report| reported(task, report));
+                Self::Results { results: results.collect::<Result<_, Problem>>()? }
+            }
+            Self::Resume { question, answer } => {
+                Self::Resume { question: *question, answer: at.answer(task, *question, answer)? }
+            }
+            Self::End { reason } | Self::Unlock { reason } => {
+                check_reason(reason, task.policy().limits().max_reason_bytes)?;
+                self.clone()
+            }
+            operation => operation.clone(),
+        };
+        Ok(task.apply(operation, at.now)?)
     }
 }
 

@@ -10,7 +10,7 @@ use super::task_policies::{PolicyDecision, TaskPolicy};
 use celador::cel::Timestamp;
 use celador::counter::Hold;
 use celador::policy::{Fingerprint, Policy};
-use celador::task::{Decision, Operation, SavedTask, Task, TaskChange, TaskMark};
+use celador::task::{Answer, Decision, Operation, SavedTask, Task, TaskChange, TaskMark};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -92,6 +92,35 @@ operations! {
     Tools = "tools",
     /// An operator has decided under which policy the task goes on.
     Policy = "policy",
+}
+
+impl From<&Operation> for OperationKind {
+    /// The answer of a reviewer is a kind of its own.
+    fn from(operation: &Operation) -> Self {
+        match operation {
+            Operation::Input(_) => Self::Input,
+            Operation::Output(_) => Self::Output,
+            Operation::Limits { .. } => Self::Limits,
+            Operation::ModelTurn(_) => Self::ModelTurn,
+            Operation::Turn(_) => Self::Turn,
+            Operation::ModelBefore(_) => Self::ModelBefore,
+            Operation::ModelAfter { .. } => Self::ModelAfter,
+            Operation::Before(_) => Self::Before,
+            Operation::Invoke(_) => Self::Invoke,
+            Operation::After(_) => Self::After,
+            Operation::Results { .. } => Self::Results,
+            Operation::Claim { .. } => Self::Claim,
+            Operation::Release { .. } => Self::Release,
+            Operation::Withdraw { .. } => Self::Withdraw,
+            Operation::Execute { .. } => Self::Execute,
+            Operation::Script { .. } => Self::Script,
+            Operation::Resume { answer: Answer::Review(_), .. } => Self::Review,
+            Operation::Resume { .. } => Self::Resume,
+            Operation::Interrupt {} => Self::Interrupt,
+            Operation::End { .. } => Self::End,
+            Operation::Unlock { .. } => Self::Unlock,
+        }
+    }
 }
 
 /// One operation on a task, to be stored as the next event; [`StoredEvent`] is an event that is read back.
