@@ -289,7 +289,7 @@ impl TaskLimits {
 
     /// The limits that are set, in order.
     pub fn iter(&self) -> impl Iterator<Item = (TaskLimit, LimitNumber)> {
-        TaskLimit::all().zip(self.0).filter_map(|(limit, bound)| Some((limit, bound?)))
+        TaskLimit::all().zip(&self.0).filter_map(|(limit, bound)| Some((limit, (*bound)?)))
     }
 
     /// Takes the lower of each two limits, and names those that became lower.
