@@ -46,8 +46,11 @@ const COMMAND_LINES: [&str; 6] = ["command", "cmd", "command_line", "commandline
 /// What a rule names that has thought of paths that leave their folder.
 const LEAVING: [&str; 2] = ["..", "/."];
 
-/// What a rule names that has thought of several commands in one line.
-const SEVERAL_COMMANDS: [&str; 6] = [";", "|", "&", "`", "$(", "\\n"];
+/// What a rule names that has thought of several commands in one line. A `|` alone is an alternative in a regular expression.
+const SEVERAL_COMMANDS: [&str; 6] = [";", "`", "$(", "\n", "&&", "||"];
+
+/// The signs of a shell that a rule names as a whole text: `!input.command.contains('|')`.
+const SIGNS_OF_SHELLS: [&str; 2] = ["|", "&"];
 
 /// Findings about a step.
 pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
@@ -62,7 +65,11 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         texts(expression.program().expr(), &mut named);
     }
     let names = |signs: &[&str]| named.iter().any(|text| signs.iter().any(|sign| text.contains(sign)));
-    let thinks_of = ThinksOf { leaving: names(&LEAVING), several_commands: names(&SEVERAL_COMMANDS) };
+    let thinks_of = ThinksOf {
+        leaving: names(&LEAVING),
+        several_commands: names(&SEVERAL_COMMANDS)
+            || named.iter().any(|text| SIGNS_OF_SHELLS.contains(&text.trim())),
+    };
     for (expression, lets_by) in condition.into_iter().chain(assert.map(|assert| (assert, true))) {
         let Some(checked) = expression.checked() else { continue };
         let mut look =
@@ -106,7 +113,11 @@ impl<'e> Look<'e, '_> {
                 let element = comprehension.second.as_ref().unwrap_or(&comprehension.variable);
                 let is_one_enough = lets_by == (comprehension.kind == ComprehensionKind::Exists);
                 let is_list = self.is_plain_argument(&comprehension.range, self.local.len());
-                if is_one_enough && is_list && self.is_permission(&comprehension.body, &element.text, lets_by)
+                let is_parsed = function(self.checked, &comprehension.range)
+                    .is_some_and(|(name, _)| PARSERS.contains(&name));
+                if is_one_enough
+                    && (is_list || is_parsed)
+                    && self.is_permission(&comprehension.body, (&element.text, is_parsed), lets_by)
                 {
                     let place = self.expression.place_of(comprehension.name.span);
                     self.tell(messages::one_is_enough(place));
@@ -221,25 +232,27 @@ impl<'e> Look<'e, '_> {
         is_clean
     }
 
-    /// Whether a predicate names what an element may be: its domain, its host, or how it begins or ends. `truth` is the answer for one that may.
-    fn is_permission(&self, expr: &Expr, element: &str, truth: bool) -> bool {
+    /// Whether a predicate names what an element may be: its domain, its host, or how it begins or ends; of a part that a parser returns, any part of it. `truth` is the answer for one that
+    /// may.
+    fn is_permission(&self, expr: &Expr, (element, is_parsed): (&str, bool), truth: bool) -> bool {
         let ExprKind::Call { target, args, .. } = &expr.kind else { return false };
         let name = function(self.checked, expr).map_or("", |(name, _)| name);
         let is_part = |expr: &Expr| {
-            function(self.checked, expr).is_some_and(|(name, _)| PARTS_OF_ADDRESSES.contains(&name))
-                && mentions(expr, element)
+            let is_known =
+                || function(self.checked, expr).is_some_and(|(name, _)| PARTS_OF_ADDRESSES.contains(&name));
+            (is_parsed || is_known()) && mentions(expr, element)
         };
         match (name, args.as_slice()) {
-            ("!_", [operand]) => self.is_permission(operand, element, !truth),
+            ("!_", [operand]) => self.is_permission(operand, (element, is_parsed), !truth),
             ("_&&_" | "_||_", operands) => {
-                operands.iter().any(|operand| self.is_permission(operand, element, truth))
+                operands.iter().any(|operand| self.is_permission(operand, (element, is_parsed), truth))
             }
             ("_==_", [one, other]) => truth && (is_part(one) || is_part(other)),
             ("_!=_", [one, other]) => !truth && (is_part(one) || is_part(other)),
-            ("@in", [one, _]) => truth && is_part(one),
+            ("@in", [one, other]) => truth && (is_part(one) || is_parsed && is_part(other)),
             ("startsWith" | "endsWith" | "matches", [pattern]) => {
                 truth
-                    && is_of_address(name, pattern)
+                    && (is_parsed || is_of_address(name, pattern))
                     && target.as_deref().is_some_and(|target| mentions(target, element))
             }
             ("path.within", [path, ..]) => truth && mentions(path, element),
@@ -320,6 +333,10 @@ impl<'e> Look<'e, '_> {
         }
     }
 }
+
+/// Functions that return the parts of a text, each of which its consumer follows.
+const PARSERS: [&str; 6] =
+    ["mail.addresses", "shell.commands", "shell.parse", "shell.paths", "sql.parse", "html.urls"];
 
 /// Functions that give a part of an address by which it is known whose it is.
 const PARTS_OF_ADDRESSES: [&str; 3] = ["mail.domain", "getHost", "getHostname"];

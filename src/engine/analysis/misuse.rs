@@ -181,7 +181,11 @@ fn same_again(step: &Step) -> Vec<Diagnostic> {
     };
     let told = |value: &Expression| messages::same_again(value.place().clone()).path(value.origin().path);
     match &step.action {
-        StepAction::Transform(value) if is_same(value, None) || puts_same(value) => vec![told(value)],
+        StepAction::Transform(value)
+            if is_same(value, None) || puts_same(value) || redacts_nothing(value) =>
+        {
+            vec![told(value)]
+        }
         StepAction::Effect(Effect::Set(SetArguments::Whole(value))) => {
             let is_input = |checked: &Checked| is_root(checked, &checked.expr, Root::Input);
             value.checked().as_ref().is_some_and(is_input).then(|| told(value)).into_iter().collect()
@@ -191,6 +195,17 @@ fn same_again(step: &Step) -> Vec<Diagnostic> {
             same.map(|it| told(&it.value)).collect()
         }
         _ => Vec::new(),
+    }
+}
+
+/// `redact(output, [])`. A list that is the value of a parameter may be empty on purpose.
+fn redacts_nothing(value: &Expression) -> bool {
+    let Some(checked) = value.checked().filter(|_| !value.is_given()) else { return false };
+    match (function(&checked, &checked.expr), &checked.expr.kind) {
+        (Some(("redact", _)), ExprKind::Call { args, .. }) => {
+            matches!(args.as_slice(), [_, Expr { kind: ExprKind::List(keys), .. }] if keys.is_empty())
+        }
+        _ => false,
     }
 }
 
@@ -566,7 +581,9 @@ fn looks_like_pattern(name: &str, text: &str) -> bool {
     let ends = text.ends_with('$') && (name == "endsWith" || text.starts_with(['^', '(']));
     let anchored = text.len() > 1 && (text.starts_with('^') || ends && name != "startsWith");
     // `*.pdf`, as a shell has it
-    let is_glob = text.len() > 2 && text.starts_with("*.");
+    let is_begun = |text: &str| text.ends_with(|end: char| end.is_ascii_alphanumeric());
+    let is_glob = text.len() > 2
+        && (text.starts_with("*.") || name == "startsWith" && text.strip_suffix('*').is_some_and(is_begun));
     anchored || is_glob || SIGNS.iter().any(|sign| text.contains(sign))
 }
 

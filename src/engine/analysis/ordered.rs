@@ -17,6 +17,9 @@ pub(super) enum Ordered {
 
 impl Ordered {
     pub(super) fn of(text: &str) -> Option<Self> {
+        if is_short_date(text) {
+            return Some(Self::Date);
+        }
         let parts: Vec<&str> = text.split(['.', '/']).collect();
         let digits = |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
         let sizes: Vec<usize> = parts.iter().map(|part| part.len()).collect();
@@ -29,6 +32,20 @@ impl Ordered {
             (true, [_, _, _] | [_, _, _, _]) => Some(Self::Version),
             _ => None,
         }
+    }
+}
+
+/// `2027-6-1`, which is before `2027-12-1` as a date and behind it as a text.
+fn is_short_date(text: &str) -> bool {
+    let parts: Vec<&str> = text.split('-').collect();
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    match parts.as_slice() {
+        [year, month, day] => {
+            let sizes = [year, month, day].map(|part| part.len());
+            [year, month, day].into_iter().all(|part| is_number(part))
+                && matches!(sizes, [4, 1, 1 | 2] | [4, 2, 1])
+        }
+        _ => false,
     }
 }
 
@@ -47,6 +64,10 @@ mod tests {
             ("31.12.2027", Some(Ordered::Date)),
             ("1/2/2027", Some(Ordered::Date)),
             ("2027-12-31", None),
+            ("2027-6-1", Some(Ordered::Date)),
+            ("2027-06-1", Some(Ordered::Date)),
+            ("2027-6", None),
+            ("1-2-3", None),
             ("10/8", None),
             ("", None),
             ("v1", None),

@@ -235,13 +235,15 @@ impl Compiler<'_> {
                 self.texts.findings.push(finding.path(&path));
                 continue;
             }
+            let is_declared = |it: &&Declaration<'_>| it.parameters.iter().any(|own| own.name == *name);
+            let may_be_undeclared = is_open && !declared.iter().all(is_declared);
             let mut parameters = all().filter(|parameter| parameter.name == *name).peekable();
             if parameters.peek().is_none() && !is_open {
                 let names = all().map(|parameter| &*parameter.name);
                 self.texts.findings.push(messages::set_undeclared(place, name, names).path(&path));
             } else if parameters.peek().is_some()
                 && parameters.all(|parameter| parameter.shape.excludes(value))
-                && !is_open
+                && !may_be_undeclared
             {
                 self.texts.findings.push(messages::set_misfit(place, name).path(&path));
             } else if let Some(near) = slip(name, all().map(|parameter| &*parameter.name))
