@@ -6,6 +6,7 @@
 mod foreign;
 pub mod grammar;
 mod guards;
+mod host_function;
 mod labels;
 mod named;
 mod pseudonyms;
@@ -17,6 +18,7 @@ mod shell;
 mod stored;
 
 pub use foreign::foreign;
+pub use host_function::host_function;
 pub use labels::labels;
 pub use named::named;
 pub use pseudonyms::pseudonyms;

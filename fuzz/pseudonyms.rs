@@ -1,7 +1,8 @@
 //! A text whose personal data gets pseudonyms, and the way back.
 
 use celador::cel::Json;
-use celador::{Call, Engine, StartTask, Task, User, Verdict};
+use celador::digest::Digest;
+use celador::{Call, Engine, HashKey, StartTask, Task, User, Verdict};
 use serde_json::json;
 use std::sync::LazyLock;
 use std::time::SystemTime;
@@ -32,10 +33,25 @@ fn passed(task: &mut Task, function: &str, text: &str) -> Option<String> {
     Some(arguments.root().get("text")?.as_str()?.to_owned())
 }
 
+/// The digest of a text under a key, here the text itself once more, is its HMAC-SHA-256 as RFC 2104 builds it of the hash.
+fn is_hmac(text: &str) {
+    let Ok(key) = HashKey::new(text.as_bytes()) else { return };
+    let mut block = [0_u8; 64];
+    match text.as_bytes() {
+        long if long.len() > 64 => block[..32].copy_from_slice(Digest::of(long).as_bytes()),
+        short => block[..short.len()].copy_from_slice(short),
+    }
+    let padded = |with: u8| block.map(|byte| byte ^ with);
+    let inner = Digest::of(&[&padded(0x36)[..], text.as_bytes()].concat());
+    let outer = Digest::of(&[&padded(0x5c)[..], inner.as_bytes()].concat());
+    assert_eq!(key.digest(text), outer.to_string()[..HashKey::DIGITS]);
+}
+
 /// Tokenises a text and puts the values back. Nothing that is found is left, what looked like a pseudonym leads nowhere, the same text is written twice, and a text without anything that looks like a pseudonym comes
 /// back as it was.
 pub fn pseudonyms(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
+    is_hmac(text);
     let start = StartTask::new("t-1", "demo", "clerk", User::default(), SystemTime::UNIX_EPOCH);
     let mut task = ENGINE.start(start).expect("a task begins");
     let Some(hidden) = passed(&mut task, "hide", text) else { return };

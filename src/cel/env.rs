@@ -78,7 +78,7 @@ pub struct EnvBuilder {
     /// What functions return, beyond their types.
     results: HashMap<&'static str, Arc<Domain>>,
     /// Names that other scopes know, with the reasons. Nothing is looked up here but for a message.
-    elsewhere: Vec<(&'static str, &'static str)>,
+    elsewhere: Vec<(Cow<'static, str>, &'static str)>,
     container: String,
     limits: EvalLimits,
 }
@@ -273,8 +273,11 @@ impl EnvBuilder {
 
     /// Names that other scopes know, each with the reason why this one does not, for the message. Of a name that it has the reason is left out.
     #[must_use]
-    pub fn elsewhere(mut self, names: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
-        self.elsewhere.extend(names);
+    pub fn elsewhere<N: Into<Cow<'static, str>>>(
+        mut self,
+        names: impl IntoIterator<Item = (N, &'static str)>,
+    ) -> Self {
+        self.elsewhere.extend(names.into_iter().map(|(name, why)| (name.into(), why)));
         self
     }
 

@@ -86,6 +86,14 @@ impl ErrorCode {
             Self::ValueShortened => "the value was shortened or dropped and cannot be read",
         }
     }
+
+    /// The words ahead of what is said about an error: an argument that was refused is told by what was expected.
+    pub(super) const fn before_detail(self) -> &'static str {
+        match self {
+            Self::InvalidArgument => "expected ",
+            _ => "",
+        }
+    }
 }
 
 impl fmt::Display for ErrorCode {
@@ -102,7 +110,7 @@ pub struct Fault {
     /// The kinds of the first operands, where they explain the fault.
     pub found: [Option<Kind>; 3],
     /// The name of the bound that was exceeded, for [`ErrorCode::BudgetExceeded`]; for [`ErrorCode::InvalidArgument`] what
-    /// was expected, in words, where that is more than a kind.
+    /// was expected, in words, where that is more than a kind; for [`ErrorCode::HostFailed`] why, in words.
     pub bound: Option<&'static str>,
 }
 
@@ -138,10 +146,16 @@ impl Fault {
         Self { bound: Some(expected), ..ErrorCode::InvalidArgument.into() }
     }
 
-    /// The arguments that are accepted, in words, if one was refused.
+    /// The host gave no value; `why` says the reason in words.
     #[must_use]
-    pub fn expected(&self) -> Option<&'static str> {
-        self.bound.filter(|_| self.code == ErrorCode::InvalidArgument)
+    pub fn unanswered(why: &'static str) -> Self {
+        Self { bound: Some(why), ..ErrorCode::HostFailed.into() }
+    }
+
+    /// The arguments that are accepted, if one was refused, or why the host gave no value; in words.
+    #[must_use]
+    pub fn detail(&self) -> Option<&'static str> {
+        self.bound.filter(|_| matches!(self.code, ErrorCode::InvalidArgument | ErrorCode::HostFailed))
     }
 }
 
@@ -156,8 +170,8 @@ impl fmt::Display for Fault {
             kinds.try_for_each(|kind| write!(f, ", {kind}"))?;
             f.write_str(")")?;
         }
-        match (self.bound, self.expected()) {
-            (_, Some(expected)) => write!(f, ": expected {expected}"),
+        match (self.bound, self.detail()) {
+            (_, Some(detail)) => write!(f, ": {}{detail}", self.code.before_detail()),
             (Some(bound), None) => write!(f, ": `{bound}`"),
             (None, None) => Ok(()),
         }

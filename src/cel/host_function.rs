@@ -13,8 +13,29 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-/// Why a function of a host gave no value. Its text is for the host: expressions see `host_failed` and nothing of it.
+/// Why a function of a host gave no value. Its text is for the host: expressions see `host_failed` and nothing of it, unless it is a [`HostRefusal`].
 pub type HostError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A reason that decisions and logs may tell, for it is part of the program and has no data in it.
+///
+/// ```
+/// use celador_cel::{HostFunctionSet, HostRefusal, Value};
+///
+/// let mut host = HostFunctionSet::default();
+/// host.register_untyped("crm.tier", |_| Err(HostRefusal("the directory cannot be reached").into()));
+/// let fault = host.call("crm.tier", &[Value::Null]).unwrap_err();
+/// assert_eq!(fault.to_string(), "the host could not answer: the directory cannot be reached");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct HostRefusal(pub &'static str);
+
+impl fmt::Display for HostRefusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl std::error::Error for HostRefusal {}
 
 type HostCode = dyn Fn(&[Value<'_>]) -> Result<Value<'static>, HostError> + Send + Sync;
 
@@ -80,6 +101,12 @@ impl HostFunctionSet {
         self.functions.contains_key(name)
     }
 
+    /// Whether it has no function.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.functions.is_empty()
+    }
+
     /// The signature with which a function was registered, if it was with one.
     #[must_use]
     pub fn signature(&self, name: &str) -> Option<&Signature> {
@@ -99,7 +126,11 @@ impl HostFunctionSet {
         let code = &self.functions.get(name).ok_or(ErrorCode::HostFailed)?.code;
         // whatever the code has left half done is its own: no value of the evaluation can change
         let answer = catch_unwind(AssertUnwindSafe(|| code(arguments)));
-        answer.ok().and_then(Result::ok).ok_or(ErrorCode::HostFailed.into())
+        let answer = answer.map_err(|_| Fault::unanswered("its function has panicked"))?;
+        answer.map_err(|why| {
+            let told = why.downcast_ref::<HostRefusal>();
+            Fault::unanswered(told.map_or("its function has failed", |refusal| refusal.0))
+        })
     }
 
     /// The set as the host of an evaluation.

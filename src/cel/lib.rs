@@ -80,7 +80,7 @@ pub use eval::{
 pub use fault::{ErrorCode, Fault};
 pub use formats::{Quantity, Semver, Url};
 pub use function::{Code, Declaration, Function, NamesCode, Overload, PureCode, TestCode};
-pub use host_function::{HostError, HostFunctionSet};
+pub use host_function::{HostError, HostFunctionSet, HostRefusal};
 pub use issue::Issue;
 pub use limits::{EvalLimits, LimitRow};
 pub use meter::Meter;

@@ -119,7 +119,7 @@ impl Signature {
         result: Value<'static>,
     ) -> Result<Value<'static>, Fault> {
         meter.charge_built(result.heap_bytes())?;
-        fit(meter, result, &self.result)?.ok_or(ErrorCode::HostFailed.into())
+        fit(meter, result, &self.result)?.ok_or(Fault::unanswered("its value is not of the declared type"))
     }
 }
 

@@ -167,7 +167,7 @@ impl Engine {
     /// that may lose a rule where no comment allows it ([`lint`](crate::lint)). Other warnings are [`Engine::warnings`].
     pub fn open<P: AsRef<Path>>(paths: &[P], limits: EngineLimits) -> Result<Self, OpenError> {
         let (files, found) = load(paths, &limits)?;
-        Self::through_strict_door(Mode::Enforce, &files, found, limits)
+        Self::through_strict_door(Mode::Enforce, &files, found, limits, HostFunctionSet::default())
     }
 
     /// The same for a host with functions of its own, which policies declare under `functions` and call in their expressions. A policy that declares one that is
@@ -235,8 +235,7 @@ impl Engine {
         functions: HostFunctionSet,
     ) -> Result<Self, OpenError> {
         let (files, found) = load(paths, &limits)?;
-        let functions = KnownFunctions::Registered(Arc::new(functions));
-        Self::through_strict_door_with(Mode::Enforce, &files, found, limits, functions)
+        Self::through_strict_door(Mode::Enforce, &files, found, limits, functions)
     }
 
     /// The same for an engine that stops nothing: every step of manifests and policies is [observed](crate::ObservedStep), and so are
@@ -263,7 +262,7 @@ impl Engine {
     /// As [`Engine::open`].
     pub fn open_observing<P: AsRef<Path>>(paths: &[P], limits: EngineLimits) -> Result<Self, OpenError> {
         let (files, found) = load(paths, &limits)?;
-        Self::through_strict_door(Mode::Observe, &files, found, limits)
+        Self::through_strict_door(Mode::Observe, &files, found, limits, HostFunctionSet::default())
     }
 
     /// An engine with the manifests of one text, under the standard bounds.
@@ -272,28 +271,20 @@ impl Engine {
     /// [`OpenError::Refused`], as of [`Engine::open`].
     pub fn parse(name: &str, text: &str) -> Result<Self, OpenError> {
         let file = File { source: Source::new(name, text), origin: FileOrigin::Named };
-        Self::through_strict_door(Mode::Enforce, &[file], Vec::new(), EngineLimits::default())
+        let (limits, functions) = (EngineLimits::default(), HostFunctionSet::default());
+        Self::through_strict_door(Mode::Enforce, &[file], Vec::new(), limits, functions)
     }
 
     fn through_strict_door(
         mode: Mode,
         files: &[File],
-        findings: Vec<Diagnostic>,
-        limits: EngineLimits,
-    ) -> Result<Self, OpenError> {
-        Self::through_strict_door_with(mode, files, findings, limits, KnownFunctions::default())
-    }
-
-    fn through_strict_door_with(
-        mode: Mode,
-        files: &[File],
         mut findings: Vec<Diagnostic>,
         limits: EngineLimits,
-        functions: KnownFunctions,
+        functions: HostFunctionSet,
     ) -> Result<Self, OpenError> {
         let (catalog, read) = Catalog::parse(files, &limits);
-        let (mut engine, compiled) =
-            Self::asking(Asked::Analysis, (Door::Strict, mode), &catalog, limits, functions);
+        let catalog = catalog.with_host_functions(Arc::new(functions));
+        let (mut engine, compiled) = Self::asking(Asked::Analysis, (Door::Strict, mode), &catalog, limits);
         findings.extend(read);
         findings.extend(compiled);
         if findings.iter().any(Diagnostic::is_refused) || !engine.is_whole() {
@@ -315,42 +306,27 @@ impl Engine {
     /// the findings themselves, such as a checker. To guard an agent, use [`Engine::open`].
     #[must_use]
     pub fn from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        let functions = KnownFunctions::of(catalog);
-        Self::asking(Asked::Analysis, (Door::Strict, Mode::Enforce), catalog, limits, functions)
-    }
-
-    /// An engine with the agents and triggers of a catalog for a host with functions of its own, as that of [`Engine::open_with`].
-    #[must_use]
-    pub fn from_catalog_with(
-        catalog: &Catalog,
-        mode: Mode,
-        limits: EngineLimits,
-        functions: Arc<HostFunctionSet>,
-    ) -> (Self, Vec<Diagnostic>) {
-        let functions = KnownFunctions::Registered(functions);
-        Self::asking(Asked::of(Door::Strict), (Door::Strict, mode), catalog, limits, functions)
+        Self::asking(Asked::Analysis, (Door::Strict, Mode::Enforce), catalog, limits)
     }
 
     /// The same for an engine that stops nothing, as that of [`Engine::open_observing`].
     #[must_use]
     pub fn observing_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        let functions = KnownFunctions::of(catalog);
-        Self::asking(Asked::Analysis, (Door::Strict, Mode::Observe), catalog, limits, functions)
+        Self::asking(Asked::Analysis, (Door::Strict, Mode::Observe), catalog, limits)
     }
 
     /// The same for every manifest that the specification calls valid, whatever rules it may have lost: for those who test
     /// the specification. To guard an agent, use [`Engine::from_catalog`].
     #[must_use]
     pub fn lenient_from_catalog(catalog: &Catalog, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        let functions = KnownFunctions::of(catalog);
-        Self::asking(Asked::Loading, (Door::Lenient, Mode::Enforce), catalog, limits, functions)
+        Self::asking(Asked::Loading, (Door::Lenient, Mode::Enforce), catalog, limits)
     }
 
     /// The same for manifests that a store keeps for its tasks, which were let in before: their clauses are not decided anew, as a task goes on also if a
     /// later release would find more in them.
     #[must_use]
     pub fn kept_from_catalog(catalog: &Catalog, mode: Mode, limits: EngineLimits) -> (Self, Vec<Diagnostic>) {
-        Self::asking(Asked::Loading, (Door::Strict, mode), catalog, limits, KnownFunctions::default())
+        Self::asking(Asked::Loading, (Door::Strict, mode), catalog, limits)
     }
 
     /// The same by door and mode, for those who find out what policies do: cases, proofs, comparisons. They need no secret to hash with.
@@ -369,9 +345,9 @@ impl Engine {
         by: (Door, Mode),
         catalog: &Catalog,
         limits: EngineLimits,
-        functions: KnownFunctions,
     ) -> (Self, Vec<Diagnostic>) {
-        Self::hashing((catalog.hash_key().cloned(), functions), asked, by, (catalog, limits))
+        let of_host = (catalog.hash_key().cloned(), KnownFunctions::of(catalog));
+        Self::hashing(of_host, asked, by, (catalog, limits))
     }
 
     fn hashing(
@@ -400,7 +376,7 @@ impl Engine {
     }
 
     /// Puts another set of policies in the place of this one, for tasks that start from now on. If an agent or a trigger of
-    /// the new set must not run, the old set stays and nothing changes. The new set is judged as the first one was.
+    /// the new set must not run, the old set stays and nothing changes. The new set is judged as the first one was, and the functions of the host stay those of this engine.
     ///
     /// # Errors
     /// The problems of the new set; the old set stays in use.
@@ -443,7 +419,8 @@ impl Engine {
     }
 
     fn sharing(&self, door: Door, asked: Asked, catalog: &Catalog) -> (Self, Vec<Diagnostic>) {
-        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog), &self.functions);
+        let functions = self.functions_of(catalog);
+        let of = (&self.limits, &*self.cache, self.hash_key_of(catalog), &functions);
         let (loaded, findings) = compile((door, self.mode), asked, catalog, of);
         (
             Self {
@@ -454,11 +431,19 @@ impl Engine {
                 door,
                 mode: self.mode,
                 hash_key: self.hash_key_of(catalog).cloned(),
-                functions: self.functions.clone(),
+                functions,
                 warnings: Vec::new(),
             },
             findings,
         )
+    }
+
+    /// The functions of the host for the policies of a catalog: those given with it, or those of this engine.
+    fn functions_of(&self, catalog: &Catalog) -> KnownFunctions {
+        match catalog.host_functions() {
+            None if !catalog.has_declared_functions() => self.functions.clone(),
+            _ => KnownFunctions::of(catalog),
+        }
     }
 
     /// The key of `pii.hash` of the policies of a catalog.

@@ -48,6 +48,7 @@ impl ReadManifests {
         let stamps = stamps_of(&settings.policies, settings.manifest_digests.as_ref());
         let read = read(&settings.policies, &settings.texts, &settings.limits.store.engine);
         let (files, catalog, findings) = read?;
+        let catalog = catalog.with_host_functions(settings.functions.clone());
         let catalog = match &settings.hash_key {
             Some(key) => catalog.with_hash_key(key.clone()),
             None => catalog,

@@ -3,7 +3,7 @@
 //! Plain data with defaults that are safe on a developer's machine: loopback, no token needed, all bounds on.
 
 use super::limits::ServerLimits;
-use celador::cel::Json;
+use celador::cel::{HostFunctionSet, Json};
 use celador::manifest::load::File;
 use celador::{HashKey, Retain};
 use celador_store::Retention;
@@ -12,6 +12,7 @@ use celador_store::conversation::aletheia::ContextPlace;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Where `celador serve` listens if nothing else is said.
@@ -89,6 +90,8 @@ pub struct Settings {
     pub namespaces: BTreeMap<String, BTreeMap<String, Json>>,
     /// The key of `pii.hash`; without a key manifests that hash are not served.
     pub hash_key: Option<HashKey>,
+    /// The functions of the program that opens the server, which policies call; without them manifests that declare any are not served.
+    pub functions: Arc<HostFunctionSet>,
     /// The settings of the context protocols.
     pub conversation: conversation::ConversationSettings,
     /// The store where Aletheia agents keep which context they are in, at `/v1/agent-contexts`; without it that address serves
@@ -249,6 +252,7 @@ impl Settings {
             tls: None,
             namespaces: BTreeMap::new(),
             hash_key: None,
+            functions: Arc::default(),
             conversation: conversation::ConversationSettings::default(),
             agent_contexts: None,
             public_url: None,

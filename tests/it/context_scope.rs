@@ -175,6 +175,7 @@ fn an_activation_carries_what_the_scope_knows_and_nothing_else() {
         invoked: &[],
         call: None,
         watch: None,
+        functions: None,
         tool: Some(Value::Int(8)),
     };
     for which in Scope::ALL {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 type Body = fn(&[u8]);
 
-const TARGETS: [(&str, Body); 22] = [
+const TARGETS: [(&str, Body); 23] = [
     ("context", bodies::context),
     ("detect", bodies::detect),
     ("exchange", exchange),
@@ -18,6 +18,7 @@ const TARGETS: [(&str, Body); 22] = [
     ("formats", bodies::formats),
     ("grammar", bodies::grammar),
     ("guard", bodies::guard),
+    ("host_function", bodies::host_function),
     ("json", bodies::json),
     ("labels", bodies::labels),
     ("manifest", bodies::manifest),
@@ -70,7 +71,7 @@ fn requests(data: &[u8]) {
 }
 
 /// Where seeds of the targets lie, apart from those of expressions.
-const FOLDERS: [(&str, Body); 21] = [
+const FOLDERS: [(&str, Body); 22] = [
     ("policies", bodies::manifest),
     ("policies", bodies::script),
     ("tests/data/manifest", bodies::manifest),
@@ -80,6 +81,7 @@ const FOLDERS: [(&str, Body); 21] = [
     ("fuzz/seeds/formats", bodies::formats),
     ("tests/data/detect", bodies::detect),
     ("fuzz/seeds/guard", bodies::guard),
+    ("fuzz/seeds/host_function", bodies::host_function),
     ("fuzz/seeds/json", bodies::json),
     ("fuzz/seeds/labels", bodies::labels),
     ("fuzz/seeds/mcp", mcp),
@@ -275,6 +277,11 @@ proptest! {
     #[test]
     fn guards_by_chance_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..80)) {
         bodies::guard(&bytes);
+    }
+
+    #[test]
+    fn host_functions_by_chance_do_no_harm(bytes in prop::collection::vec(any::<u8>(), 0..120)) {
+        bodies::host_function(&bytes);
     }
 
     #[test]

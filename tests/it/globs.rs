@@ -33,7 +33,7 @@ fn run(expression: &str, text: &str, other: &str) -> Result<Value<'static>, Stri
     match program.run(&activation, None) {
         Ok(value) => Ok(value.to_static().unwrap()),
         Err(Stop::Failed(error)) if error.code == ErrorCode::InvalidArgument => {
-            Err(format!("refused: {}", error.expected.unwrap_or("without words")))
+            Err(format!("refused: {}", error.detail.unwrap_or("without words")))
         }
         other => panic!("{expression} of {text}: {other:?}"),
     }

@@ -23,7 +23,7 @@ fn run(expression: &str, text: &str) -> Result<String, String> {
     match program.run(&activation, None) {
         Ok(Value::String(text)) => Ok(text.to_string()),
         Ok(value) => Ok(format!("{value:?}")),
-        Err(Stop::Failed(error)) => Err(format!("refused: {}", error.expected.unwrap_or("without words"))),
+        Err(Stop::Failed(error)) => Err(format!("refused: {}", error.detail.unwrap_or("without words"))),
         Err(Stop::Asked) => panic!("nobody is asked"),
     }
 }

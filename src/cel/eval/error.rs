@@ -45,16 +45,16 @@ pub struct EvalError {
     pub function: Option<Cow<'static, str>>,
     /// The name and value of the bound that was exceeded.
     pub bound: Option<(&'static str, u64)>,
-    /// The argument that a function of the host expected, in words, if it refused one.
-    pub expected: Option<&'static str>,
+    /// The argument that a function expected, if it refused one, or why the host gave no value; in words, without a value.
+    pub detail: Option<&'static str>,
 }
 
 impl EvalError {
     /// The error as text, with the expected argument if one was refused; without the place, the function and the kinds.
     #[must_use]
     pub fn reason(&self) -> String {
-        let expected = self.expected.map(|expected| format!(": {expected}")).unwrap_or_default();
-        format!("{}{expected}", self.code.describe())
+        let detail = self.detail.map(|detail| format!(": {detail}")).unwrap_or_default();
+        format!("{}{detail}", self.code.describe())
     }
 }
 
@@ -73,7 +73,7 @@ impl fmt::Display for EvalError {
             kinds.try_for_each(|kind| write!(f, ", {kind}"))?;
             f.write_str(")")?;
         }
-        self.expected.map_or(Ok(()), |expected| write!(f, ": expected {expected}"))
+        self.detail.map_or(Ok(()), |detail| write!(f, ": {}{detail}", self.code.before_detail()))
     }
 }
 
@@ -111,7 +111,7 @@ impl Halt {
         let Self::Fault(fault, at) = self else { return Stop::Asked };
         let bound = fault.bound.and_then(|name| Some((name, limits.get(name)?)));
         let function = plan.node(at).and_then(Node::function_name);
-        let (code, span, found, expected) = (fault.code, plan.span(at), fault.found, fault.expected());
-        Stop::Failed(EvalError { code, span, found, function, bound, expected })
+        let (code, span, found, detail) = (fault.code, plan.span(at), fault.found, fault.detail());
+        Stop::Failed(EvalError { code, span, found, function, bound, detail })
     }
 }

@@ -122,7 +122,7 @@ impl Plan {
             let fault = code(&mut meter, &arguments).err();
             spent = meter.spent_cost();
             let refused = fault.filter(|fault| fault.code == ErrorCode::InvalidArgument)?;
-            Some((span, *name, refused.expected()))
+            Some((span, *name, refused.detail()))
         })
     }
 

@@ -62,6 +62,11 @@ pub(super) fn known_elsewhere(scope: Scope) -> impl Iterator<Item = (&'static st
     variables.chain(functions).chain(never)
 }
 
+/// Why an expression does not know a function that some policy declares.
+pub(super) const fn no_host_function() -> &'static str {
+    "functions of the host are called by the steps, variables and named expressions of the policies that declare them, and by nothing else"
+}
+
 const SCRIPT: &str = "a script of the model knows its capabilities, `file` and operators only";
 
 fn no_variable(root: Root, scope: Scope) -> &'static str {

@@ -21,7 +21,9 @@ use super::scope::{Root, Scope};
 use super::surroundings::{MountFacts, Runtime};
 use super::task_context::TaskContext;
 use super::watch::ExpressionWatch;
-use crate::cel::{Activation, Env, EnvBuilder, ErrorCode, Fault, Function, Signature, Slot, Type, Value};
+use crate::cel::{
+    Activation, Env, EnvBuilder, ErrorCode, Fault, Function, HostFunctionSet, Signature, Slot, Type, Value,
+};
 use crate::limits::EvalLimits;
 use std::sync::Arc;
 
@@ -56,6 +58,8 @@ pub struct ScopeDecl<'d> {
     pub invoked: Option<(Arc<str>, Type)>,
     /// The functions of the host that the policy of the step declares.
     pub host: &'d [Signature],
+    /// The names of those that are declared for other expressions, so that a message can say so.
+    pub host_elsewhere: &'d [Arc<str>],
     /// The libraries of the language; a script has no more than the operators of them (`SCR-09`).
     pub libraries: &'d [&'static [Function]],
     /// The bounds of the scope's expressions.
@@ -81,6 +85,7 @@ impl<'d> ScopeDecl<'d> {
             counters: None,
             invoked: None,
             host: &[],
+            host_elsewhere: &[],
             libraries: &[],
             limits,
         }
@@ -210,6 +215,8 @@ pub struct Bound<'a> {
     pub call: Option<&'a CallAtHand>,
     /// Who is told what expressions come to on these values; usually nobody.
     pub watch: Option<&'a dyn ExpressionWatch>,
+    /// The functions of the host, which answer calls where nobody else can be asked.
+    pub functions: Option<&'a HostFunctionSet>,
     /// `tool`.
     pub tool: Option<Value<'a>>,
 }
@@ -228,7 +235,9 @@ impl ScopeEnv {
             let beside = |key: &str| capability(key, known.function(key));
             builder = declared.capabilities().map(beside).fold(builder, EnvBuilder::function);
         }
-        let env = builder.elsewhere(messages::known_elsewhere(scope)).build();
+        let of_host =
+            declared.host_elsewhere.iter().map(|name| (name.to_string(), messages::no_host_function()));
+        let env = builder.elsewhere(messages::known_elsewhere(scope)).elsewhere(of_host).build();
         // slots are given in the order of declaration, which is that of the scope's table
         let known = |root: &Root| env.variable(root.name()).is_some();
         let roots = scope.roots().iter().copied().filter(known).collect();

@@ -10,6 +10,7 @@ use super::policy::DeclaredPolicy;
 use super::schedule::Schedule;
 use super::tool::Tool;
 use super::trigger::DeclaredTrigger;
+use crate::cel::HostFunctionSet;
 use crate::diagnostic::Diagnostic;
 use crate::hash_key::HashKey;
 use crate::lint::Allowances;
@@ -40,8 +41,10 @@ pub struct Catalog {
     pub(super) refused: Vec<Diagnostic>,
     /// The key of `pii.hash`.
     pub(super) hash_key: Option<HashKey>,
-    /// Whether they are for those who only find out what their policies do.
-    pub(super) verifies: bool,
+    /// The functions of the host, if some were given.
+    pub(super) functions: Option<Arc<HostFunctionSet>>,
+    /// Whether functions of the host are known by what policies declare.
+    pub(super) has_declared_functions: bool,
 }
 
 /// A schedule or trigger with its agent.
@@ -62,17 +65,34 @@ impl Catalog {
         Self { hash_key: Some(key), ..self }
     }
 
+    /// The same documents for an engine whose host has these functions, which policies declare under `functions`. Without them an agent with such a policy is refused.
+    #[must_use]
+    pub fn with_host_functions(self, functions: Arc<HostFunctionSet>) -> Self {
+        Self { functions: Some(functions), ..self }
+    }
+
+    /// The same documents for those who decide nothing by them, such as an operator who ends a task: functions of the host are known by what policies declare, and a call fails.
+    #[must_use]
+    pub fn with_declared_functions(self) -> Self {
+        Self { has_declared_functions: true, ..self }
+    }
+
     /// The same documents for those who only find out what their policies do: these hash with the key of
     /// [verification](HashKey::for_verification), unless they have another one, and know functions of the host by what policies declare.
     #[must_use]
     pub fn for_verification(self) -> Self {
         let key = self.hash_key.clone().unwrap_or_else(HashKey::for_verification);
-        Self { verifies: true, ..self.with_hash_key(key) }
+        self.with_hash_key(key).with_declared_functions()
     }
 
-    /// Whether it is for those who only find out what its policies do.
-    pub(crate) fn verifies(&self) -> bool {
-        self.verifies
+    /// Whether functions of the host are known by what policies declare.
+    pub(crate) fn has_declared_functions(&self) -> bool {
+        self.has_declared_functions
+    }
+
+    /// The functions of the host.
+    pub(crate) fn host_functions(&self) -> Option<&Arc<HostFunctionSet>> {
+        self.functions.as_ref()
     }
 
     /// The key of `pii.hash`.

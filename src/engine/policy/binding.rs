@@ -132,7 +132,7 @@ impl Binding {
 
 fn unbound(span: Span) -> Stop {
     let Fault { code, found, .. } = ErrorCode::Unbound.into();
-    Stop::Failed(EvalError { code, span, found, function: None, bound: None, expected: None })
+    Stop::Failed(EvalError { code, span, found, function: None, bound: None, detail: None })
 }
 
 /// Identifiers joined by single hyphens, none of them a variable or a word of CEL (BND-10). A variable of another scope

@@ -13,6 +13,7 @@ use super::encoding::{fingerprint, rules};
 use super::event::Event;
 use super::expression::Expression;
 use super::function::{AgentFunction, Execute};
+use super::host_functions::expected_of_host;
 use super::message::compile_prompt;
 use super::messages;
 use super::of_agents::OfPolicyStep;
@@ -32,7 +33,7 @@ use crate::manifest::capability_key::sanitise;
 use crate::manifest::catalog::{CapabilityEntry, ResolvedAgent};
 use crate::manifest::mount::Mount;
 use crate::manifest::tool::DeclaredExecute;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// An agent, compiled.
@@ -274,11 +275,4 @@ impl Compiler<'_> {
 fn own_names(functions: &[AgentFunction]) -> HashMap<Arc<str>, usize> {
     let functions = functions.iter().enumerate().filter(|(_, function)| function.called != function.key);
     functions.map(|(position, function)| (function.called.clone(), position)).collect()
-}
-
-/// The functions that the policies of an agent expect of the host, each once.
-fn expected_of_host(resolved: &ResolvedAgent) -> Box<[Arc<str>]> {
-    let declared = resolved.policies.iter().flat_map(|applied| &applied.policy.functions);
-    let names: BTreeSet<Arc<str>> = declared.map(|function| function.signature.name.clone()).collect();
-    names.into_iter().collect()
 }

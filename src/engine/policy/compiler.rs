@@ -10,6 +10,7 @@ use super::define::define;
 use super::definitions::Definitions;
 use super::event::shared_type;
 use super::expression::Texts;
+use super::host_functions::expected_of_host;
 use super::labels::copy_rules;
 use super::named_results::NamedResults;
 use super::of_agents::{OfPolicyStep, UseOfPolicy};
@@ -170,9 +171,11 @@ impl<'c> Compiler<'c> {
         let declared = key.host.and_then(|at| self.resolved.policies.get(at));
         let declared = declared.into_iter().flat_map(|applied| &applied.policy.functions);
         let host: Vec<Signature> = declared.map(|function| function.signature.clone()).collect();
+        let host_elsewhere = expected_of_host(self.resolved);
         Arc::new(ScopeEnv::new(&ScopeDecl {
             schema: Some(&self.schema),
             host: &host,
+            host_elsewhere: &host_elsewhere,
             input,
             output,
             event,

@@ -14,8 +14,8 @@ use super::of_agents::OfPolicyStep;
 use super::origin::Origin;
 use super::pseudonym_checks::PseudonymUse;
 use crate::cel::{
-    Cache, Checked, Compiled, EvalError, Expr, ExprKind, Fault, HostFunctions, Issue, Json, List, Map, Part,
-    Program, Stop, Type, Value, check,
+    Cache, Checked, Compiled, EvalError, Expr, ExprKind, Fault, HostFunctionSet, HostFunctions, Issue, Json,
+    List, Map, Part, Program, Stop, Type, Value, check,
 };
 use crate::context::{Activations, Bound, CallAtHand, ExpressionWatch, ScopeEnv, WatchedExpression};
 use crate::diagnostic::Diagnostic;
@@ -257,6 +257,8 @@ impl Expression {
         if let Some(watch) = values.bound().watch {
             return self.run_watched(values, host, watch);
         }
+        let mut own = values.bound().functions.map(HostFunctionSet::answers);
+        let host = host_or(host, &mut own);
         match values.of(&self.scope, &self.program) {
             Ok((activation, remembered)) => self.program.run_remembering(activation, host, remembered),
             Err(fault) => (Err(self.failure(fault)), 0),
@@ -271,6 +273,8 @@ impl Expression {
         host: Option<&mut dyn HostFunctions>,
         watch: &dyn ExpressionWatch,
     ) -> (Result<Value<'a>, Stop>, u64) {
+        let mut own = values.bound().functions.map(HostFunctionSet::answers);
+        let host = host_or(host, &mut own);
         let (activation, remembered) = match values.of(&self.scope, &self.program) {
             Ok(values) => values,
             Err(fault) => return (Err(self.failure(fault)), 0),
@@ -330,6 +334,8 @@ impl Expression {
             let (result, cost) = self.run_watched(values, host, watch);
             return (result.map(|value| value.is_truthy()), cost);
         }
+        let mut own = values.bound().functions.map(HostFunctionSet::answers);
+        let host = host_or(host, &mut own);
         match values.of(&self.scope, &self.program) {
             Ok((activation, remembered)) => self.program.holds_remembering(activation, host, remembered),
             Err(fault) => (Err(self.failure(fault)), 0),
@@ -551,6 +557,17 @@ pub fn run_to<'a, T>(
     (result.and_then(convert), cost)
 }
 
+/// The host of a run: the one that is given, which knows the functions of its task, or where nobody can be asked these functions alone.
+fn host_or<'h, 'g: 'h>(
+    host: Option<&'h mut (dyn HostFunctions + 'g)>,
+    functions: &'h mut Option<impl HostFunctions>,
+) -> Option<&'h mut dyn HostFunctions> {
+    match host {
+        Some(host) => Some(host),
+        None => functions.as_mut().map(|functions| functions as &mut dyn HostFunctions),
+    }
+}
+
 /// A failure that no part of a program alone is to blame for: of its scope, or of its result. The bounds are those that it
 /// runs under.
 fn whole_failure(program: &Program, fault: Fault, limits: &EvalLimits) -> Stop {
@@ -560,6 +577,6 @@ fn whole_failure(program: &Program, fault: Fault, limits: &EvalLimits) -> Stop {
         found: fault.found,
         function: None,
         bound: fault.bound.and_then(|name| Some((name, limits.get(name)?))),
-        expected: None,
+        detail: None,
     })
 }

@@ -9,7 +9,7 @@ use crate::diagnostic::Diagnostic;
 use crate::manifest::Catalog;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::host_function::DeclaredFunction;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// The functions of a host, as far as an engine knows them.
@@ -28,9 +28,13 @@ impl Default for KnownFunctions {
 }
 
 impl KnownFunctions {
-    /// None, unless the documents are for those who only find out what their policies do.
+    /// Those that were given with the documents: none, unless these know them by what policies declare.
     pub(crate) fn of(catalog: &Catalog) -> Self {
-        if catalog.verifies() { Self::Declared } else { Self::default() }
+        match catalog.host_functions() {
+            _ if catalog.has_declared_functions() => Self::Declared,
+            Some(functions) => Self::Registered(functions.clone()),
+            None => Self::default(),
+        }
     }
 
     /// Those that answer calls.
@@ -67,4 +71,11 @@ impl KnownFunctions {
         }
         findings
     }
+}
+
+/// The functions that the policies of an agent expect of the host, each once.
+pub(super) fn expected_of_host(resolved: &ResolvedAgent) -> Box<[Arc<str>]> {
+    let declared = resolved.policies.iter().flat_map(|applied| &applied.policy.functions);
+    let names: BTreeSet<Arc<str>> = declared.map(|function| function.signature.name.clone()).collect();
+    names.into_iter().collect()
 }

@@ -249,7 +249,7 @@ fn nested_forms_are_bounded() {
                 let text = text(form, depth);
                 let fault = reading.read(&text, true).unwrap_err();
                 let why = Some("SQL with fewer nested brackets and operators");
-                assert_eq!(fault.expected(), why, "{}: {text:.60}", reading.name);
+                assert_eq!(fault.detail(), why, "{}: {text:.60}", reading.name);
             }
         }
     });

@@ -221,6 +221,6 @@ fn never_asked() -> EvalError {
         found: [None; 3],
         function: None,
         bound: None,
-        expected: None,
+        detail: None,
     }
 }

@@ -74,6 +74,7 @@ impl Task {
             runtime: Some(&self.runtime),
             mount: self.mount.as_ref(),
             watch: self.watch(),
+            functions: Some(&*self.functions).filter(|functions| !functions.is_empty()),
             ..Bound::default()
         }
     }
