@@ -2,7 +2,7 @@
 //!
 //! In: manifests and policies of before and after. Out: each operation with what is known of the difference, and the counts, as JSON; the rows are those of `celador diff`.
 
-use crate::sources::{Hashing, Sources};
+use crate::sources::{Purpose, Sources};
 use crate::{Error, Mode, Source};
 use celador::EngineLimits;
 use celador::diff::{OperationDifference, PolicySet, Summary, compare};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 pub fn diff(old: &[Source], new: &[Source]) -> Result<Value, Error> {
     let set = |sources: &[Source]| {
         let Sources { catalog, engine, .. } =
-            Sources::open(sources, Mode::Enforce, Hashing::Verifying, EngineLimits::default())?;
+            Sources::open(sources, Mode::Enforce, Purpose::Verifying, EngineLimits::default())?;
         Ok::<_, Error>(PolicySet::new(catalog, engine))
     };
     let found = compare(&set(old)?, &set(new)?);

@@ -2,7 +2,7 @@
 //!
 //! In: the file of cases or of a recorded task, on the disk or among texts. Out: each operation with every step and expression, as JSON; they are those of `celador explain`.
 
-use crate::sources::{Hashing, Source, Sources, one_file};
+use crate::sources::{Purpose, Source, Sources, one_file};
 use crate::{Error, Mode};
 use celador::EngineLimits;
 use celador::diagnostic::nearest;
@@ -61,9 +61,9 @@ pub fn explain(files: &Files, subject: &Path, wishes: &ExplainWishes) -> Result<
                 Files::Given(_) => folder.unwrap_or(Path::new("")),
             };
             let sources = match &*wishes.manifests {
-                [] => Sources::of(files.load(&[beside], &limits)?, Mode::Enforce, Hashing::Verifying, limits)
+                [] => Sources::of(files.load(&[beside], &limits)?, Mode::Enforce, Purpose::Verifying, limits)
                     .whole()?,
-                manifests => Sources::open(manifests, Mode::Enforce, Hashing::Verifying, limits)?,
+                manifests => Sources::open(manifests, Mode::Enforce, Purpose::Verifying, limits)?,
             };
             findings.extend(played(&script, &sources, &mut explained));
         }

@@ -24,6 +24,7 @@
 //! | module | what |
 //! |---|---|
 //! | `error`, `flaw` | whose mistake something is; what is wrong with a text, place by place |
+//! | `host` | what the program gives to policies: a key, functions |
 //! | `sources`, `loaded`, `tools` | manifests and policies as a program has them, what is made of them, an agent of tools alone |
 //! | `step`, `decided`, `review` | the operations of a task as data, what they come to, what people are asked |
 //! | `expression`, `cases` | expressions that are tried out, cases that are run |
@@ -44,6 +45,7 @@ mod error;
 mod explain;
 mod expression;
 mod flaw;
+mod host;
 mod loaded;
 mod memory;
 mod patience;
@@ -72,6 +74,7 @@ pub use error::{Error, ErrorKind};
 pub use explain::{ExplainWishes, explain};
 pub use expression::{Tryout, evaluate, evaluate_on_case};
 pub use flaw::Flaw;
+pub use host::{Host, refuse_within_function};
 pub use policies::{Agent, Place, Policies, TaskWish};
 #[cfg(feature = "authoring")]
 pub use prove::{ProveWishes, prove};
@@ -82,7 +85,7 @@ pub use review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, Revi
 pub use sources::analysis;
 pub use sources::{Source, check};
 pub use task::Task;
-pub use texts::Texts;
+pub use texts::{HostAnswer, Texts};
 pub use to_explain::ToExplain;
 
 /// Whether rules stop what they are against, or only say that they would.

@@ -30,6 +30,8 @@ pub(crate) struct Memory {
     tasks: Mutex<Tasks>,
     book: Mutex<CounterBook>,
     clock: Clock,
+    /// Whether policies may call functions of the host.
+    calls_host: bool,
 }
 
 #[derive(Default)]
@@ -49,8 +51,12 @@ pub(crate) struct Held {
 }
 
 impl Memory {
-    pub(crate) fn new(clock: Clock) -> Self {
-        Self { tasks: Mutex::default(), book: Mutex::default(), clock }
+    pub(crate) fn new(clock: Clock, calls_host: bool) -> Self {
+        Self { tasks: Mutex::default(), book: Mutex::default(), clock, calls_host }
+    }
+
+    pub(crate) fn calls_host(&self) -> bool {
+        self.calls_host
     }
 
     pub(crate) fn now(&self) -> Timestamp {

@@ -8,14 +8,14 @@ use crate::memory::Memory;
 #[cfg(feature = "stores")]
 use crate::remote::{Desk, NewTask};
 use crate::review::{Review, ReviewFilter};
-use crate::sources::{Hashing, Source, Sources};
+use crate::sources::{Purpose, Source, Sources};
 use crate::task::{Kept, Task};
-use crate::{Clock, Error, Flaw, tools};
+use crate::{Clock, Error, Flaw, Host, tools};
 use celador::context::Runtime;
 use celador::digest::Digest;
 use celador::manifest::mode::Mode;
 use celador::task::{Parent, Retain, StartTask, User};
-use celador::{BroughtTool, EngineLimits, HashKey};
+use celador::{BroughtTool, EngineLimits};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -55,7 +55,7 @@ struct Shared {
     #[cfg(feature = "stores")]
     mode: Mode,
     #[cfg(feature = "stores")]
-    hash_key: Option<HashKey>,
+    host: Host,
     memory: Arc<Memory>,
     clock: Clock,
     #[cfg(feature = "stores")]
@@ -97,24 +97,23 @@ impl Policies {
     /// # Errors
     /// What is refused, with each place; a path that cannot be read. No source, unless the place is a server, which has its own.
     pub fn load(sources: &[Source], mode: Mode, place: Place, clock: Clock) -> Result<Self, Error> {
-        Self::load_hashing(sources, mode, place, clock, None)
+        Self::load_for(Host::default(), sources, mode, place, clock)
     }
 
-    /// The same for policies that hash with this key (`pii.hash`).
+    /// The same for policies that hash with a key of the host (`pii.hash`), or call its functions.
     ///
     /// # Errors
-    /// As [`Policies::load`]; a key where the place is a server, which has its own.
-    pub fn load_hashing(
+    /// As [`Policies::load`]; a key or functions where the place is a server, which has its own.
+    pub fn load_for(
+        host: Host,
         sources: &[Source],
         mode: Mode,
         place: Place,
         clock: Clock,
-        hash_key: Option<HashKey>,
     ) -> Result<Self, Error> {
         let is_server = place.is_server();
-        if is_server && hash_key.is_some() {
-            let message = "a server has a key of its own: `celador serve --hash-key-file`";
-            return Err(Error::misuse("bad_request", message));
+        if is_server {
+            host.refuse_for_server()?;
         }
         if is_server && mode == Mode::Observe {
             return Err(Error::misuse(
@@ -135,18 +134,18 @@ impl Policies {
                 return Err(Error::misuse("bad_request", message));
             }
             sources => {
-                let hashing = Hashing::With(hash_key.as_ref());
-                Some(Loaded::of(Sources::open(sources, mode, hashing, EngineLimits::default())?))
+                let purpose = Purpose::Deciding(&host);
+                Some(Loaded::of(Sources::open(sources, mode, purpose, EngineLimits::default())?))
             }
         };
-        let memory = Arc::new(Memory::new(clock.clone()));
+        let memory = Arc::new(Memory::new(clock.clone(), host.has_functions()));
         let shared = Shared {
             loaded,
             place,
             #[cfg(feature = "stores")]
             mode,
             #[cfg(feature = "stores")]
-            hash_key,
+            host,
             memory,
             clock,
             #[cfg(feature = "stores")]
@@ -171,23 +170,23 @@ impl Policies {
         place: Place,
         clock: Clock,
     ) -> Result<Agent, Error> {
-        Self::agent_hashing(name, tools, policies, (mode, None), place, clock)
+        Self::agent_of_host(Host::default(), (name, tools), policies, mode, place, clock)
     }
 
-    /// The same for policies that hash with this key (`pii.hash`).
+    /// The same for policies that hash with a key of the host (`pii.hash`), or call its functions.
     ///
     /// # Errors
-    /// As [`Policies::agent_for`] and [`Policies::load_hashing`].
-    pub fn agent_hashing(
-        name: Option<&str>,
-        tools: Vec<BroughtTool>,
+    /// As [`Policies::agent_for`] and [`Policies::load_for`].
+    pub fn agent_of_host(
+        host: Host,
+        (name, tools): (Option<&str>, Vec<BroughtTool>),
         policies: &[Source],
-        (mode, hash_key): (Mode, Option<HashKey>),
+        mode: Mode,
         place: Place,
         clock: Clock,
     ) -> Result<Agent, Error> {
         if place.is_server() {
-            return Self::load_hashing(policies, mode, place, clock, hash_key)?.agent(name, tools);
+            return Self::load_for(host, policies, mode, place, clock)?.agent(name, tools);
         }
         let name = match name {
             Some(name) => name.to_owned(),
@@ -198,7 +197,7 @@ impl Policies {
         };
         let mut sources = vec![tools::manifests(namespace, agent, &tools)];
         sources.extend_from_slice(policies);
-        Self::load_hashing(&sources, mode, place, clock, hash_key)?.agent(Some(&name), Vec::new())
+        Self::load_for(host, &sources, mode, place, clock)?.agent(Some(&name), Vec::new())
     }
 
     /// An agent by its names (`shop/desk`), by its name where only one agent has it, or the only one. The tools are brought with each task.
@@ -271,10 +270,8 @@ impl Policies {
             Place::Store(store) => {
                 let texts = self.0.loaded.as_ref().map(|loaded| loaded.texts.clone());
                 let none = || Error::misuse("bad_request", "a store needs manifests: load some");
-                {
-                    let (mode, hash_key) = (self.0.mode, self.0.hash_key.clone());
-                    Desk::open(store, texts.ok_or_else(none)?, (mode, hash_key), self.0.clock.clone())?
-                }
+                let (mode, host) = (self.0.mode, self.0.host.clone());
+                Desk::open(store, texts.ok_or_else(none)?, (mode, host), self.0.clock.clone())?
             }
             Place::Server { address, token } => Desk::connect(address, token.as_deref())?,
         });
@@ -442,7 +439,7 @@ impl Policies {
 
 /// The namespace of policies that are all of one.
 fn namespace_of(policies: &[Source]) -> Result<String, Error> {
-    let read = Sources::read(policies, Mode::Enforce, Hashing::Verifying, EngineLimits::default())?;
+    let read = Sources::read(policies, Mode::Enforce, Purpose::Verifying, EngineLimits::default())?;
     let mut namespaces: Vec<String> =
         read.catalog.policies().iter().map(|policy| policy.namespace.text.to_string()).collect();
     namespaces.sort();

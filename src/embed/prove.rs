@@ -2,7 +2,7 @@
 //!
 //! In: policies, a file of invariants, bounds. Out: a proof for each invariant and agent, and the counts, as JSON; the rows are those of `celador prove`.
 
-use crate::sources::{Hashing, Sources, one_text};
+use crate::sources::{Purpose, Sources, one_text};
 use crate::{Clock, Error, Mode, Source};
 use celador::EngineLimits;
 use celador::prove::{Bounds, Invariants, Summary, prove as proofs_of};
@@ -42,7 +42,7 @@ pub fn prove(
 ) -> Result<Value, Error> {
     let limits = EngineLimits::default();
     let invariants = Invariants::read(&one_text(invariants)?, &limits).map_err(Error::refused)?;
-    let files = Sources::open(policies, Mode::Enforce, Hashing::Verifying, limits)?.files;
+    let files = Sources::open(policies, Mode::Enforce, Purpose::Verifying, limits)?.files;
     let ProveWishes { depth, operations, seconds } = *wishes;
     let begun = clock().nanos();
     let most = i128::try_from(Duration::from_secs(seconds).as_nanos()).unwrap_or(i128::MAX);

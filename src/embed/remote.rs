@@ -11,12 +11,12 @@ use crate::to_explain::ToExplain;
 use crate::wire::{
     no_answer, path_of, problem, read, segment, stepped, told, unreadable, wait_query, written,
 };
-use crate::{Clock, Error, ErrorKind, Flaw};
+use crate::{Clock, Error, ErrorKind, Flaw, Host};
+use celador::BroughtTool;
 use celador::cel::Json;
 use celador::manifest::load::File;
 use celador::manifest::mode::Mode;
 use celador::task::{CallId, DecidedKind, Operation, Parent, User, Verdict};
-use celador::{BroughtTool, HashKey};
 use celador_server::{ClientReply, InProcess, KeptClient, Parts, Settings};
 use celador_store::{Database, Location};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -71,14 +71,16 @@ impl Desk {
     pub(crate) fn open(
         store: &str,
         texts: Vec<File>,
-        (mode, hash_key): (Mode, Option<HashKey>),
+        (mode, host): (Mode, Host),
         clock: Clock,
     ) -> Result<Self, Error> {
         let unusable = |error: &dyn std::fmt::Display| {
             Error::new(ErrorKind::Store, "store_unavailable", format!("the store cannot be opened: {error}"))
         };
         let observe = mode == Mode::Observe;
-        let settings = Settings { texts, observe, hash_key, watch: None, ..Settings::new(Vec::new()) };
+        let (hash_key, functions) = host.into_parts();
+        let given = Settings { hash_key, functions, ..Settings::new(Vec::new()) };
+        let settings = Settings { texts, observe, watch: None, ..given };
         let location = Location::parse(store);
         let database = Database::open(&location, &settings.limits.store).map_err(|error| unusable(&error))?;
         let parts = Parts { clock, database, log: None };

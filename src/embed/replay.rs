@@ -2,8 +2,8 @@
 //!
 //! In: policies, and lines of recorded steps as `celador replay` reads them. Out: a tally as JSON; tallies add up. Lines of one task belong into one part.
 
-use crate::sources::{Hashing, Sources};
-use crate::{Error, Mode, Source};
+use crate::sources::{Purpose, Sources};
+use crate::{Error, Host, Mode, Source};
 use celador::EngineLimits;
 use celador::replay::{Recorded, Replayer, Tally};
 use serde_json::Value;
@@ -21,16 +21,15 @@ pub struct Replaying {
 }
 
 impl Replaying {
-    /// Opens the policies, and those to compare with, if there are any.
+    /// Opens the policies, and those to compare with, if there are any. Functions of the host are called anew: they are pure.
     ///
     /// # Errors
     /// Policies that are refused, and paths that cannot be read.
-    pub fn open(policies: &[Source], against: &[Source]) -> Result<Self, Error> {
+    pub fn open(policies: &[Source], against: &[Source], host: &Host) -> Result<Self, Error> {
         let limits = EngineLimits::default();
         let engine = |sources: &[Source]| {
-            Ok::<_, Error>(Arc::new(
-                Sources::open(sources, Mode::Enforce, Hashing::With(None), limits)?.engine,
-            ))
+            let sources = Sources::open(sources, Mode::Enforce, Purpose::Deciding(host), limits)?;
+            Ok::<_, Error>(Arc::new(sources.engine))
         };
         let mut replayer = Replayer::new(engine(policies)?);
         if !against.is_empty() {

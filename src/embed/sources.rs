@@ -3,14 +3,14 @@
 //! In: sources. Out: an engine whose agents may all run, or what is refused; for a checker every finding. Reading paths is the only IO,
 //! and it is that of [`celador::manifest::load`](mod@celador::manifest::load).
 
-use crate::{Error, Flaw};
+use crate::{Error, Flaw, Host};
 use celador::diagnostic::{Diagnostic, in_order};
 use celador::manifest::Catalog;
 use celador::manifest::given::Files;
 use celador::manifest::load::{File, FileOrigin, load};
 use celador::manifest::mode::Mode;
 use celador::source::Source as Text;
-use celador::{Engine, EngineLimits, HashKey};
+use celador::{Engine, EngineLimits};
 use std::path::{Path, PathBuf};
 
 /// Where manifests and policies come from.
@@ -50,21 +50,20 @@ impl From<&str> for Source {
     }
 }
 
-/// The key with which policies hash.
+/// What policies are loaded for.
 #[derive(Clone, Copy)]
-pub(crate) enum Hashing<'k> {
-    /// The key of verification: it is only found out what they do.
+pub(crate) enum Purpose<'h> {
+    /// It is only found out what they do: they hash with the key of verification, and know functions of the host by their declarations.
     Verifying,
-    /// The key of the host; without one they may not hash.
-    With(Option<&'k HashKey>),
+    /// They decide, with what the host gives them.
+    Deciding(&'h Host),
 }
 
-impl Hashing<'_> {
+impl Purpose<'_> {
     fn of(self, catalog: Catalog) -> Catalog {
         match self {
             Self::Verifying => catalog.for_verification(),
-            Self::With(Some(key)) => catalog.with_hash_key(key.clone()),
-            Self::With(None) => catalog,
+            Self::Deciding(host) => host.of(catalog),
         }
     }
 }
@@ -84,7 +83,7 @@ impl Sources {
     pub(crate) fn read(
         sources: &[Source],
         mode: Mode,
-        hashing: Hashing<'_>,
+        purpose: Purpose<'_>,
         limits: EngineLimits,
     ) -> Result<Self, Error> {
         let mut paths = Vec::new();
@@ -103,18 +102,18 @@ impl Sources {
         let (mut files, findings) =
             if paths.is_empty() { Default::default() } else { load(&paths, &limits)? };
         files.append(&mut texts);
-        Ok(Self::of((files, findings), mode, hashing, limits))
+        Ok(Self::of((files, findings), mode, purpose, limits))
     }
 
     /// The same of files that were read, with what was found while they were.
     pub(crate) fn of(
         (files, mut findings): (Vec<File>, Vec<Diagnostic>),
         mode: Mode,
-        hashing: Hashing<'_>,
+        purpose: Purpose<'_>,
         limits: EngineLimits,
     ) -> Self {
         let (catalog, read) = Catalog::parse(&files, &limits);
-        let catalog = hashing.of(catalog);
+        let catalog = purpose.of(catalog);
         findings.extend(read);
         let (engine, compiled) = match mode {
             Mode::Enforce => Engine::from_catalog(&catalog, limits),
@@ -134,10 +133,10 @@ impl Sources {
     pub(crate) fn open(
         sources: &[Source],
         mode: Mode,
-        hashing: Hashing<'_>,
+        purpose: Purpose<'_>,
         limits: EngineLimits,
     ) -> Result<Self, Error> {
-        Self::read(sources, mode, hashing, limits)?.whole()
+        Self::read(sources, mode, purpose, limits)?.whole()
     }
 
     /// The same, if each agent may run.
@@ -156,7 +155,7 @@ impl Sources {
 /// A path that cannot be read.
 pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
     let limits = EngineLimits::default();
-    let mut findings = Sources::read(sources, Mode::Enforce, Hashing::Verifying, limits)?.findings;
+    let mut findings = Sources::read(sources, Mode::Enforce, Purpose::Verifying, limits)?.findings;
     in_order(&mut findings);
     Ok(findings.iter().map(Flaw::of).collect())
 }
@@ -168,7 +167,7 @@ pub fn check(sources: &[Source]) -> Result<Vec<Flaw>, Error> {
 #[cfg(feature = "authoring")]
 pub fn analysis(sources: &[Source]) -> Result<serde_json::Value, Error> {
     let limits = EngineLimits::default();
-    let analysis = Sources::read(sources, Mode::Enforce, Hashing::Verifying, limits)?.engine.analysis();
+    let analysis = Sources::read(sources, Mode::Enforce, Purpose::Verifying, limits)?.engine.analysis();
     let mut told = analysis.counts();
     if let Some(members) = told.as_object_mut() {
         members.insert("unknown".to_owned(), analysis.unknown_clauses().collect());

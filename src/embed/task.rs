@@ -85,10 +85,10 @@ impl Task {
         }
     }
 
-    /// Whether its steps take microseconds, so that a binding need not let go of what it holds meanwhile.
+    /// Whether its steps take microseconds and wait for nobody, so that a binding need not let go of what it holds meanwhile. A function of the host may need just that.
     #[must_use]
-    pub fn is_in_memory(&self) -> bool {
-        matches!(self.kept, Kept::Memory(..))
+    pub fn is_at_once(&self) -> bool {
+        matches!(&self.kept, Kept::Memory(memory, _) if !memory.calls_host())
     }
 
     /// The tools that were brought and cannot be called, with the reasons.

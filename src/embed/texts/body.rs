@@ -101,12 +101,27 @@ pub(super) struct Sources {
     pub(super) sources: Vec<Told>,
 }
 
+/// What the program gives to policies.
+#[derive(Default, Deserialize)]
+pub(super) struct ToldHost {
+    pub(super) hash_key: Option<String>,
+    pub(super) functions: Option<ToldFunctions>,
+}
+
+/// Functions of the program: the handle of what answers calls of them, and their names.
+#[derive(Deserialize)]
+pub(super) struct ToldFunctions {
+    pub(super) by: u32,
+    pub(super) names: Vec<String>,
+}
+
 #[derive(Deserialize)]
 pub(super) struct Load {
     pub(super) sources: Vec<Told>,
     #[serde(default)]
     pub(super) observe: bool,
-    pub(super) hash_key: Option<String>,
+    #[serde(default)]
+    pub(super) host: ToldHost,
     #[serde(default)]
     pub(super) r#where: Where,
 }
@@ -118,7 +133,8 @@ pub(super) struct AgentFor {
     pub(super) name: Option<String>,
     #[serde(default)]
     pub(super) observe: bool,
-    pub(super) hash_key: Option<String>,
+    #[serde(default)]
+    pub(super) host: ToldHost,
     #[serde(default)]
     pub(super) r#where: Where,
 }
@@ -298,7 +314,7 @@ pub(super) struct Stepping {
 /// The bodies of what authors ask.
 #[cfg(feature = "authoring")]
 pub(super) mod authoring {
-    use super::{Told, ToldText};
+    use super::{Told, ToldHost, ToldText};
     use serde::Deserialize;
     use serde_json::Value;
 
@@ -337,6 +353,8 @@ pub(super) mod authoring {
         pub(in super::super) policies: Vec<Told>,
         #[serde(default)]
         pub(in super::super) against: Vec<Told>,
+        #[serde(default)]
+        pub(in super::super) host: ToldHost,
     }
 
     #[derive(Deserialize)]

@@ -2,7 +2,6 @@
 //!
 //! In: what is asked, the handle of what it is about, a body. Out: the answer, or an object with `error`. A handle is a number that the
 //! binding gives back with [`Texts::forget`]. Decisions are written as the HTTP API writes those of several calls.
-
 //!
 //! | module | what |
 //! |---|---|
@@ -15,23 +14,24 @@ mod unheld;
 #[cfg(feature = "authoring")]
 use crate::Replaying;
 use crate::{
-    Agent, Clock, Error, ErrorKind, Person, Policies, Review, ReviewFilter, ReviewReply, Stepped, Task,
+    Agent, Clock, Error, ErrorKind, Host, Person, Policies, Review, ReviewFilter, ReviewReply, Stepped, Task,
     TaskWish, Tryout,
 };
 #[cfg(feature = "authoring")]
 use body::authoring::{Lines, Replay};
 use body::{
     AgentFor, Answered, Answering, Begin, Explain, Load, Named, Paths, Purge, Reply, Saved, Several,
-    Standing, Stepping, Try, Wanted, read, shown, sources_of, told, told_as,
+    Standing, Stepping, ToldHost, Try, Wanted, read, shown, sources_of, told, told_as,
 };
-use celador::HashKey;
+use celador::cel::{EvalLimits, HostError, HostRefusal, Json};
 use celador::manifest::mode::Mode;
+use celador::{EngineLimits, HashKey};
 use serde_json::json;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 #[cfg(feature = "authoring")]
-use std::sync::Arc;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// What a binding holds: policies, agents and tasks by their handles. It may be used from many threads.
@@ -47,8 +47,13 @@ struct Held {
     last: u32,
 }
 
+/// Answers a call of a function of the program. In: its name, and its arguments as a list of JSON. Out: JSON of `{"value": …}`, or of `{"failed": …}` with `raised`, `awaitable`, `inexact` or another word
+/// if the function has thrown an error, gives a promise, cannot be given the arguments exactly, or gives no JSON; nothing if nobody has answered.
+pub type HostAnswer = dyn Fn(&str, &str) -> Option<String> + Send + Sync;
+
 #[derive(Clone)]
 enum Thing {
+    Host(Arc<HostAnswer>),
     Policies(Policies),
     Agent(Agent),
     Task(Task),
@@ -70,12 +75,21 @@ impl Texts {
         self.answer(what, about, body).unwrap_or_else(|error| written_error(&error))
     }
 
+    /// Holds what answers calls of functions of the program, for the policies that are loaded with its handle.
+    ///
+    /// # Errors
+    /// Too much that is held.
+    pub fn hold_host(&self, answer: Arc<HostAnswer>) -> Result<u32, Error> {
+        self.hold(Thing::Host(answer))
+    }
+
     /// Lets go of what a handle is of. A task stays where it is kept.
     pub fn forget(&self, about: u32) {
         self.held().things.remove(&about);
     }
 
     fn answer(&self, what: &str, about: u32, body: &str) -> Answered {
+        crate::refuse_within_function()?;
         match what {
             "step" => self.step(&self.task(about)?, body),
             "standing" => standing(&self.task(about)?, body),
@@ -117,30 +131,39 @@ impl Texts {
             "events" => told_as("events", &self.task(about)?.events()?),
             "save" => told_as("saved", &self.task(about)?.save()?),
             #[cfg(feature = "authoring")]
-            "replay_begin" | "replay_lines" | "replay_end" => self.replay(what, about, body),
+            "replay" | "replay_begin" | "replay_lines" | "replay_end" => self.replay(what, about, body),
             _ => unheld::answer(what, body, &self.clock)
                 .unwrap_or_else(|| Err(Error::misuse("bad_request", "there is no request of this name"))),
         }
     }
 
     fn load(&self, body: &str) -> Answered {
-        let Load { sources, observe, hash_key, r#where } = read(body)?;
+        let Load { sources, observe, host, r#where } = read(body)?;
         let place = r#where.place()?.unwrap_or_default();
         let word = place.word();
         let (sources, clock) = (sources_of(sources), self.clock.clone());
-        let policies =
-            Policies::load_hashing(&sources, mode(observe), place, clock, key_of(hash_key.as_deref())?)?;
+        let policies = Policies::load_for(self.host(host)?, &sources, mode(observe), place, clock)?;
         let (agents, warnings) = (policies.agents(), shown(policies.warnings()));
         let handle = self.hold(Thing::Policies(policies))?;
         told(&json!({ "handle": handle, "place": word, "agents": agents, "warnings": warnings }))
     }
 
     fn agent_for(&self, body: &str) -> Answered {
-        let AgentFor { tools, policies, name, observe, hash_key, r#where } = read(body)?;
+        let AgentFor { tools, policies, name, observe, host, r#where } = read(body)?;
         let (place, policies) = (r#where.place()?.unwrap_or_default(), sources_of(policies));
-        let (name, clock) = (name.as_deref(), self.clock.clone());
-        let mode = (mode(observe), key_of(hash_key.as_deref())?);
-        self.found(Policies::agent_hashing(name, tools, &policies, mode, place, clock)?)
+        let (of, clock) = ((name.as_deref(), tools), self.clock.clone());
+        self.found(Policies::agent_of_host(self.host(host)?, of, &policies, mode(observe), place, clock)?)
+    }
+
+    /// What the program gives to policies.
+    fn host(&self, told: ToldHost) -> Result<Host, Error> {
+        let host = Host::default().with_hash_key(key_of(told.hash_key.as_deref())?);
+        let Some(functions) = told.functions else { return Ok(host) };
+        let Thing::Host(answer) = self.thing(functions.by)? else { return Err(unknown_handle()) };
+        Ok(functions.names.into_iter().fold(host, |host, name| {
+            let (answer, called) = (answer.clone(), name.clone());
+            host.with_function(&name, move |arguments| answered(&*answer, &called, arguments))
+        }))
     }
 
     fn agent_of(&self, about: u32, body: &str) -> Answered {
@@ -220,9 +243,14 @@ impl Texts {
     /// A recording that comes in parts: begun with its policies, lines of it, its tally.
     #[cfg(feature = "authoring")]
     fn replay(&self, what: &str, about: u32, body: &str) -> Answered {
-        if what == "replay_begin" {
-            let Replay { policies, against, .. } = read(body)?;
-            let replaying = Replaying::open(&sources_of(policies), &sources_of(against))?;
+        if let "replay" | "replay_begin" = what {
+            let Replay { recorded, policies, against, host } = read(body)?;
+            let (policies, against) = (sources_of(policies), sources_of(against));
+            let mut replaying = Replaying::open(&policies, &against, &self.host(host)?)?;
+            if what == "replay" {
+                recorded.iter().try_for_each(|path| replaying.file(Path::new(path)))?;
+                return told(&replaying.tally());
+            }
             let handle = self.hold(Thing::Replaying(Arc::new(Mutex::new(Some(replaying)))))?;
             return told(&json!({ "handle": handle }));
         }
@@ -285,6 +313,24 @@ impl Texts {
 fn standing(task: &Task, body: &str) -> Answered {
     let Standing { call, wait_ms } = read(body)?;
     told(&task.standing(&call, wait_ms.map(Duration::from_millis))?)
+}
+
+/// The value of a function of the program. What it has answered is read as the value of JSON that every reader finds in it, or not at all.
+fn answered(answer: &HostAnswer, name: &str, arguments: &[Json]) -> Result<Json, HostError> {
+    let limits: EvalLimits = EngineLimits::default().eval;
+    let arguments = serde_json::to_string(arguments)?;
+    let answer = answer(name, &arguments).ok_or(HostRefusal("its function has not answered"))?;
+    let answer = Json::parse(&answer, &limits).map_err(|_| HostRefusal("its value is not JSON"))?;
+    let failed = answer.root().get("failed").and_then(|why| why.as_str());
+    match (answer.root().get("value"), failed) {
+        (Some(value), None) => Ok(value.to_json()),
+        (_, Some("raised")) => Err(HostRefusal("its function has raised an exception").into()),
+        (_, Some("awaitable")) => Err(HostRefusal("its function gives something to be awaited").into()),
+        (_, Some("inexact")) => {
+            Err(HostRefusal("an argument is a number that the program does not hold exactly").into())
+        }
+        _ => Err(HostRefusal("its value is not JSON").into()),
+    }
 }
 
 /// The key that policies hash with, of its text.

@@ -68,7 +68,7 @@ fn of_authors(what: &str, _: &str, _: &Clock) -> Option<Answered> {
 
 #[cfg(feature = "authoring")]
 fn of_authors(what: &str, body: &str, clock: &Clock) -> Option<Answered> {
-    use super::body::authoring::{Diff, ExplainFile, Prove, Replay, Tallies, Text};
+    use super::body::authoring::{Diff, ExplainFile, Prove, Tallies, Text};
     Some(match what {
         "analysis" => {
             read(body).and_then(|Sources { sources }| told(&crate::analysis(&sources_of(sources))?))
@@ -84,13 +84,6 @@ fn of_authors(what: &str, body: &str, clock: &Clock) -> Option<Answered> {
             told(&crate::explain(&files_of(texts), Path::new(&subject), &wishes)?)
         }),
         "fmt" => read(body).and_then(|Text { text }| told_as("text", &crate::fmt(&text))),
-        "replay" => read(body).and_then(|Replay { recorded, policies, against }| {
-            let mut replaying = crate::Replaying::open(&sources_of(policies), &sources_of(against))?;
-            for path in &recorded {
-                replaying.file(Path::new(path))?;
-            }
-            told(&replaying.tally())
-        }),
         "add_replays" => read(body).and_then(|Tallies { tallies }| {
             let texts: Vec<String> = tallies.iter().map(ToString::to_string).collect();
             told(&crate::add_tallies(texts.iter().map(String::as_str))?)

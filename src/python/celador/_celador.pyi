@@ -701,6 +701,7 @@ def load(
     token: str | None = None,
     observe: bool = False,
     hash_key: bytes | str | None = None,
+    functions: Mapping[str, Callable[..., Json]] | None = None,
 ) -> Policies:
     """Loads manifests and policies: files, folders, texts.
 
@@ -712,6 +713,9 @@ def load(
 
     `hash_key` is what `pii.hash` of the policies hashes with: at least 16 random bytes that no other program knows. Without it policies that call `pii.hash` are refused;
     a server has its own `--hash-key-file`.
+
+    `functions` are those that policies declare under `functions`, by name (`{"crm.tier": tier}`). Each is called with the arguments by position, has to be pure and to give its value at once;
+    an exception, a coroutine and a value of another type than declared fail the step. A policy that declares a function which is not here is refused; a server calls none.
 
     Raises `LoadError` for manifests that are refused: for an error, or for a warning that may lose a rule."""
 
@@ -725,6 +729,7 @@ def agent_for(
     token: str | None = None,
     observe: bool = False,
     hash_key: bytes | str | None = None,
+    functions: Mapping[str, Callable[..., Json]] | None = None,
 ) -> Agent:
     """An agent with these tools and no manifest of its own: what its calls may do, the policies say.
 
@@ -775,14 +780,24 @@ def fmt(text: str) -> str:
     """A text of manifests, policies, cases or a recorded task in one layout. One that cannot be read is what it was."""
 
 def replay(
-    *recorded: str | PathLike[str], policies: Source | Sequence[Source], against: Source | Sequence[Source] | None = None
+    *recorded: str | PathLike[str],
+    policies: Source | Sequence[Source],
+    against: Source | Sequence[Source] | None = None,
+    hash_key: bytes | str | None = None,
+    functions: Mapping[str, Callable[..., Json]] | None = None,
 ) -> Replayed:
     """Judges recorded tasks anew under `policies`: files of steps, one a line, as `celador replay` reads them.
 
-    They are compared with what was recorded, or with what `against` decides. The files are read as a stream."""
+    They are compared with what was recorded, or with what `against` decides. The files are read as a stream. `hash_key` and `functions` are as for `load`: the key under
+    which was recorded, and functions that give now what they gave then."""
 
 def replay_lines(
-    lines: Iterable[str | bytes], *, policies: Source | Sequence[Source], against: Source | Sequence[Source] | None = None
+    lines: Iterable[str | bytes],
+    *,
+    policies: Source | Sequence[Source],
+    against: Source | Sequence[Source] | None = None,
+    hash_key: bytes | str | None = None,
+    functions: Mapping[str, Callable[..., Json]] | None = None,
 ) -> Replayed:
     """The same of lines that a program has, such as a part of a recording on one of many machines. All lines of a task belong into one part."""
 

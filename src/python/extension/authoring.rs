@@ -1,5 +1,6 @@
 //! What authors ask of manifests, policies, cases and recordings: how much is decided, what differs, what holds, why, and what would be decided otherwise.
 
+use crate::host::host;
 use crate::raising::long_door;
 use crate::{giving, taking, wishes};
 use celador::cel::Json;
@@ -92,16 +93,19 @@ fn fmt(py: Python<'_>, text: &str) -> PyResult<String> {
 }
 
 #[pyfunction]
-#[pyo3(signature = (*recorded, policies, against=None))]
+#[pyo3(signature = (*recorded, policies, against=None, hash_key=None, functions=None))]
 fn replay<'py>(
     py: Python<'py>,
     recorded: Vec<PathBuf>,
     policies: &Bound<'py, PyAny>,
     against: Option<&Bound<'py, PyAny>>,
+    hash_key: Option<&Bound<'py, PyAny>>,
+    functions: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (policies, against) = (wishes::one_or_more(policies)?, against.map(wishes::one_or_more).transpose()?);
+    let host = host(hash_key, functions)?;
     answered(py, || {
-        let mut replaying = embed::Replaying::open(&policies, &against.unwrap_or_default())?;
+        let mut replaying = embed::Replaying::open(&policies, &against.unwrap_or_default(), &host)?;
         for path in &recorded {
             replaying.file(path)?;
         }
@@ -110,15 +114,18 @@ fn replay<'py>(
 }
 
 #[pyfunction]
-#[pyo3(signature = (lines, *, policies, against=None))]
+#[pyo3(signature = (lines, *, policies, against=None, hash_key=None, functions=None))]
 fn replay_lines<'py>(
     py: Python<'py>,
     lines: &Bound<'py, PyAny>,
     policies: &Bound<'py, PyAny>,
     against: Option<&Bound<'py, PyAny>>,
+    hash_key: Option<&Bound<'py, PyAny>>,
+    functions: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let (policies, against) = (wishes::one_or_more(policies)?, against.map(wishes::one_or_more).transpose()?);
-    let mut replaying = long_door(py, || embed::Replaying::open(&policies, &against.unwrap_or_default()))?;
+    let (host, against) = (host(hash_key, functions)?, against.unwrap_or_default());
+    let mut replaying = long_door(py, || embed::Replaying::open(&policies, &against, &host))?;
     let mut lines = lines.try_iter()?;
     loop {
         // some at a time, as an iterator may have more than memory, and other threads want to run meanwhile

@@ -1,5 +1,6 @@
 //! The functions of the module: what is loaded, checked, tested and evaluated, and the command.
 
+use crate::host::host;
 use crate::parts::Diagnostic;
 use crate::policies::{Agent, Policies};
 use crate::raising::long_door;
@@ -25,8 +26,9 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(main, module)?)
 }
 
+#[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
 #[pyfunction]
-#[pyo3(signature = (*manifests, store=None, server=None, token=None, observe=false, hash_key=None))]
+#[pyo3(signature = (*manifests, store=None, server=None, token=None, observe=false, hash_key=None, functions=None))]
 fn load(
     py: Python<'_>,
     manifests: &Bound<'_, PyTuple>,
@@ -35,17 +37,17 @@ fn load(
     token: Option<String>,
     observe: bool,
     hash_key: Option<&Bound<'_, PyAny>>,
+    functions: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Policies> {
     let sources = wishes::sources(manifests.iter())?;
     let place = wishes::place(store, server, token)?.unwrap_or_default();
-    let (hash_key, clock) = (hash_key.map(wishes::hash_key).transpose()?, embed::system_clock());
-    long_door(py, || embed::Policies::load_hashing(&sources, mode(observe), place, clock, hash_key))
-        .map(Policies)
+    let (host, clock) = (host(hash_key, functions)?, embed::system_clock());
+    long_door(py, || embed::Policies::load_for(host, &sources, mode(observe), place, clock)).map(Policies)
 }
 
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of its own in Python")]
 #[pyfunction]
-#[pyo3(signature = (tools, policies=None, *, name=None, store=None, server=None, token=None, observe=false, hash_key=None))]
+#[pyo3(signature = (tools, policies=None, *, name=None, store=None, server=None, token=None, observe=false, hash_key=None, functions=None))]
 fn agent_for(
     py: Python<'_>,
     tools: &Bound<'_, PyAny>,
@@ -56,13 +58,15 @@ fn agent_for(
     token: Option<String>,
     observe: bool,
     hash_key: Option<&Bound<'_, PyAny>>,
+    functions: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Agent> {
     let tools = wishes::tools(Some(tools))?;
     let sources = policies.map(wishes::one_or_more).transpose()?.unwrap_or_default();
     let place = wishes::place(store, server, token)?.unwrap_or_default();
-    let mode = (mode(observe), hash_key.map(wishes::hash_key).transpose()?);
-    let clock = embed::system_clock();
-    long_door(py, || embed::Policies::agent_hashing(name, tools, &sources, mode, place, clock)).map(Agent)
+    let (host, clock) = (host(hash_key, functions)?, embed::system_clock());
+    let of = (name, tools);
+    long_door(py, || embed::Policies::agent_of_host(host, of, &sources, mode(observe), place, clock))
+        .map(Agent)
 }
 
 fn mode(observe: bool) -> embed::Mode {

@@ -9,6 +9,7 @@
 //! | `taking`, `giving` | Python's values as documents of the engine, and back |
 //! | `raising` | errors as exceptions; panics too |
 //! | `parts`, `decision`, `review` | what a decision consists of, decisions, reviews |
+//! | `host` | functions of the program that policies call |
 //! | `wishes` | the arguments of functions: sources, places, people, tools |
 //! | `task`, `policies` | the classes `Task`, `Agent`, `Policies` |
 //! | `functions` | `load`, `agent_for`, `check`, `test`, `evaluate`, and the command |
@@ -18,6 +19,7 @@ mod authoring;
 mod decision;
 mod functions;
 mod giving;
+mod host;
 mod parts;
 mod policies;
 mod raising;

@@ -4,7 +4,7 @@
 //! exception that no `except Exception` sees; here it is an `InternalError` like any other, and nothing was decided.
 
 use crate::parts::Diagnostic;
-use celador_embed::{Error, ErrorKind};
+use celador_embed::{Error, ErrorKind, refuse_within_function};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyTuple, PyType};
@@ -60,6 +60,7 @@ pub(crate) fn long_door<T: Send>(
 
 /// What a panic says may hold data, so it goes to standard error, where Rust has told it already, and not into the exception.
 fn caught<T>(function: impl FnOnce() -> T) -> Result<T, Error> {
+    refuse_within_function()?;
     catch_unwind(AssertUnwindSafe(function))
         .map_err(|_| Error::internal("the engine has made a mistake: nothing was decided"))
 }

@@ -20,7 +20,7 @@ impl Review {
     }
 
     fn answer(&self, py: Python<'_>, reply: ReviewReply) -> PyResult<Self> {
-        let (review, _) = if self.task.is_in_memory() {
+        let (review, _) = if self.task.is_at_once() {
             door(py, || self.task.answer(&self.review, reply))
         } else {
             long_door(py, || self.task.answer(&self.review, reply))

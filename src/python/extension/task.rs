@@ -36,7 +36,7 @@ impl From<Kept> for Task {
 impl Task {
     fn step(&self, py: Python<'_>, step: Operation, wait: Option<Duration>) -> PyResult<Stepped> {
         // microseconds are over before another thread would have begun
-        if wait.is_none() && self.0.is_in_memory() {
+        if wait.is_none() && self.0.is_at_once() {
             door(py, || self.0.step(step, None))
         } else {
             long_door(py, || self.0.step(step, wait))

@@ -9,6 +9,7 @@
 import { type Source, list } from "./source.js";
 import type { Verdict } from "./decision.js";
 import type { Diagnostic } from "./errors.js";
+import { type Hosting, hosting } from "./host.js";
 import type { Json, JsonObject } from "./json.js";
 import type { Desk } from "./port.js";
 import type { components } from "./wire.js";
@@ -277,7 +278,8 @@ export interface Replayed {
   readonly left_out: number;
 }
 
-export interface Replaying {
+/** A recording was decided with a key and functions: those that are given here should answer as they did. */
+export interface Replaying extends Hosting {
   /** The policies to judge under. */
   readonly policies: Source | readonly Source[];
   /** The policies to compare with, in the place of what was recorded. */
@@ -321,9 +323,13 @@ export function authoring(desk: Desk): Authoring {
       return desk.now("explain_file", 0, { subject, texts, manifests: list(manifests), ...one });
     },
     fmt: (text) => desk.now<{ text: string }>("fmt", 0, { text }).text,
-    replay: (recorded, how) => desk.now("replay", 0, { recorded: typeof recorded === "string" ? [recorded] : recorded, ...judging(how) }),
+    replay(recorded, how) {
+      const body = { recorded: typeof recorded === "string" ? [recorded] : recorded, ...judging(how) };
+      return hosting(desk, how, (host) => desk.now<Replayed>("replay", 0, { ...body, host })) as Replayed;
+    },
     replayLines(lines, how) {
-      const { handle } = desk.now<{ handle: number }>("replay_begin", 0, judging(how));
+      const begin = (host: object) => desk.now<{ handle: number }>("replay_begin", 0, { ...judging(how), host });
+      const { handle } = hosting(desk, how, begin) as { handle: number };
       try {
         let part: string[] = [];
         for (const line of lines) {

@@ -4,6 +4,7 @@ import { type AgentOf, type Elsewhere, type LaterAgent, type LaterPolicies, type
 import type { Agent } from "./agent.js";
 import { type Authoring, type ExplainedOperation, type Mutation, type Text, authoring } from "./authoring.js";
 import type { Diagnostic } from "./errors.js";
+import { type Hosting, hosting } from "./host.js";
 import type { Json, JsonObject } from "./json.js";
 import { type Awaitable, Desk, type Place, type Port, then } from "./port.js";
 import { type Source, list } from "./source.js";
@@ -72,10 +73,8 @@ export interface TestReport {
 }
 
 /** With `observe` nothing is stopped: each operation goes on, and its decision says in `enforced` what would have come of it. */
-export interface Observing {
+export interface Observing extends Hosting {
   readonly observe?: boolean;
-  /** What `pii.hash` of the policies hashes with: a secret of at least 16 bytes. Without it policies that call `pii.hash` are refused; a server has its own. */
-  readonly hashKey?: string;
 }
 
 export interface Celador extends Authoring {
@@ -106,20 +105,17 @@ export interface Celador extends Authoring {
   restore(policies: Policies, saved: string): Task;
 }
 
-/** The member of a request that says what policies hash with. */
-function hashing(hashKey: string | undefined): { hash_key?: string } {
-  return hashKey === undefined ? {} : { hash_key: hashKey };
-}
-
 /** The functions of a package, over a port. */
 export function celador(port: Port): Celador {
   const desk = new Desk(port);
   const functions = {
     ...authoring(desk),
     load(sources: Source | readonly Source[], options: Observing & Partial<Elsewhere> = {}): Awaitable<PoliciesHere> {
-      const { observe = false, hashKey, ...where } = options;
+      const { observe = false, hashKey, functions, ...where } = options;
       const later = where.store !== undefined || where.server !== undefined;
-      const loaded = desk.ask<Loaded>("load", 0, { sources: list(sources), observe, ...hashing(hashKey), where }, later);
+      const loaded = hosting(desk, { hashKey, functions }, (host) =>
+        desk.ask<Loaded>("load", 0, { sources: list(sources), observe, host, where }, later),
+      );
       return then(loaded, (loaded) => new PoliciesHere(desk, loaded));
     },
     agentFor(
@@ -127,17 +123,18 @@ export function celador(port: Port): Celador {
       policies: Source | readonly Source[],
       options: Observing & Partial<Elsewhere> & { name?: string } = {},
     ): Awaitable<AgentOf<boolean>> {
-      const { name, observe = false, hashKey, ...where } = options;
+      const { name, observe = false, hashKey, functions, ...where } = options;
       const body = {
         tools: tools.map(plain),
         policies: list(policies),
         ...(name === undefined ? {} : { name }),
         observe,
-        ...hashing(hashKey),
         where,
       };
       const later = where.store !== undefined || where.server !== undefined;
-      const found = desk.ask<{ handle: number; name: string; place: Place }>("agent_for", 0, body, later);
+      const found = hosting(desk, { hashKey, functions }, (host) =>
+        desk.ask<{ handle: number; name: string; place: Place }>("agent_for", 0, { ...body, host }, later),
+      );
       return then(found, (found) => agentHere(desk, found));
     },
     check(sources: Source | readonly Source[]): readonly Diagnostic[] {

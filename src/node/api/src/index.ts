@@ -55,6 +55,7 @@ export {
   type TestReport,
   celador,
 } from "./celador.js";
+export type { HostFunction, HostValue, Hosting } from "./host.js";
 export type {
   Allowed,
   Credential,

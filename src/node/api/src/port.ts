@@ -20,6 +20,8 @@ export interface Port {
   ask(what: string, about: number, body: string): string;
   /** Answers when a store or server has; missing where there are none. */
   askLater?(what: string, about: number, body: string): Promise<string>;
+  /** Holds what answers calls of functions of the program, by name and a list of arguments as JSON; its handle. Missing where none are called. */
+  host?(answer: (name: string, args: string) => string): number;
   /** Forgets a handle. */
   forget(about: number): void;
 }
@@ -51,6 +53,12 @@ export class Desk {
   /** Asks at once. */
   now<T>(what: string, about: number, body: object): T {
     return read<T>(this.#port.ask(what, about, JSON.stringify(body)));
+  }
+
+  /** Holds what answers calls of functions of the program; its handle. */
+  host(answer: (name: string, args: string) => string): number {
+    if (this.#port.host === undefined) throw new MisuseError("no_functions", "policies call no functions of the program here");
+    return this.#port.host(answer);
   }
 
   /** Lets a handle go at once. */

@@ -16,6 +16,8 @@ interface Exports {
   answer(about: number): number;
   answer_at(): number;
   forget(about: number): void;
+  hold_host(answers: number): number;
+  reply_room(length: number): number;
 }
 
 /** The module, or where it comes from. */
@@ -39,11 +41,25 @@ export function celadorOf(module: WebAssembly.Module): Celador {
 /** What the module asks of its host. It never runs before it is an instance, nor in two at once. */
 let running: Exports | undefined;
 
+/** What answers calls of functions of the program, by numbers of this package. Few: one for each set of policies that was loaded with some. */
+const answering: ((name: string, args: string) => string)[] = [];
+
 const imports: WebAssembly.Imports = {
   celador: {
     now: () => Date.now(),
     random(address: number, length: number): void {
       if (running !== undefined) crypto.getRandomValues(new Uint8Array(running.memory.buffer, address, length));
+    },
+    call(answers: number, nameAt: number, nameLength: number, argsAt: number, argsLength: number): number {
+      const [module, answer] = [running, answering[answers]];
+      if (module === undefined || answer === undefined) return 0;
+      const text = (at: number, length: number) => DECODER.decode(new Uint8Array(module.memory.buffer, at, length));
+      const reply = ENCODER.encode(answer(text(nameAt, nameLength), text(argsAt, argsLength)));
+      // the function may have asked another module
+      running = module;
+      const at = module.reply_room(reply.length);
+      new Uint8Array(module.memory.buffer, at, reply.length).set(reply);
+      return 1;
     },
   },
 };
@@ -63,6 +79,7 @@ function over({ exports }: WebAssembly.Instance): Celador {
       const length = module.answer(about);
       return DECODER.decode(new Uint8Array(module.memory.buffer, module.answer_at(), length));
     },
+    host: (answer) => module.hold_host(answering.push(answer) - 1),
     forget: (about) => module.forget(about),
   };
   return celador(port);
