@@ -3,6 +3,7 @@
 //! In: a store, and the id of a task in it. Out: for each event that tells of its operation, the operation taken once more on a copy of the task as it was then, with every
 //! step and value. The store is read only, and a server may go on working meanwhile.
 
+use super::hash_key::HashKeyFile;
 use super::screen::Format;
 use super::store::{owner_of, tasks};
 use super::task::Manifests;
@@ -27,6 +28,9 @@ pub(super) struct Stored {
     /// Whose task it is, if several callers have one of this id; empty for nobody's
     #[arg(long, value_name = "CALLER", requires = "store")]
     owner: Option<String>,
+
+    #[command(flatten)]
+    hash_key: HashKeyFile,
 }
 
 impl Stored {
@@ -42,13 +46,15 @@ impl Stored {
         screen: &mut Screen,
     ) -> Result<ExitCode, Failure> {
         let bounds = StoreLimits { engine: limits, ..StoreLimits::default() };
+        let hash_key = self.hash_key.read().map_err(Failure::Unusable)?;
+        let hash_key = hash_key.as_ref();
         let tasks = tasks(self.store.filter(|store| !store.is_empty()), &bounds)?;
         let about = |error: StoreError| Failure::Unusable(messages::about_task(id, &error));
         let owner = owner_of(&tasks, id, self.owner)?.ok_or(StoreError::NotFound).map_err(about)?;
         let loaded = tasks.load(&owner, id).map_err(about)?;
         let rules = match manifests {
-            [] => Manifests::of(&tasks, &loaded, limits).map_err(about)?,
-            paths => Ok(Manifests::read(paths, limits, screen)?),
+            [] => Manifests::of(&tasks, &loaded, hash_key, limits).map_err(about)?,
+            paths => Ok(Manifests::read(paths, hash_key, limits, screen)?),
         };
         let task = rules.and_then(|rules| rules.open(loaded));
         let task = task.map_err(|why| Failure::Unusable(messages::not_explained(id, &why)))?;

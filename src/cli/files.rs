@@ -56,11 +56,32 @@ pub(crate) fn load_engine_hashing(
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
     let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-    let prepare = |catalog: Catalog| match hash_key {
+    compiled(loaded, |catalog| hashing(catalog, hash_key), limits, screen)
+}
+
+/// The engine of manifests of tasks about which an operator decides: they hash with this key, and may not hash without one; functions of the host are known by what policies declare.
+#[cfg(feature = "store")]
+pub(crate) fn load_engine_of_operator(
+    paths: &[PathBuf],
+    hash_key: Option<&HashKey>,
+    limits: EngineLimits,
+    screen: &mut Screen,
+) -> Result<(Catalog, Engine), Failure> {
+    let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
+    compiled(loaded, |catalog| of_operator(catalog, hash_key), limits, screen)
+}
+
+/// The documents of tasks about which an operator decides.
+#[cfg(feature = "store")]
+pub(crate) fn of_operator(catalog: Catalog, hash_key: Option<&HashKey>) -> Catalog {
+    hashing(catalog.with_declared_functions(), hash_key)
+}
+
+fn hashing(catalog: Catalog, hash_key: Option<&HashKey>) -> Catalog {
+    match hash_key {
         Some(key) => catalog.with_hash_key(key.clone()),
         None => catalog,
-    };
-    compiled(loaded, prepare, limits, screen)
+    }
 }
 
 /// The same of files that were read, with what was found while they were.

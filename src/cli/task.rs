@@ -1,8 +1,11 @@
 //! `celador task`: an operator decides about one stored task, beside the servers that use its store.
 
+use super::files::{load_engine_of_operator, of_operator};
+use super::hash_key::HashKeyFile;
 use super::operator::Operator;
 use super::switch::{Store, named};
 use super::{ExitCode, Failure, Format, Screen, clock, messages};
+use celador::HashKey;
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::limits::EngineLimits;
@@ -64,6 +67,9 @@ struct Policy {
     operator: Operator,
 
     #[command(flatten)]
+    hash_key: HashKeyFile,
+
+    #[command(flatten)]
     store: Store,
 }
 
@@ -115,13 +121,15 @@ impl Policy {
         if self.reason.trim().is_empty() || self.reason.len() > limits.max_reason_bytes {
             return Err(Failure::Unusable(messages::bad_reason(limits.max_reason_bytes)));
         }
-        let given = self.decision.adopt.map(|paths| Manifests::read(&paths, limits, screen)).transpose()?;
+        let hash_key = self.hash_key.read().map_err(Failure::Unusable)?;
+        let read = |paths: Vec<PathBuf>| Manifests::read(&paths, hash_key.as_ref(), limits, screen);
+        let given = self.decision.adopt.map(read).transpose()?;
         let agent = self.subject.agent.as_deref().map(named).transpose()?;
         let store = StoredTasks::new(self.store.open(&bounds)?, &bounds);
         let decision = if given.is_some() { PolicyDecision::Adopt } else { PolicyDecision::Keep };
         let who = self.operator.name();
         let decided = PolicyDecided { decision, at: at.to_string(), who, reason: self.reason };
-        let decider = Decider { store, limits, at, given, decided };
+        let decider = Decider { store, limits, at, given, hash_key, decided };
         let unusable = |error: StoreError| Failure::Unusable(error.to_string());
         let Some((namespace, agent)) = agent else {
             let owner = self.owner.as_deref().map_or_else(Owner::nobody, Owner::caller);
@@ -161,6 +169,8 @@ struct Decider {
     at: Timestamp,
     /// What is to be adopted; the task's own manifests if nothing.
     given: Option<Manifests>,
+    /// The key of `pii.hash`.
+    hash_key: Option<HashKey>,
     decided: PolicyDecided,
 }
 
@@ -174,7 +184,7 @@ impl Decider {
             let head = loaded.head.clone();
             let manifests = match &self.given {
                 Some(given) => Ok(given.clone()),
-                None => Manifests::of(&self.store, &loaded, self.limits)?,
+                None => Manifests::of(&self.store, &loaded, self.hash_key.as_ref(), self.limits)?,
             };
             let opened = manifests.and_then(|manifests| Ok((manifests.open(loaded)?, manifests)));
             let (task, manifests) = match opened {
@@ -237,10 +247,11 @@ impl Manifests {
     /// Those at these paths. If they are refused, that is told.
     pub(super) fn read(
         paths: &[PathBuf],
+        hash_key: Option<&HashKey>,
         limits: EngineLimits,
         screen: &mut Screen,
     ) -> Result<Self, Failure> {
-        let (_, engine) = super::load_engine(paths, limits, screen)?;
+        let (_, engine) = load_engine_of_operator(paths, hash_key, limits, screen)?;
         let (files, _) = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         Ok(Self { engine: Arc::new(engine), set: Arc::new(ManifestSet::of(&files)) })
     }
@@ -249,13 +260,15 @@ impl Manifests {
     pub(super) fn of(
         stored: &StoredTasks,
         loaded: &LoadedTask,
+        hash_key: Option<&HashKey>,
         limits: EngineLimits,
     ) -> Result<Result<Self, String>, StoreError> {
         let digest = loaded.head.manifests();
         let set = digest.map(|digest| stored.manifests(digest)).transpose()?.flatten();
         let Some(set) = set else { return Ok(Err(messages::manifests_not_kept().to_owned())) };
         let (catalog, _) = Catalog::parse(&set.files()?, &limits);
-        let (engine, _) = Engine::kept_from_catalog(&catalog.for_verification(), Mode::Enforce, limits);
+        let catalog = of_operator(catalog, hash_key);
+        let (engine, _) = Engine::kept_from_catalog(&catalog, Mode::Enforce, limits);
         Ok(Ok(Self { engine: Arc::new(engine), set: Arc::new(set) }))
     }
 

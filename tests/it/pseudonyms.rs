@@ -325,6 +325,14 @@ fn what_somebody_else_wrote_leads_to_nobody() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
+    /// Digests are those of another implementation of HMAC, whatever the key and the text are.
+    #[test]
+    fn a_digest_is_that_of_another_implementation(secret in prop::collection::vec(any::<u8>(), 16..200), text in "\\PC{0,100}") {
+        let other = ring::hmac::sign(&ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &secret), text.as_bytes());
+        let digits: String = other.as_ref().iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+        prop_assert_eq!(HashKey::new(&secret).unwrap().digest(&text), digits);
+    }
+
     /// The values come back as they were written, and until then a model finds none of them.
     #[test]
     fn a_text_comes_back_as_it_was(
@@ -413,11 +421,61 @@ fn packages_take_a_key() {
     };
     let refused = ask("load", 0, json!({"sources": sources}));
     assert!(refused.to_string().contains("no_hash_key"), "{refused}");
-    let short = ask("load", 0, json!({"sources": sources, "hash_key": "short"}));
+    let short = ask("load", 0, json!({"sources": sources, "host": {"hash_key": "short"}}));
     assert!(short.to_string().contains("at least 16 bytes"), "{short}");
-    let loaded = ask("load", 0, json!({"sources": sources, "hash_key": SECRET}));
+    let loaded = ask("load", 0, json!({"sources": sources, "host": {"hash_key": SECRET}}));
     assert!(loaded["handle"].is_u64(), "{loaded}");
     // who only finds out what policies do needs none
     let found = ask("check", 0, json!({"sources": sources}));
     assert!(!found.to_string().contains("no_hash_key"), "{found}");
+}
+
+/// A task that waits under a policy that hashes is ended, kept and brought under other manifests by an operator who has the key, and by nobody else.
+#[cfg(feature = "server")]
+#[test]
+fn operators_take_a_key_for_stored_tasks() {
+    use celador_store::{
+        Database, Location, ManifestSet, NewEvent, OperationKind, Owner, StoreLimits, StoredTasks,
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let waits = "capabilities: {send: {before: [{id: who, assert: \"pii.hash(input.to) != 'x'\"}, {id: asked, assert: review('lead@example.com')}]}}";
+    std::fs::write(path.join("shop.yaml"), manifests(waits)).unwrap();
+    std::fs::write(path.join("host.key"), SECRET).unwrap();
+    let limits = StoreLimits::default();
+    let location = Location::parse(path.join("tasks.db").to_str().unwrap());
+    let tasks = StoredTasks::new(Database::open(&location, &limits).unwrap(), &limits);
+    let file = File { source: Source::new("shop.yaml", manifests(waits)), origin: FileOrigin::Named };
+    let kept = std::sync::Arc::new(ManifestSet::of(&[file]));
+    let mut task = begun(&hashing(waits, SECRET));
+    let head = tasks.create_under(&Owner::nobody(), &task, now(), None, Some(kept)).unwrap();
+    let mark = task.mark();
+    let decision = before(&mut task, "send", json!({"to": "ann@example.com"}));
+    assert_eq!(decision.verdict, Verdict::Suspend);
+    let step = NewEvent {
+        operation: OperationKind::Before,
+        at: now(),
+        task: &task,
+        before: &mark,
+        decision: Some(&decision),
+        once: None,
+    };
+    tasks.append(&head, &step).unwrap();
+    drop(tasks);
+    let store = ["--store", "tasks.db"];
+    let keep = [&["task", "policy", "t-1", "--keep", "--reason", "asked"][..], &store].concat();
+    let adopt =
+        [&["task", "policy", "t-1", "--adopt", "shop.yaml", "--reason", "asked"][..], &store].concat();
+    let explain = [&["explain", "t-1"][..], &store].concat();
+    let end = ["store", "end", "tasks.db", "t-1", "--reason", "asked"];
+    for command in [&keep[..], &adopt, &explain, &end] {
+        let (code, said) = celador(path, command, None);
+        assert_ne!(code, Some(0), "{command:?}: {said}");
+        let (code, said) = celador(path, command, Some("another secret of a host"));
+        assert_ne!(code, Some(0), "{command:?}: {said}");
+    }
+    for command in [&keep[..], &adopt, &explain, &end] {
+        let (code, said) = celador(path, &[command, &["--hash-key-file", "host.key"]].concat(), None);
+        assert_eq!(code, Some(0), "{command:?}: {said}");
+    }
 }

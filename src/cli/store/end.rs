@@ -1,10 +1,9 @@
 //! `celador store end`: a task takes no step any more.
 
+use super::super::files::load_engine_of_operator;
+use super::super::hash_key::HashKeyFile;
 use super::log::Log;
-use super::{
-    ExitCode, Failure, Format, Operator, Screen, clock, load_engine, messages, owner_of, store_and_task,
-    tasks,
-};
+use super::{ExitCode, Failure, Format, Operator, Screen, clock, messages, owner_of, store_and_task, tasks};
 use celador_store::StoreLimits;
 use celador_store::{DueLine, Ending, StoreError};
 use clap::Args;
@@ -47,6 +46,9 @@ pub(super) struct End {
     #[arg(long, value_name = "PATH")]
     manifests: Vec<PathBuf>,
 
+    #[command(flatten)]
+    hash_key: HashKeyFile,
+
     /// The decision log to write to; no server may have it open
     #[arg(long, value_name = "FOLDER")]
     decision_log: Option<PathBuf>,
@@ -56,12 +58,13 @@ impl End {
     pub(super) fn run(self, screen: &mut Screen) -> Result<ExitCode, Failure> {
         let limits = StoreLimits::default();
         let (store, id) = store_and_task(self.named);
-        let tasks = tasks(store, &limits)?;
+        let hash_key = self.hash_key.read().map_err(Failure::Unusable)?;
+        let tasks = tasks(store, &limits)?.with_hash_key(hash_key.clone());
         let at = clock::now(None)?;
         let engine = if self.manifests.is_empty() {
             None
         } else {
-            Some(load_engine(&self.manifests, limits.engine, screen)?.1)
+            Some(load_engine_of_operator(&self.manifests, hash_key.as_ref(), limits.engine, screen)?.1)
         };
         let log = Log::open(self.decision_log, at)?;
         let owner = owner_of(&tasks, &id, self.owner)?;

@@ -12,7 +12,7 @@ mod purge;
 pub(super) use log::Log;
 
 use super::operator::Operator;
-use super::{ExitCode, Failure, Format, Screen, clock, load_engine, messages};
+use super::{ExitCode, Failure, Format, Screen, clock, messages};
 use celador_store::StoreLimits;
 use celador_store::{Database, Location, Owner, StoredTasks};
 use clap::{Args, Subcommand};

@@ -96,7 +96,8 @@ impl Tasks {
         settings: &Settings,
     ) -> Self {
         Self {
-            store: StoredTasks::new(database, &settings.limits.store),
+            store: StoredTasks::new(database, &settings.limits.store)
+                .with_hash_key(settings.hash_key.clone()),
             manifests,
             former: FormerPolicies::new(&settings.limits),
             recorder,

@@ -152,8 +152,12 @@ impl StoredTasks {
     fn kept_engine(&self, head: &TaskHead) -> Option<Engine> {
         let digest = head.policy.as_ref()?.manifests.as_ref()?;
         let files = self.manifests(digest).ok()??.files().ok()?;
-        let (catalog, _) = Catalog::parse(&files, &self.limits().engine);
-        Some(Engine::kept_from_catalog(&catalog.for_verification(), Mode::Enforce, self.limits().engine).0)
+        let catalog = Catalog::parse(&files, &self.limits().engine).0.with_declared_functions();
+        let catalog = match self.hash_key() {
+            Some(key) => catalog.with_hash_key(key.clone()),
+            None => catalog,
+        };
+        Some(Engine::kept_from_catalog(&catalog, Mode::Enforce, self.limits().engine).0)
     }
 }
 

@@ -22,6 +22,7 @@ use super::{switches, verify};
 use crate::StoreLimits;
 use crate::counters::{CounterTurns, CounterWrite};
 use crate::{Database, SqlValue, StoreError, messages};
+use celador::HashKey;
 use celador::cel::Timestamp;
 use celador::counter::CounterChanges;
 use celador::policy::Fingerprint;
@@ -62,6 +63,8 @@ pub struct StoredTasks {
     writer: Writer,
     limits: StoreLimits,
     turns: CounterTurns,
+    /// The key of `pii.hash` of the manifests that it keeps.
+    hash_key: Option<HashKey>,
 }
 
 /// What a step does to a stored task, before it is rows.
@@ -103,7 +106,18 @@ impl StoredTasks {
     #[must_use]
     pub fn new(database: Database, limits: &StoreLimits) -> Self {
         let writer = Writer::start(database.clone(), limits.max_commit_batch);
-        Self { database, writer, limits: *limits, turns: CounterTurns::default() }
+        Self { database, writer, limits: *limits, turns: CounterTurns::default(), hash_key: None }
+    }
+
+    /// The same where policies that the store keeps for tasks hash with this key (`pii.hash`). Without it a task that waits under such a policy cannot be [ended](StoredTasks::end).
+    #[must_use]
+    pub fn with_hash_key(self, hash_key: Option<HashKey>) -> Self {
+        Self { hash_key, ..self }
+    }
+
+    /// The key of `pii.hash` of the manifests that it keeps.
+    pub(super) fn hash_key(&self) -> Option<&HashKey> {
+        self.hash_key.as_ref()
     }
 
     /// The database.
