@@ -71,7 +71,7 @@ mod value;
 
 pub use cache::{Cache, CacheStats, Compiled};
 pub use check::{Assumptions, Checked, CostEstimate, Reference, check};
-pub use domain::{Constant, Domain, Members, Numbers};
+pub use domain::{Constant, Domain, Numbers};
 pub use env::{Env, EnvBuilder, EnvId, Slot, Variable};
 pub use eval::{
     Activation, CameTo, EvalError, EvaluatedPart, HostFunctions, Interruption, Recording, Remembered,
