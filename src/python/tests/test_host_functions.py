@@ -255,7 +255,10 @@ def test_a_saved_task_asks_the_functions_of_its_policies() -> None:
 
 
 def test_an_interruption_fails_the_step_and_is_raised_after_it() -> None:
+    # a process that was started in the background ignores the signal, and has no handler for it
     program = f"""
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 import celador
 def interrupted(customer):
     raise KeyboardInterrupt
