@@ -29,7 +29,7 @@ struct AskedLabel {
     /// The path of what names it.
     path: String,
     text: String,
-    /// Whether it is the value of a parameter: whoever gives one may have other steps that give the label.
+    /// Whether it is the value of a parameter: the policy that gives it may have other steps that give the label.
     is_given: bool,
 }
 

@@ -313,7 +313,7 @@ pub(super) fn of_expression(
         findings.push(messages::text_order(place, kind).path(expression.origin().path));
     });
     times_of_day(checked, &checked.expr, &mut |part, is_true| {
-        // whoever gives a parameter such a value opens all day
+        // a policy that gives a parameter such a value opens all day
         if expression.values_in(part.span).next().is_none() {
             let finding = messages::time_of_day(expression.place_of(part.span), is_true);
             findings.push(finding.path(expression.origin().path));

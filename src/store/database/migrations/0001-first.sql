@@ -238,8 +238,8 @@ CREATE TABLE review_count (
     PRIMARY KEY (name)
 );
 
--- What tasks are found by besides their own row: the user, the task that delegated to it, and what whoever began it wrote on
--- it. Written when the task begins, and never changed.
+-- Labels by which tasks are found besides their own row: the user, the task that delegated to it, and its metadata. Written when the
+-- task begins, and never changed.
 CREATE TABLE task_label (
     owner TEXT NOT NULL,
     task TEXT NOT NULL,
