@@ -117,7 +117,8 @@ for (const [name, { load, agentFor, check, evaluate }] of Object.entries(RUNTIME
         return true;
       });
     }
-    assert.deepEqual(check(SHOP), []);
+    // the module that decides has no analysis, and says so
+    assert.deepEqual(check(SHOP).filter(({ code }) => code !== "not_analysed"), []);
   });
 
   test(`${name}: a function that fails fails the step, and nothing of its data is told`, async () => {
