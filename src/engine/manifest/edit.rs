@@ -157,7 +157,7 @@ impl Catalog {
         edited
     }
 
-    /// The same documents with each value of a limit greater by so many units ([`TaskLimit::moved`]); nothing if none is set, or none can be so.
+    /// The same documents with each value of a limit greater by so many units (a second of an age, else one); nothing if none is set, or none can be so.
     #[must_use]
     pub fn with_limit(&self, limit: TaskLimit, by: i64) -> Option<Self> {
         let mut edited = self.clone();
