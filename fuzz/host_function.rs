@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// What no error may say.
+/// A secret in arguments and errors of the function, which no error of an expression may contain.
 const DATA: &str = "hunter2";
 
 /// A type that JSON has.
@@ -129,7 +129,7 @@ fn units(value: &Value) -> u64 {
     }
 }
 
-/// What the function does when it is called.
+/// The behaviour of the function.
 #[derive(Clone)]
 enum Does {
     Gives(Value),
@@ -144,7 +144,7 @@ struct Tried<'t> {
 }
 
 impl Tried<'_> {
-    /// What an expression comes to, what it has cost, and the arguments that the function was given.
+    /// Evaluates an expression. Returns its value or error, its cost, and the arguments of the function.
     fn run(&self, text: &str, cost: CallCost, max_cost: u64) -> (Result<Value, ErrorCode>, u64, Vec<Value>) {
         let signature = self.signature.clone().costing(cost);
         let limits = EvalLimits { max_cost, ..EvalLimits::default() };
@@ -174,7 +174,7 @@ impl Tried<'_> {
         let value = match program.run(&activation, Some(&mut host.answers())) {
             Ok(value) => Ok(plain(&value)),
             Err(Stop::Failed(error)) => Err(told(&error)),
-            Err(Stop::Asked) => panic!("a function of a host asks nobody"),
+            Err(Stop::Asked) => panic!("a function of a host asks no question"),
         };
         let called = calls.load(Ordering::Relaxed);
         assert!(called <= 1 && (called == 1 || value.is_err()), "{called} calls, {value:?}");

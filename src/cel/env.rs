@@ -75,7 +75,7 @@ pub struct EnvBuilder {
     libraries: Vec<usize>,
     /// The functions of its own, which stand in the place of those of the language.
     functions: HashMap<Cow<'static, str>, Declared>,
-    /// What functions return, beyond their types.
+    /// The domains of the results of functions.
     results: HashMap<&'static str, Arc<Domain>>,
     /// Names that other scopes know, with the reasons. Nothing is looked up here but for a message.
     elsewhere: Vec<(Cow<'static, str>, &'static str)>,

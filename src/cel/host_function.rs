@@ -161,7 +161,7 @@ mod tests {
         STANDARD.iter().copied().fold(scope, EnvBuilder::library).build()
     }
 
-    /// What an expression comes to where `h.f` takes and gives these types, and gives this value.
+    /// Evaluates an expression where `h.f` has these types and returns this value.
     fn came_to(
         text: &str,
         (parameter, result): (&str, &str),
@@ -179,7 +179,7 @@ mod tests {
         let activation = Activation::new(&env).with(&env, "x", x.value());
         program.holds(&activation, Some(&mut set.answers())).map_err(|stop| match stop {
             Stop::Failed(EvalError { code, .. }) => code,
-            Stop::Asked => panic!("it asks nobody"),
+            Stop::Asked => panic!("it asks no question"),
         })
     }
 

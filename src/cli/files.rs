@@ -44,40 +44,28 @@ pub(crate) fn load_engine(
     limits: EngineLimits,
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
-    let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-    engine_of(loaded, limits, screen)
+    load_engine_for(paths, Catalog::for_verification, limits, screen)
 }
 
-/// The same where policies hash with this key, and may not hash without one.
-pub(crate) fn load_engine_hashing(
+/// The same for documents that are prepared first: with [`hashing`] or [`of_operator`].
+pub(crate) fn load_engine_for(
     paths: &[PathBuf],
-    hash_key: Option<&HashKey>,
+    prepare: impl FnOnce(Catalog) -> Catalog,
     limits: EngineLimits,
     screen: &mut Screen,
 ) -> Result<(Catalog, Engine), Failure> {
     let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-    compiled(loaded, |catalog| hashing(catalog, hash_key), limits, screen)
+    compiled(loaded, prepare, limits, screen)
 }
 
-/// The engine of manifests of tasks about which an operator decides: they hash with this key, and may not hash without one; functions of the host are known by what policies declare.
-#[cfg(feature = "store")]
-pub(crate) fn load_engine_of_operator(
-    paths: &[PathBuf],
-    hash_key: Option<&HashKey>,
-    limits: EngineLimits,
-    screen: &mut Screen,
-) -> Result<(Catalog, Engine), Failure> {
-    let loaded = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
-    compiled(loaded, |catalog| of_operator(catalog, hash_key), limits, screen)
-}
-
-/// The documents of tasks about which an operator decides.
+/// The documents of tasks about which an operator decides: functions of the host are known by what policies declare.
 #[cfg(feature = "store")]
 pub(crate) fn of_operator(catalog: Catalog, hash_key: Option<&HashKey>) -> Catalog {
     hashing(catalog.with_declared_functions(), hash_key)
 }
 
-fn hashing(catalog: Catalog, hash_key: Option<&HashKey>) -> Catalog {
+/// The documents of policies that hash with this key, and may not hash without one.
+pub(crate) fn hashing(catalog: Catalog, hash_key: Option<&HashKey>) -> Catalog {
     match hash_key {
         Some(key) => catalog.with_hash_key(key.clone()),
         None => catalog,

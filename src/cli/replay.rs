@@ -3,7 +3,7 @@
 //! In: recorded tasks, lines of recorded steps, decision logs with content, or a store. Out: a table of the differences by step and function. Everything is read
 //! as a stream: one step at a time, and of tasks those that are under way.
 
-use super::files::load_engine_hashing;
+use super::files::{hashing, load_engine_for};
 use super::hash_key::HashKeyFile;
 use super::service_reports::{Results, Wanted};
 use super::{ExitCode, Failure, Format, Screen, messages, read_source};
@@ -70,10 +70,11 @@ impl Arguments {
         let limits = EngineLimits::default();
         // digests were recorded under the key of the host: under any other one rules would decide otherwise, and nobody would see why
         let hash_key = self.hash_key.read().map_err(Failure::Unusable)?;
-        let (_, policies) = load_engine_hashing(&self.policies, hash_key.as_ref(), limits, screen)?;
+        let with_key = |catalog| hashing(catalog, hash_key.as_ref());
+        let (_, policies) = load_engine_for(&self.policies, with_key, limits, screen)?;
         let mut replayer = Replayer::new(Arc::new(policies)).with_max_tasks(self.max_tasks);
         if !self.against.is_empty() {
-            let (_, old) = load_engine_hashing(&self.against, hash_key.as_ref(), limits, screen)?;
+            let (_, old) = load_engine_for(&self.against, with_key, limits, screen)?;
             replayer = replayer.against(Arc::new(old));
         }
         let mut stream = Stream { replayer, progress: Progress::new(), limits };

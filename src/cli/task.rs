@@ -1,6 +1,6 @@
 //! `celador task`: an operator decides about one stored task, beside the servers that use its store.
 
-use super::files::{load_engine_of_operator, of_operator};
+use super::files::{load_engine_for, of_operator};
 use super::hash_key::HashKeyFile;
 use super::operator::Operator;
 use super::switch::{Store, named};
@@ -251,7 +251,7 @@ impl Manifests {
         limits: EngineLimits,
         screen: &mut Screen,
     ) -> Result<Self, Failure> {
-        let (_, engine) = load_engine_of_operator(paths, hash_key, limits, screen)?;
+        let (_, engine) = load_engine_for(paths, |catalog| of_operator(catalog, hash_key), limits, screen)?;
         let (files, _) = load(paths, &limits).map_err(|error| Failure::Unusable(error.to_string()))?;
         Ok(Self { engine: Arc::new(engine), set: Arc::new(ManifestSet::of(&files)) })
     }

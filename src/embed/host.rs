@@ -1,4 +1,4 @@
-//! What a program gives to its policies: the key of `pii.hash`, and functions that expressions call.
+//! Secrets and functions of a program for its policies: the key of `pii.hash`, and functions that expressions call.
 //!
 //! In: a key, and functions over JSON. Out: documents that an engine is made of. A function is called while its task is held, so it may not ask the engine for anything: that would wait for itself. What it
 //! asks all the same is refused by [`refuse_within_function`], which each door of a binding goes through.
@@ -10,7 +10,7 @@ use celador::{EngineLimits, HashKey};
 use std::cell::Cell;
 use std::sync::Arc;
 
-/// What a program gives to its policies.
+/// The key and the functions of a program, for its policies.
 #[derive(Clone, Debug, Default)]
 pub struct Host {
     hash_key: Option<HashKey>,

@@ -50,7 +50,7 @@ impl From<&str> for Source {
     }
 }
 
-/// What policies are loaded for.
+/// The purpose for which policies are loaded.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose<'h> {
     /// It is only found out what they do: they hash with the key of verification, and know functions of the host by their declarations.

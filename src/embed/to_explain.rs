@@ -1,12 +1,12 @@
-//! What authors and operators ask of a task.
+//! Parts of a task that authors and operators ask about.
 
 use celador::task::Call;
 
-/// What of a task is to be explained.
+/// The part of a task that is to be explained.
 #[derive(Clone, Debug)]
 pub enum ToExplain {
     /// The decision of an event of the past, by its number ([`Task::events`](crate::Task::events)).
     Event(u64),
-    /// What this call would come to now.
+    /// The decision that this call would have now.
     Call(Call),
 }

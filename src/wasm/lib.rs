@@ -46,7 +46,7 @@ thread_local! {
     static TEXTS: Texts = Texts::new(Arc::new(now));
     /// The request, and then the answer.
     static ROOM: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// What a function of the host has answered.
+    /// The answer of a function of the host.
     static REPLY: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 

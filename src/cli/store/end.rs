@@ -1,6 +1,6 @@
 //! `celador store end`: a task takes no step any more.
 
-use super::super::files::load_engine_of_operator;
+use super::super::files::{load_engine_for, of_operator};
 use super::super::hash_key::HashKeyFile;
 use super::log::Log;
 use super::{ExitCode, Failure, Format, Operator, Screen, clock, messages, owner_of, store_and_task, tasks};
@@ -64,7 +64,8 @@ impl End {
         let engine = if self.manifests.is_empty() {
             None
         } else {
-            Some(load_engine_of_operator(&self.manifests, hash_key.as_ref(), limits.engine, screen)?.1)
+            let prepare = |catalog| of_operator(catalog, hash_key.as_ref());
+            Some(load_engine_for(&self.manifests, prepare, limits.engine, screen)?.1)
         };
         let log = Log::open(self.decision_log, at)?;
         let owner = owner_of(&tasks, &id, self.owner)?;

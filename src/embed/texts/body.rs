@@ -101,7 +101,7 @@ pub(super) struct Sources {
     pub(super) sources: Vec<Told>,
 }
 
-/// What the program gives to policies.
+/// The key and the functions of the program, for its policies.
 #[derive(Default, Deserialize)]
 pub(super) struct ToldHost {
     pub(super) hash_key: Option<String>,

@@ -155,7 +155,7 @@ impl Texts {
         self.found(Policies::agent_of_host(self.host(host)?, of, &policies, mode(observe), place, clock)?)
     }
 
-    /// What the program gives to policies.
+    /// The key and the functions of the program, for its policies.
     fn host(&self, told: ToldHost) -> Result<Host, Error> {
         let host = Host::default().with_hash_key(key_of(told.hash_key.as_deref())?);
         let Some(functions) = told.functions else { return Ok(host) };

@@ -43,10 +43,10 @@ const URLS: [&str; 8] = ["url", "uri", "link", "href", "endpoint", "webhook", "c
 /// Names of arguments that hold a command line.
 const COMMAND_LINES: [&str; 6] = ["command", "cmd", "command_line", "commandline", "shell_command", "script"];
 
-/// What a rule names that has thought of paths that leave their folder.
+/// Constants of a rule that considers paths that leave their folder.
 const LEAVING: [&str; 2] = ["..", "/."];
 
-/// What a rule names that has thought of several commands in one line. A `|` alone is an alternative in a regular expression.
+/// Constants of a rule that considers several commands in one line. A `|` alone is an alternative in a regular expression.
 const SEVERAL_COMMANDS: [&str; 6] = [";", "`", "$(", "\n", "&&", "||"];
 
 /// The signs of a shell that a rule names as a whole text: `!input.command.contains('|')`.
@@ -79,7 +79,7 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
     findings
 }
 
-/// What the constants of a step show that its author has thought of.
+/// The mistakes that a step considers, as its constants show.
 #[derive(Clone, Copy)]
 struct ThinksOf {
     leaving: bool,
@@ -201,7 +201,7 @@ impl<'e> Look<'e, '_> {
         }
     }
 
-    /// What is loose about a text that an argument is to begin with, or to contain.
+    /// Why a text is loose that an argument is to begin with, or to contain.
     fn loose_prefix(&self, name: &str, subject: &Expr, text: &str) -> Option<LoosePrefix> {
         let is_command = is_called(subject, &COMMAND_LINES) && !self.thinks_of.several_commands;
         match name {

@@ -293,7 +293,7 @@ pub(super) fn late_review(place: Place) -> Diagnostic {
         .help("move the step to `before`; a review of the result reads `output` in the step or its question")
 }
 
-/// What an assert in `before_first` reads that is not checked for later calls, or is not there yet.
+/// The kind of value that an assert in `before_first` reads and that is not checked for later calls, or is not there yet.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FirstCall {
     Arguments,

@@ -11,7 +11,7 @@ use serde::de::{Error, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use std::fmt;
 
-/// What a limit bounds.
+/// The quantity that a limit bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Nanoseconds since the task was created.
@@ -59,7 +59,7 @@ macro_rules! task_limits {
         }
 
         impl TaskLimit {
-            /// What it bounds, within which stretch, and the words behind the two numbers in a message.
+            /// The quantity, the stretch, and the words behind the two numbers in a message.
             const fn row(self) -> (Quantity, Stretch, &'static str) {
                 match self {
                     $( Self::$limit => (Quantity::$quantity, Stretch::$stretch, $counted), )*
@@ -143,7 +143,7 @@ impl TaskLimit {
         Self::WORDS.get(self as usize).map_or("", |(key, _)| key)
     }
 
-    /// What it bounds.
+    /// The quantity that it bounds.
     #[must_use]
     pub const fn quantity(self) -> Quantity {
         self.row().0
@@ -155,13 +155,13 @@ impl TaskLimit {
         self.row().1
     }
 
-    /// What its numbers count, in words: `tool calls for one message`.
+    /// The words for its numbers in a message: `tool calls for one message`.
     #[must_use]
     pub const fn counted(self) -> &'static str {
         self.row().2
     }
 
-    /// A bound that is greater or smaller by so many units: a second of an age, else one. `None` below zero, and for an age of nothing.
+    /// A bound that is greater or smaller by so many units: a second of an age, else one. `None` below 0, and for an age of 0.
     pub(crate) fn moved(self, bound: LimitNumber, by: i64) -> Option<LimitNumber> {
         Some(match bound {
             LimitNumber::Count(nanos) if self.quantity() == Quantity::Age => {
@@ -210,7 +210,7 @@ impl LimitNumber {
 }
 
 impl LimitNumber {
-    /// The number without another of the same kind, and not less than nothing.
+    /// The difference to another number of the same kind, at least 0.
     pub(crate) fn minus(self, other: Self) -> Self {
         match (self, other) {
             (Self::Count(count), Self::Count(other)) => Self::Count(count.saturating_sub(other)),

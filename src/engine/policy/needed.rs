@@ -442,7 +442,7 @@ impl<'e> Walk<'e> {
     }
 }
 
-/// What a field of this name is selected from.
+/// The operand from which a field of this name is selected.
 fn selected<'e>(expr: &'e Expr, name: &str) -> Option<&'e Expr> {
     match &expr.kind {
         ExprKind::Select { operand, field, optional: false } if field.text == name => Some(operand),

@@ -158,7 +158,7 @@ impl Reads {
         }
     }
 
-    /// What one expression reads.
+    /// The reads of one expression.
     fn of(policy: &Policy, expression: &Expression) -> Self {
         let mut reads = Self::default();
         for_each_path(expression.program().expr(), &mut |root, path| reads.add_path(policy, root, path));
@@ -211,7 +211,7 @@ impl Collector<'_> {
             .for_each(|expression| self.expression(expression));
     }
 
-    /// What an enforced step reads.
+    /// Adds the reads of an enforced step.
     fn reads_of(&mut self, step: &Step) {
         step.expressions().for_each(|expression| self.expression(expression));
         let StepAction::Invoke(invoke) = &step.action else { return };
@@ -225,7 +225,7 @@ impl Collector<'_> {
         }
     }
 
-    /// The function that a step invokes.
+    /// Adds the function that a step invokes.
     fn changes_of(&mut self, step: &Step) {
         if let StepAction::Invoke(invoke) = &step.action {
             self.found.changes.functions.extend(invoke.function);
@@ -233,7 +233,7 @@ impl Collector<'_> {
         }
     }
 
-    /// What a step reads, and the function that it invokes.
+    /// Adds the reads of a step, and the function that it invokes.
     fn step(&mut self, step: &Step) {
         if step.mode == Mode::Enforce {
             self.reads_of(step);
@@ -250,7 +250,7 @@ impl Collector<'_> {
         }
     }
 
-    /// What the steps ahead of a call of the model read. What their invoke steps change is on record when they are through.
+    /// Adds the reads of the steps ahead of a call of the model. The changes of their invoke steps are on record when the steps are through.
     fn model(&mut self) {
         let policy = self.policy;
         let counters = policy.counters.of(CounterReader::Model);

@@ -215,7 +215,7 @@ impl Task {
         turns.saturating_add(self.model.open.len() as u64).saturating_add(1)
     }
 
-    /// How much of what a limit bounds has been used, the coming step included. A clock that runs backwards makes no task younger than nothing.
+    /// How much of what a limit bounds has been used, the coming step included. A clock that runs backwards makes an age of 0.
     fn used(&self, limit: TaskLimit, next: Next, now: Timestamp) -> LimitNumber {
         let (quantity, stretch) = (limit.quantity(), limit.stretch());
         // a turn that is asked for begins with no call

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyTuple};
 
-/// What the program gives to policies: a key, and functions.
+/// The key and the functions of the program, for its policies.
 pub(crate) fn host(
     hash_key: Option<&Bound<'_, PyAny>>,
     functions: Option<&Bound<'_, PyAny>>,
@@ -31,7 +31,7 @@ pub(crate) fn host(
     })
 }
 
-/// What no call could get a value of at once is refused before any policy is loaded.
+/// Refuses an object that cannot be called, and a coroutine function, before any policy is loaded.
 fn refuse_what_cannot_answer(name: &str, function: &Bound<'_, PyAny>) -> PyResult<()> {
     if !function.is_callable() {
         let found = taking::kind(function);
@@ -71,7 +71,7 @@ fn is_awaitable(value: &Bound<'_, PyAny>) -> bool {
     is_awaitable
 }
 
-/// What a call comes to that has raised an exception. An interruption from the keyboard is raised once more after the decision, where the program can take it.
+/// The refusal of a call that has raised an exception. A `KeyboardInterrupt` is raised again after the decision, where the program can handle it.
 fn raised(py: Python<'_>, name: &str, error: &PyErr) -> HostRefusal {
     let tell = || {
         let kind = error.get_type(py).qualname()?;

@@ -2,7 +2,7 @@
 
 use crate::messages;
 use crate::problem::{Kind, Problem};
-use crate::tasks::steps::{Circumstances, StepBody};
+use crate::tasks::steps::{Circumstances, TaskStep};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use celador::cel::Json;
@@ -52,7 +52,7 @@ impl Received {
     }
 }
 
-impl StepBody for Event {
+impl TaskStep for Event {
     fn operation(&self) -> OperationKind {
         OperationKind::Event
     }

@@ -10,7 +10,7 @@ use crate::reviews::Expiring;
 use crate::service::Service;
 use crate::tasks::recorder::Taken;
 use crate::tasks::seat::{Open, has_ended, sit};
-use crate::tasks::steps::{Answers, Circumstances, StepBody, WhileHeld};
+use crate::tasks::steps::{Answers, Circumstances, TaskStep, WhileHeld};
 use crate::tasks::{Tasks, once, owner};
 use celador::cel::{Json, Timestamp};
 use celador::task::{
@@ -227,19 +227,19 @@ struct About<'s> {
 }
 
 impl<'s> About<'s> {
-    fn of(step: &'s impl StepBody) -> Self {
+    fn of(step: &'s impl TaskStep) -> Self {
         Self { operation: step.operation().as_str(), function: step.function(), reason: step.reason() }
     }
 }
 
 impl Tasks {
     /// Takes a step of a task of the caller and answers when it is durable.
-    pub(crate) fn step<S: StepBody>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
+    pub(crate) fn step<S: TaskStep>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
         self.step_of(&owner(&request.caller), request, step)
     }
 
     /// Takes a step of a task, whoever owns it.
-    pub(crate) fn step_of<S: StepBody>(
+    pub(crate) fn step_of<S: TaskStep>(
         &self,
         owner: &Owner,
         request: &Request,
@@ -431,7 +431,7 @@ impl Tasks {
 
 /// The answer to a step, once it is durable.
 fn answer_of(
-    step: &impl StepBody,
+    step: &impl TaskStep,
     task: &Task,
     version: u64,
     (progress, shown): (&Progress, Shown<'_>),
@@ -451,7 +451,7 @@ fn answer_of(
 
 /// Why a task that is held does not take a step. The result of a call that was let through is taken under the policy that
 /// let it through, and a task can be ended under any.
-fn hindrance(open: &Open, step: &impl StepBody) -> Option<Problem> {
+fn hindrance(open: &Open, step: &impl TaskStep) -> Option<Problem> {
     // what takes steps again must do so under a policy that can be had
     let held = open.held.as_ref().filter(|_| step.revives() || !has_ended(&open.task))?;
     let is_taken = match step.while_held(&open.task) {

@@ -9,7 +9,7 @@ use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
-use crate::tasks::steps::{Circumstances, StepBody};
+use crate::tasks::steps::{Circumstances, TaskStep};
 use crate::tasks::{Tasks, owner};
 use celador::cel::Json;
 use celador::context::MASK;
@@ -345,7 +345,7 @@ pub(crate) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
 /// Reviews of a task have expired.
 pub(crate) struct Expiring;
 
-impl StepBody for Expiring {
+impl TaskStep for Expiring {
     fn operation(&self) -> OperationKind {
         OperationKind::Expire
     }
@@ -367,7 +367,7 @@ struct Answering {
     addressed_as: Vec<String>,
 }
 
-impl StepBody for Answering {
+impl TaskStep for Answering {
     fn operation(&self) -> OperationKind {
         OperationKind::Review
     }

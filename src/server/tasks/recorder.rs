@@ -5,7 +5,7 @@
 //! Content is in a line only if the operator asked for it, with secrets masked, and never in one that is written late.
 
 use super::ledger::Ledger;
-use super::steps::StepBody;
+use super::steps::TaskStep;
 use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
@@ -282,7 +282,7 @@ impl Recorder {
     }
 
     /// The body of a step as the log may show it, if content is to be in it at all: secrets are masked.
-    pub(crate) fn content_of(&self, step: &impl StepBody, task: &Task, body: &[u8]) -> Option<Value> {
+    pub(crate) fn content_of(&self, step: &impl TaskStep, task: &Task, body: &[u8]) -> Option<Value> {
         self.with_content.then(|| {
             let body = serde_json::from_slice(body).unwrap_or_default();
             if task.policy().secrets().is_empty() { body } else { step.masked(task, body) }

@@ -17,7 +17,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 
 /// One step of a task.
-pub(crate) trait StepBody {
+pub(crate) trait TaskStep {
     /// What it is in the words of the store, the decision log and the figures.
     fn operation(&self) -> OperationKind;
 
@@ -129,7 +129,7 @@ impl Circumstances<'_> {
 }
 
 /// Any operation of a task. An event is a step of its own, with the bytes that somebody has sent.
-impl StepBody for Operation {
+impl TaskStep for Operation {
     fn operation(&self) -> OperationKind {
         self.into()
     }

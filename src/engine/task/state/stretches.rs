@@ -37,7 +37,7 @@ impl Stretches {
         self.calls_before_turn = calls;
     }
 
-    /// What had been used when a stretch of the task began, of what is counted for stretches.
+    /// The amount of a quantity that had been used when a stretch of the task began; 0 for the whole task.
     pub(in crate::task) fn used_before(&self, stretch: Stretch, quantity: Quantity) -> LimitNumber {
         match (stretch, quantity) {
             (Stretch::Message, Quantity::Turns) => self.turns_before_message.into(),

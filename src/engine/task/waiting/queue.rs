@@ -25,9 +25,9 @@ use crate::task::state::{
     Task, UnderWay, Verdict, WaitReason, Wanted,
 };
 
-/// How far an operation has come that another one waits for.
+/// The state of an operation that another one waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Course {
+enum AwaitedState {
     /// It is let through, and its result is awaited.
     Open,
     /// It asks somebody, or is held until reviews are closed.
@@ -49,7 +49,7 @@ impl Task {
             .any(|pending| pending.script.is_some() || pending.operation.subject.call().is_none())
     }
 
-    /// What is to be decided; nothing of what the policy does not know.
+    /// The operation that is to be decided; `None` if the policy does not know it.
     pub(in crate::task) fn operation_of(&self, wanted: &Wanted) -> Option<DecidedOperation> {
         Some(match wanted {
             Wanted::Call { call, .. } => DecidedOperation::Call(self.policy.position(&call.function)?),
@@ -222,10 +222,10 @@ impl Task {
         operation: DecidedOperation,
         awaited: &[CallId],
     ) -> Vec<WaitReason> {
-        let mut known: Vec<((Course, DecidedOperation), Option<Origin>)> = Vec::new();
+        let mut known: Vec<((AwaitedState, DecidedOperation), Option<Origin>)> = Vec::new();
         let mut reasons = Vec::new();
         for call in awaited {
-            let Some(other) = self.course_of(call) else { continue };
+            let Some(other) = self.state_of(call) else { continue };
             let at = known.iter().position(|(key, _)| *key == other).unwrap_or_else(|| {
                 known.push((other, self.expression_awaiting(operation, other)));
                 known.len().saturating_sub(1)
@@ -237,36 +237,36 @@ impl Task {
         reasons
     }
 
-    /// How far an operation has come that others may wait for, and what it is.
-    fn course_of(&self, id: &CallId) -> Option<(Course, DecidedOperation)> {
+    /// The state of an operation that others may wait for, and its kind.
+    fn state_of(&self, id: &CallId) -> Option<(AwaitedState, DecidedOperation)> {
         if let Some(open) = self.open.iter().find(|open| open.id == *id) {
-            return Some((Course::Open, DecidedOperation::Call(open.function)));
+            return Some((AwaitedState::Open, DecidedOperation::Call(open.function)));
         }
         let asking = self.waiting.iter().map(|pending| &pending.operation);
         let held = self.queue.waiting.iter().filter_map(|queued| queued.held.as_deref());
         if let Some(under_way) = asking.chain(held).find(|it| it.name() == Some(id)) {
             let call = under_way.subject.call()?;
-            return Some((Course::BetweenSteps, DecidedOperation::Call(call.function)));
+            return Some((AwaitedState::BetweenSteps, DecidedOperation::Call(call.function)));
         }
         let queued = self.queue.waiting.iter().find(|queued| queued.id == *id)?;
-        Some((Course::Queued, self.operation_of(&queued.wanted)?))
+        Some((AwaitedState::Queued, self.operation_of(&queued.wanted)?))
     }
 
     /// The expression for which an operation waits for one other.
     fn expression_awaiting(
         &self,
         own: DecidedOperation,
-        (course, other): (Course, DecidedOperation),
+        (state, other): (AwaitedState, DecidedOperation),
     ) -> Option<Origin> {
         let policy = &self.policy;
         let changes = |operation| policy.dependencies_of(operation).map(|it| &it.changes);
         let (theirs, ours) = (changes(other)?, changes(own)?);
-        let read_by_own = policy.first_reading(own, |reads| match course {
-            Course::Open => reads.meet_open(theirs),
-            Course::BetweenSteps | Course::Queued => reads.meet(theirs),
+        let read_by_own = policy.first_reading(own, |reads| match state {
+            AwaitedState::Open => reads.meet_open(theirs),
+            AwaitedState::BetweenSteps | AwaitedState::Queued => reads.meet(theirs),
         });
         let read_by_other = || policy.first_reading(other, |reads| reads.meet(ours));
-        read_by_own.or_else(|| (course == Course::BetweenSteps).then(read_by_other)?)
+        read_by_own.or_else(|| (state == AwaitedState::BetweenSteps).then(read_by_other)?)
     }
 
     /// Whether an operation has come as far as it may while reviews of other calls are open. A script knows the verdicts of its calls, and

@@ -13,7 +13,7 @@ CREATE TABLE task (
     PRIMARY KEY (owner, id)
 );
 
--- What happened, one row an operation: what came of it, and what it changed.
+-- Events of tasks, one row an operation: its decision and its change.
 CREATE TABLE task_event (
     owner TEXT NOT NULL,
     task TEXT NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE task_snapshot (
     FOREIGN KEY (owner, task) REFERENCES task (owner, id) ON DELETE CASCADE
 );
 
--- What was answered to a request that somebody may send again. That of a creation belongs to no task.
+-- Answers to requests that may be sent again. That of a creation belongs to no task.
 CREATE TABLE task_answer (
     owner TEXT NOT NULL,
     task TEXT NOT NULL,
@@ -51,7 +51,7 @@ CREATE TABLE task_answer (
     PRIMARY KEY (owner, task, key)
 );
 
--- What a conversation is kept in. `changes` is what every writer touches first, so that they take turns.
+-- Contexts of conversations. Every writer updates `changes` first, so that writers take turns.
 CREATE TABLE context (
     id TEXT NOT NULL,
     owner TEXT,
@@ -85,7 +85,7 @@ CREATE TABLE context_task (
 CREATE INDEX context_task_order ON context_task (context, number);
 CREATE INDEX context_task_id ON context_task (id);
 
--- What was said in a task, one row a message: more is added without touching what is there.
+-- Messages of a task of A2A, one row each: a new one changes no other row.
 CREATE TABLE context_message (
     task BIGINT NOT NULL,
     number BIGINT NOT NULL,
@@ -94,7 +94,7 @@ CREATE TABLE context_message (
     FOREIGN KEY (task) REFERENCES context_task (number) ON DELETE CASCADE
 );
 
--- What came of a task.
+-- Artifacts of a task of A2A.
 CREATE TABLE context_artifact (
     task BIGINT NOT NULL,
     number BIGINT NOT NULL,
@@ -131,14 +131,14 @@ CREATE TABLE decision_line (
     PRIMARY KEY (log, number)
 );
 
--- What is written to see whether anything can be written.
+-- A row that a readiness check writes.
 CREATE TABLE write_probe (
     name TEXT NOT NULL,
     content TEXT NOT NULL,
     PRIMARY KEY (name)
 );
 
--- What is left of a task that was purged, so that its id is never used again and everybody can see that it was there.
+-- Tombstones of purged tasks: their ids are never used again.
 CREATE TABLE task_tombstone (
     owner TEXT NOT NULL,
     id TEXT NOT NULL,
@@ -201,7 +201,7 @@ CREATE TABLE task_policy (
 
 CREATE INDEX task_policy_by_manifests ON task_policy (manifests);
 
--- What people are asked, and what they said: one row a review, written with the event that opens or closes it. `number` is its
+-- Reviews and their answers: one row a review, written with the event that opens or closes it. `number` is its
 -- place in the order in which reviews were asked, `changed` in the order in which reviews changed.
 CREATE TABLE review (
     id TEXT NOT NULL,
@@ -279,7 +279,7 @@ CREATE TABLE counter (
     PRIMARY KEY (owner, policy, name, key)
 );
 
--- What calls hold that are under way, written with the event that lets them through or asks for a review. No task goes and
+-- Amounts that calls under way hold, written with the event that lets them through or asks for a review. No task goes and
 -- leaves one behind.
 CREATE TABLE counter_hold (
     owner TEXT NOT NULL,
