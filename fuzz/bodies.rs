@@ -43,7 +43,7 @@ use celador::manifest::load::{File, FileOrigin, load};
 use celador::policy::{BadPlaceholder, Placeholder, Template};
 use celador::scenario::{Background, Environment, Replay, Script, Unanswered, restore};
 use celador::source::{Place, Source, Span};
-use celador::task::{Given, StartTask, Task, TemplateKind, User, Verdict};
+use celador::task::{Given, StartTask, Task, TemplateKind, User, VerdictKind};
 use celador_store::StoreLimits;
 use std::path::Path;
 use std::sync::LazyLock;
@@ -425,7 +425,10 @@ pub fn script(data: &[u8]) {
         let taken = replay.step(step, ahead, &mut events);
         for event in events {
             let decision = event.decision;
-            let is_open = matches!(decision.verdict, Verdict::Allow | Verdict::Suspend | Verdict::Wait);
+            let is_open = matches!(
+                decision.verdict.kind(),
+                VerdictKind::Allow | VerdictKind::Suspend | VerdictKind::Wait
+            );
             assert!(decision.call.is_none() || is_open, "a call that was not let through");
         }
         if let Err(finding) = taken {

@@ -2,7 +2,7 @@
 
 use celador::cel::Json;
 use celador::digest::Digest;
-use celador::{Call, Engine, HashKey, StartTask, Task, User, Verdict};
+use celador::{Call, Engine, HashKey, StartTask, Task, User, VerdictKind};
 use serde_json::json;
 use std::sync::LazyLock;
 use std::time::SystemTime;
@@ -23,13 +23,13 @@ fn passed(task: &mut Task, function: &str, text: &str) -> Option<String> {
     let call = Call::new(function, json!({ "text": text }).into());
     let decision =
         task.before(&call, SystemTime::UNIX_EPOCH).expect("the task goes on").outcome().into_decision();
-    if decision.verdict != Verdict::Allow {
+    if decision.verdict.kind() != VerdictKind::Allow {
         // of a text that costs too much, and of no other
         assert!(decision.findings.iter().all(|finding| finding.code == "budget_exceeded"), "{decision:?}");
         assert!(!decision.findings.is_empty(), "{decision:?}");
         return None;
     }
-    let arguments: Json = decision.value.expect("it has arguments");
+    let arguments: Json = decision.verdict.into_value().expect("it has arguments");
     Some(arguments.root().get("text")?.as_str()?.to_owned())
 }
 

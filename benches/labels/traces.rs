@@ -165,12 +165,18 @@ fn is_allowed(task: &mut Task, made: &Made) -> bool {
     let Outcome::Allowed(allowed) = outcome else {
         let decision = outcome.into_decision();
         assert!(decision.findings.is_empty(), "{}: {:?}", made.function, decision.findings);
-        assert_eq!(decision.verdict, celador::Verdict::Block, "{}: {:?}", made.function, decision.message);
+        assert_eq!(
+            decision.verdict.kind(),
+            celador::VerdictKind::Block,
+            "{}: {:?}",
+            made.function,
+            decision.verdict.message().map(str::to_owned)
+        );
         return false;
     };
     let output = made.output.clone().into();
     let result = if made.failed { CallResult::errored(output) } else { CallResult::successful(output) };
     let told = task.after(&allowed.call, result, NOW).expect("its result").outcome().into_decision();
-    assert!(told.is_allowed(), "{:?}", told.message);
+    assert!(told.is_allowed(), "{:?}", told.verdict.message().map(str::to_owned));
     true
 }

@@ -14,7 +14,7 @@
 
 use celador::cel::Timestamp;
 use celador::engine::Engine;
-use celador::task::{Call, CallResult, Decision, Progress, StartTask, Task, User, Verdict};
+use celador::task::{Call, CallResult, Decision, Progress, StartTask, Task, User, VerdictKind};
 use serde_json::json;
 use std::time::Instant;
 
@@ -35,7 +35,7 @@ fn main() {
         let arguments = json!({"order_id": "o-1041", "amount": amount, "note": "Came broken."});
         decided(task.before(&Call::new("refund", arguments.into()), now).expect("the id is its own"))
     };
-    assert_eq!(before(&mut start(), 2_000).verdict, Verdict::Block);
+    assert_eq!(before(&mut start(), 2_000).verdict.kind(), VerdictKind::Block);
 
     let mut task = start();
     let mut times = Vec::with_capacity(decisions);
@@ -49,7 +49,10 @@ fn main() {
         let took = begun.elapsed();
         let call = decision.call.expect("it is let through");
         let paid = CallResult::successful(json!({"paid": 180}).into());
-        assert_eq!(decided(task.after(&call, paid, now).expect("the call is open")).verdict, Verdict::Allow);
+        assert_eq!(
+            decided(task.after(&call, paid, now).expect("the call is open")).verdict.kind(),
+            VerdictKind::Allow
+        );
         if round >= CALLS {
             times.push(took);
         }

@@ -4,7 +4,7 @@ use crate::counting::counted;
 use crate::{desk, quietest};
 use celador::cel::Json;
 use celador::engine::Engine;
-use celador::task::{Call, CallResult, Decision, Task, Turn, Usage, Verdict};
+use celador::task::{Call, CallResult, Decision, Task, Turn, Usage, VerdictKind};
 
 pub fn measure() {
     let engine = desk::engine();
@@ -12,7 +12,7 @@ pub fn measure() {
     for n in [10, 100, 1_000, 10_000] {
         let mut task = desk::task(&engine, n);
         let decision = desk::decided(task.before(&large, desk::now()).expect("the id is its own"));
-        assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Allow, 3));
+        assert_eq!((decision.verdict.kind(), decision.trace.len()), (VerdictKind::Allow, 3));
         // the calls that wait for their results are those of one round, so that memory is used again and few are open
         let time = quietest(
             20,
@@ -69,7 +69,7 @@ fn turns(engine: &Engine, call: &Call) {
     };
     let task = || desk::task(engine, 100);
     let decided = task().turn(&turn, desk::now()).expect("the ids are their own");
-    assert!(decided.calls.iter().all(|call| call.decision.verdict == Verdict::Allow));
+    assert!(decided.calls.iter().all(|call| call.decision.verdict.kind() == VerdictKind::Allow));
     let of_three = quietest(8, task, |task| task.turn(&turn, desk::now()).expect("the ids are their own"));
     let of_one = quietest(24, task, |task| task.before(call, desk::now()).expect("its own").into_progress());
     println!(
@@ -80,8 +80,8 @@ fn turns(engine: &Engine, call: &Call) {
 
 fn blocked(task: &mut Task, far: &Call) {
     let decision = desk::decided(task.before(far, desk::now()).expect("the id is its own"));
-    assert_eq!(decision.verdict, Verdict::Block);
-    assert_eq!(decision.message.as_deref(), Some("5000 is outside what a clerk may pay to ann@example.com."));
+    assert_eq!(decision.verdict.kind(), VerdictKind::Block);
+    assert_eq!(decision.verdict.message(), Some("5000 is outside what a clerk may pay to ann@example.com."));
     let (_, allocated) = counted(|| task.before(far, desk::now()).expect("the id is its own"));
     let time =
         quietest(500, || (), |()| task.before(far, desk::now()).expect("the id is its own").into_progress());

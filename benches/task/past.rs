@@ -5,7 +5,7 @@ use celador::Json;
 use celador::cel::Timestamp;
 use celador::context::InvocationStatus;
 use celador::engine::Engine;
-use celador::task::{Call, CallId, Past, PastCall, Ran, Retain, StartTask, Task, User, Verdict};
+use celador::task::{Call, CallId, Past, PastCall, Ran, Retain, StartTask, Task, User, VerdictKind};
 
 /// A task without calls.
 pub fn start(engine: &Engine, retain: Retain) -> Task {
@@ -31,7 +31,13 @@ pub fn told(task: &mut Task, function: &str, arguments: Json, output: Option<Jso
 /// Has a call let through.
 pub fn let_through(task: &mut Task, call: &Call) -> CallId {
     let decision = desk::decided(task.before(call, desk::now()).expect("the id is its own"));
-    assert_eq!(decision.verdict, Verdict::Allow, "{:?} {:?}", decision.message, decision.findings);
+    assert_eq!(
+        decision.verdict.kind(),
+        VerdictKind::Allow,
+        "{:?} {:?}",
+        decision.verdict.message().map(str::to_owned),
+        decision.findings
+    );
     decision.call.expect("it is allowed")
 }
 

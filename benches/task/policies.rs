@@ -2,7 +2,7 @@
 
 use crate::desk;
 use celador::engine::Engine;
-use celador::task::{Call, Ran, StartTask, Task, User, Verdict};
+use celador::task::{Call, Ran, StartTask, Task, User, VerdictKind};
 use std::fmt::Write as _;
 use std::hint::black_box;
 use std::time::Instant;
@@ -63,7 +63,12 @@ pub fn measure() {
             let start = Instant::now();
             for _ in 0..20 {
                 let decision = desk::decided(task.before(&call, desk::now()).expect("the id is its own"));
-                assert_eq!(decision.verdict, Verdict::Allow, "{:?}", decision.message);
+                assert_eq!(
+                    decision.verdict.kind(),
+                    VerdictKind::Allow,
+                    "{:?}",
+                    decision.verdict.message().map(str::to_owned)
+                );
                 let id = decision.call.as_ref().expect("it is allowed");
                 black_box(task.withdraw(id, Ran::Never, desk::now()).expect("it is open"));
             }

@@ -6,7 +6,7 @@ use crate::counting::counted;
 use crate::desk;
 use celador::cel::Json;
 use celador::engine::Engine;
-use celador::task::{Call, CallResult, StartTask, Task, User, Verdict};
+use celador::task::{Call, CallResult, StartTask, Task, User, VerdictKind};
 use serde_json::{Value, json};
 use std::hint::black_box;
 use std::time::Instant;
@@ -75,7 +75,7 @@ pub fn measure() {
     let call = Call::new("probe", arguments.into());
     let schema = |schema: &Value| json!({ "n": { "type": "integer" }, "v": schema });
     let resolve = |task: &mut Task| {
-        assert_eq!(task.resolve(&call, desk::now()).verdict, Verdict::Allow);
+        assert_eq!(task.resolve(&call, desk::now()).verdict.kind(), VerdictKind::Allow);
     };
     let mut tasks: Vec<Task> = rows().iter().map(|(_, row)| task(&schema(row), None)).collect();
     let counts: Vec<u64> = tasks.iter_mut().map(|task| counted(|| resolve(task)).1.times).collect();

@@ -5,7 +5,7 @@
 use crate::counting::counted;
 use crate::{desk, quietest};
 use celador::cel::{Activation, EXTENSIONS, Env, EnvBuilder, Json, Program, STANDARD, Stop, Type, Value};
-use celador::task::{Call, Verdict};
+use celador::task::{Call, VerdictKind};
 
 /// What a row is about, its expression, and its value as text or the code of its error.
 const ROWS: &[(&str, &str, &str)] = &[
@@ -70,8 +70,8 @@ fn blocked_over_much() {
     let arguments = serde_json::json!({ "amount": 5_000, "reason": "r".repeat(1_000_000) });
     let call = Call::new("payout", arguments.into());
     assert_eq!(
-        desk::decided(task.before(&call, desk::now()).expect("the id is its own")).verdict,
-        Verdict::Block
+        desk::decided(task.before(&call, desk::now()).expect("the id is its own")).verdict.kind(),
+        VerdictKind::Block
     );
     let (_, allocated) = counted(|| task.before(&call, desk::now()).expect("the id is its own"));
     println!(

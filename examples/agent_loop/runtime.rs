@@ -12,7 +12,7 @@ use celador::task::EventSource;
 use celador::{
     Answer, CallId, CallResult, Content, DecidedCall, Decision, Delivery, Engine, EngineLimits, Json, Next,
     Offer, QuestionId, Reported, Request, ReviewState, SavedTask, StartTask, Task, Timestamp, Turn, Turned,
-    Verdict,
+    VerdictKind,
 };
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
@@ -264,24 +264,26 @@ impl Runtime {
         now: Timestamp,
     ) -> Result<(), Failure> {
         // Tools of steps and of scripts answer at once; people and sub-agents take their time.
-        let decision = match decision.question.and_then(|question| work.task.pending_at(question)) {
+        let decision = match decision.verdict.question().and_then(|question| work.task.pending_at(question)) {
             Some(asks) => asks.drive(&mut self.outside)?.into_decision(),
             None => decision,
         };
         let mut decision = self.tell(&work.task, what, decision, now);
         let decided = std::mem::take(&mut decision.decided);
-        match (decision.verdict, decision.call.clone()) {
-            (Verdict::Allow, Some(call)) => {
+        match (decision.verdict.kind(), decision.call.clone()) {
+            (VerdictKind::Allow, Some(call)) => {
                 let function = work.task.function_of(&call).unwrap_or_default().to_owned();
-                let arguments = decision.value.unwrap_or_else(Json::null);
+                let arguments = decision.verdict.into_value().unwrap_or_else(Json::null);
                 work.ready.push(Ready { call, function, arguments });
             }
-            (Verdict::Allow | Verdict::Route | Verdict::Respond, _) => {
-                work.told.extend(decision.value.map(|value| value.to_string()));
+            (VerdictKind::Allow | VerdictKind::Route | VerdictKind::Respond, _) => {
+                work.told.extend(decision.verdict.into_value().map(|value| value.to_string()));
             }
-            (Verdict::Block | Verdict::Error, _) => work.told.extend(decision.message),
-            (Verdict::LockTask | Verdict::Terminate, _) => work.end = Some(decision),
-            (Verdict::Suspend, _) => self.delegate(&work.task, decision.question)?,
+            (VerdictKind::Block | VerdictKind::Error, _) => {
+                work.told.extend(decision.verdict.message().map(str::to_owned))
+            }
+            (VerdictKind::LockTask | VerdictKind::Terminate, _) => work.end = Some(decision),
+            (VerdictKind::Suspend, _) => self.delegate(&work.task, decision.verdict.question())?,
             // A call that waits for others goes on by itself, and what is said meanwhile is judged by itself.
             _ => {}
         }

@@ -1,7 +1,7 @@
 //! The timeline: what happened, what was decided and why, as text for people and as rows for whoever checks it.
 
 use celador::task::{LimitReached, StepOutcome};
-use celador::{Decision, Json, Offer, Review, Task, Timestamp, Verdict};
+use celador::{Decision, Json, Offer, Review, Task, Timestamp, VerdictKind};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub struct Timeline {
     /// What people read.
     pub text: String,
     /// Task, what happened, what was decided.
-    pub rows: Vec<(String, String, Verdict)>,
+    pub rows: Vec<(String, String, VerdictKind)>,
     /// The agents whose prompts were shown.
     shown: BTreeSet<String>,
 }
@@ -40,24 +40,24 @@ impl Timeline {
 
     /// A decision, with what ran on the way and what explains it.
     pub fn decision(&mut self, task: &Task, what: &str, decision: &Decision, ran: &[String], now: Timestamp) {
-        self.rows.push((task.id().to_owned(), what.to_owned(), decision.verdict));
+        self.rows.push((task.id().to_owned(), what.to_owned(), decision.verdict.kind()));
         self.line(task, what, now);
-        let said = decision.message.as_deref().unwrap_or_default();
-        self.below(decision.verdict.as_str(), said);
-        if let Some(reviewer) = &decision.reviewer {
+        let said = decision.verdict.message().unwrap_or_default();
+        self.below(decision.verdict.kind().as_str(), said);
+        if let Some(reviewer) = decision.verdict.reviewer() {
             self.below("reviewer", reviewer);
         }
-        if let Some(limit) = &decision.limit {
+        if let Some(limit) = decision.verdict.limit() {
             let LimitReached { which, bound, value, .. } = limit;
             self.below("limit", &format!("{which} is {bound}, this would be {value}"));
         }
-        if let Some(stage) = &decision.stage {
+        if let Some(stage) = &decision.verdict.stage() {
             self.below("stage", stage.as_str());
         }
         for ran in ran {
             self.below("ran", ran);
         }
-        if let Some(value) = &decision.value {
+        if let Some(value) = decision.verdict.value() {
             self.below("value", &value.to_string());
         }
         if let Some(origin) = &decision.decided_by {

@@ -126,7 +126,7 @@ fn explained(task: &Task, before: &SavedTask, event: &StoredEvent) -> Option<Exp
     let read = |counters: &[CounterId]| decision.counters_then(counters).ok_or(Untold);
     let explained = operation.explained(copy, at, Some(&decision), read).ok()?;
     let number = usize::try_from(event.version).unwrap_or(usize::MAX);
-    let was = (explained.same == Some(false)).then(|| decision.verdict.to_string());
+    let was = (explained.same == Some(false)).then(|| decision.verdict.kind().to_string());
     let members = json!({ "decision": explained.decision, "same": explained.same });
     Some(Explained {
         operation: ExplainedOperation::of_stored(number, &agent, &operation, &explained),

@@ -5,7 +5,7 @@ use super::timeline;
 use super::{ExitCode, Failure, Format, Screen, load_engine, read_source};
 use celador::diagnostic::Diagnostic;
 use celador::scenario::{NO_ANSWER, Replay, Script, Unanswered};
-use celador::task::Verdict;
+use celador::task::VerdictKind;
 use clap::{Args, ValueEnum};
 use std::path::PathBuf;
 
@@ -99,7 +99,7 @@ impl Arguments {
         let replay =
             Replay::start(&script, &engine, &catalog).map_err(|finding| unusable(finding, screen))?;
         let mut replay = replay.with_unanswered(self.reviews.map(Unanswered::from).unwrap_or_default());
-        let (mut steps, mut refused, mut last) = (0_usize, 0_usize, Verdict::Allow);
+        let (mut steps, mut refused, mut last) = (0_usize, 0_usize, VerdictKind::Allow);
         let mut ahead = &*script.steps;
         while let Some((step, behind)) = ahead.split_first() {
             ahead = behind;
@@ -107,10 +107,12 @@ impl Arguments {
             let taken = replay.step(step, ahead, &mut events);
             for event in events {
                 steps = steps.saturating_add(1);
-                last = event.decision.verdict;
+                last = event.decision.verdict.kind();
                 let event = event.masked(replay.task().policy());
-                let goes_on =
-                    matches!(last, Verdict::Allow | Verdict::Route | Verdict::Suspend | Verdict::Wait);
+                let goes_on = matches!(
+                    last,
+                    VerdictKind::Allow | VerdictKind::Route | VerdictKind::Suspend | VerdictKind::Wait
+                );
                 refused = refused.saturating_add(usize::from(!goes_on));
                 match screen.format() {
                     Format::Human => screen.text(&timeline::render(&event, &screen.palette()))?,
@@ -136,8 +138,8 @@ impl Arguments {
             }
         }
         Ok(match last {
-            Verdict::Allow | Verdict::Route => ExitCode::Yes,
-            Verdict::Suspend | Verdict::Wait => ExitCode::Undecided,
+            VerdictKind::Allow | VerdictKind::Route => ExitCode::Yes,
+            VerdictKind::Suspend | VerdictKind::Wait => ExitCode::Undecided,
             _ => ExitCode::No,
         })
     }

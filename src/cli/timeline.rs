@@ -8,7 +8,7 @@ use celador::context::MASK;
 use celador::counter::{CounterBook, CounterId, CounterState};
 use celador::policy::Policy;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
-use celador::task::{CounterUse, Decision, Ran, StepOutcome, TaskState, Termination, Verdict};
+use celador::task::{CounterUse, Decision, Ran, StepOutcome, TaskState, Termination, VerdictKind};
 use celador::{ObservedStep, Terms};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -23,13 +23,13 @@ pub(crate) fn render(event: &ReplayedEvent, palette: &Palette) -> String {
     let time = event.at.to_string();
     let _ = writeln!(text, "{dim}{time}{reset}  {bold}{what}{reset}  {}", shorten(&about));
     let decision = &event.decision;
-    let color = match decision.verdict {
-        Verdict::Allow | Verdict::Route => palette.green,
-        Verdict::Suspend | Verdict::Wait | Verdict::Discard => palette.yellow,
+    let color = match decision.verdict.kind() {
+        VerdictKind::Allow | VerdictKind::Route => palette.green,
+        VerdictKind::Suspend | VerdictKind::Wait | VerdictKind::Discard => palette.yellow,
         _ => palette.red,
     };
-    let said = decision.message.as_deref().map(visible).unwrap_or_default();
-    let _ = writeln!(text, "  {color}{bold}{}{reset}  {said}", decision.verdict);
+    let said = decision.verdict.message().map(visible).unwrap_or_default();
+    let _ = writeln!(text, "  {color}{bold}{}{reset}  {said}", decision.verdict.kind());
     for (label, line) in explanations(event) {
         let _ = writeln!(text, "  {dim}{label:<9}{reset} {line}");
     }
@@ -79,19 +79,20 @@ fn subject(happened: &Happened) -> (String, String) {
 fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
     let ReplayedEvent { decision, invoked, .. } = event;
     let mut lines = Vec::new();
-    if let Some(limit) = &decision.limit {
+    if let Some(limit) = decision.verdict.limit() {
         lines.push(("limit", limit.to_string()));
     }
-    if let Some(stage) = decision.stage {
+    if let Some(stage) = decision.verdict.stage() {
         lines.push(("stage", stage.as_str().to_owned()));
     }
-    if let Some(reviewer) = &decision.reviewer {
+    if let Some(reviewer) = decision.verdict.reviewer() {
         lines.push(("reviewer", visible(reviewer)));
     }
-    if let Some(told) = &decision.user_message {
+    if let Some(told) = decision.verdict.user_message() {
         lines.push(("user", visible(told)));
     }
-    if let Some(reason) = decision.reason.as_ref().filter(|reason| Some(*reason) != decision.message.as_ref())
+    if let Some(reason) =
+        decision.verdict.reason().filter(|reason| Some(*reason) != decision.verdict.message())
     {
         lines.push(("reason", visible(reason)));
     }
@@ -99,8 +100,8 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
         lines.push(("value", shorten(&value)));
     }
     lines.extend(decision.counters.iter().map(|counter| ("counter", describe_use(counter))));
-    lines.extend(decision.terms.iter().flat_map(|terms| describe_terms(terms)));
-    if let Some(exposes) = decision.exposes.as_ref().filter(|exposes| !exposes.root().is_empty()) {
+    lines.extend(decision.verdict.terms().iter().flat_map(|terms| describe_terms(terms)));
+    if let Some(exposes) = decision.verdict.exposes().filter(|exposes| !exposes.root().is_empty()) {
         lines.push(("exposes", shorten(&compact(exposes))));
     }
     if let Some(origin) = &decision.decided_by {
@@ -129,7 +130,7 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
 /// What goes on, if it is not what came in: arguments that a binding or a default changed, a result that a transform
 /// changed.
 fn shown_value(event: &ReplayedEvent) -> Option<String> {
-    let value = event.decision.value.as_ref()?;
+    let value = event.decision.verdict.value()?;
     let unchanged = match &event.happened {
         Happened::Call { call, .. } => *value == call.arguments,
         Happened::Result { result, .. } => *value == result.output,
@@ -158,7 +159,7 @@ fn goes_on_as_given(given: &Json, value: &Json) -> bool {
 
 fn describe_trace(decision: &Decision) -> Option<String> {
     let steps = decision.trace.iter().map(|entry| {
-        let note = entry.message.as_ref().filter(|message| Some(*message) != decision.message.as_ref());
+        let note = entry.message.as_deref().filter(|message| Some(*message) != decision.verdict.message());
         let note = note.map(|note| format!(" ({})", visible(note))).unwrap_or_default();
         match entry.outcome {
             StepOutcome::Pass => entry.called(),
@@ -197,7 +198,7 @@ fn describe_terms(terms: &Terms) -> Vec<(&'static str, String)> {
 
 /// What an observed step would have done.
 fn describe_observed(observed: &ObservedStep) -> String {
-    let end = observed.verdict.map_or(observed.outcome.as_str(), Verdict::as_str);
+    let end = observed.verdict.map_or(observed.outcome.as_str(), VerdictKind::as_str);
     let notes = observed.reviewer.iter().chain(&observed.message).map(String::as_str).map(visible);
     let labels = observed.labels.iter().map(|label| format!("label {}", visible(label)));
     let errors = observed.findings.iter().map(|finding| visible(&finding.message));

@@ -4,7 +4,7 @@
 //! asks. Bindings show it as a value of their language.
 
 use celador::cel::Json;
-use celador::task::{CallId, DecidedCall, DecidedKind, Decision, Request, Verdict};
+use celador::task::{CallId, DecidedCall, DecidedKind, Decision, Request, VerdictKind};
 use serde::Serialize;
 
 /// What an operation came to.
@@ -67,15 +67,15 @@ impl Decided {
     /// Whether it is not decided yet.
     #[must_use]
     pub fn is_pending(&self) -> bool {
-        matches!(self.decision.verdict, Verdict::Suspend | Verdict::Wait)
+        matches!(self.decision.verdict.kind(), VerdictKind::Suspend | VerdictKind::Wait)
     }
 
     /// Whether it waits for a person or for other calls, and not for its host.
     #[must_use]
     pub fn waits_for_others(&self) -> bool {
-        match self.decision.verdict {
-            Verdict::Wait => true,
-            Verdict::Suspend => matches!(self.asks, Some(Request::Review { .. })),
+        match self.decision.verdict.kind() {
+            VerdictKind::Wait => true,
+            VerdictKind::Suspend => matches!(self.asks, Some(Request::Review { .. })),
             _ => false,
         }
     }
@@ -83,8 +83,9 @@ impl Decided {
     /// The arguments that a call which is let through runs with.
     #[must_use]
     pub fn arguments(&self) -> Option<&Json> {
-        let value = self.decision.value.as_ref().filter(|value| value.root().is_object())?;
-        (self.kind == DecidedKind::Call && self.decision.verdict == Verdict::Allow).then_some(value)
+        let value = self.decision.verdict.value().filter(|value| value.root().is_object())?;
+        (self.kind == DecidedKind::Call && self.decision.verdict.kind() == VerdictKind::Allow)
+            .then_some(value)
     }
 
     /// The same where only its id says what kind of operation it is: what a task makes up for an input is `input-3`.
@@ -95,7 +96,7 @@ impl Decided {
             number.is_some_and(|number| number.parse::<u64>().is_ok())
         };
         let is_message =
-            self.decision.value.as_ref().is_none_or(|value| value.root().get("message").is_some());
+            self.decision.verdict.value().is_none_or(|value| value.root().get("message").is_some());
         let kind = made_up.into_iter().find(is_of).filter(|_| is_message && self.function.is_none());
         Self { kind: kind.unwrap_or(self.kind), ..self }
     }

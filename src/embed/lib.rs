@@ -17,7 +17,7 @@
 //! let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
 //! let decided = task.before(call, None)?;
 //! assert!(!decided.is_allowed());
-//! assert_eq!(decided.decision.message.as_deref(), Some("2000 is outside what a clerk may pay."));
+//! assert_eq!(decided.decision.verdict.message(), Some("2000 is outside what a clerk may pay."));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -14,7 +14,7 @@ use celador::counter::{CounterBook, CounterId};
 use celador::engine::Engine;
 use celador::task::{
     Answer, CallId, DecidedKind, Decision, Identity, Operation, Progress, ReviewAnswer, ReviewChoice,
-    ReviewState, SavedTask, StartTask, Task, Verdict,
+    ReviewState, SavedTask, StartTask, Task, VerdictKind,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -242,7 +242,7 @@ impl Memory {
         held: &Held,
         review: &Review,
         reply: ReviewReply,
-    ) -> Result<(Review, Verdict), Error> {
+    ) -> Result<(Review, VerdictKind), Error> {
         let bad = |expected: &'static str| Error::misuse("bad_request", expected);
         let choice = ReviewChoice::of(reply.word, reply.arguments, reply.result).map_err(bad)?;
         if let Some(person) = &reply.by {
@@ -275,9 +275,9 @@ impl Memory {
         let verdict = decided.decision.verdict;
         let mut after = after.unwrap_or_else(|| review.clone());
         if let Some(answered) = &mut after.answered {
-            answered.decision = Some(verdict);
+            answered.decision = Some(verdict.kind());
         }
-        Ok((after, verdict))
+        Ok((after, verdict.kind()))
     }
 
     /// The task of a review that is kept.
@@ -336,8 +336,7 @@ fn shown(
         }
         (Progress::Asks(question), _) => {
             let decision = task.suspension_at(question.id);
-            let decision =
-                decision.unwrap_or_else(|| Decision { question: Some(question.id), ..Decision::suspended() });
+            let decision = decision.unwrap_or_else(|| Decision::suspended(question.id, None));
             let asks = Some(question.request);
             Stepped::One(Decided { asks, ..Decided::of(kind, function, decision) })
         }
@@ -352,7 +351,7 @@ fn standing(task: &Task, call: &CallId) -> Option<Decided> {
 
 /// The same with the question that it waits for.
 fn asking(task: &Task, decided: Decided) -> Decided {
-    let Some(question) = decided.decision.question else { return decided };
+    let Some(question) = decided.decision.verdict.question() else { return decided };
     let asked = task.questions().find(|it| it.id == question);
     Decided { asks: asked.map(|it| it.request), ..decided }
 }

@@ -16,7 +16,7 @@ use celador::BroughtTool;
 use celador::cel::Json;
 use celador::manifest::load::File;
 use celador::manifest::mode::Mode;
-use celador::task::{CallId, DecidedKind, Operation, Parent, User, Verdict};
+use celador::task::{CallId, DecidedKind, Operation, Parent, User, VerdictKind};
 use celador_server::{ClientReply, InProcess, KeptClient, Parts, Settings};
 use celador_store::{Database, Location};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -318,7 +318,11 @@ impl Desk {
         }
     }
 
-    pub(crate) fn answer(&self, review: &Review, reply: &ReviewReply) -> Result<(Review, Verdict), Error> {
+    pub(crate) fn answer(
+        &self,
+        review: &Review,
+        reply: &ReviewReply,
+    ) -> Result<(Review, VerdictKind), Error> {
         #[derive(Serialize)]
         struct Told<'r> {
             answer: celador::task::ReviewWord,
@@ -334,7 +338,7 @@ impl Desk {
         #[derive(Deserialize)]
         struct Answered {
             review: Review,
-            decision: Option<Verdict>,
+            decision: Option<VerdictKind>,
         }
 
         let ReviewReply { word, arguments, result, note, by } = reply;
@@ -348,6 +352,6 @@ impl Desk {
         let path = format!("/v1/reviews/{}", segment(&review.id));
         let answer = self.send_for(by.as_ref(), ("POST", &path), Some(&written(&told)?), "")?;
         let Answered { review, decision } = read(&answer)?;
-        Ok((review, decision.unwrap_or(Verdict::Rejected)))
+        Ok((review, decision.unwrap_or(VerdictKind::Rejected)))
     }
 }

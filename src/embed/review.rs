@@ -5,7 +5,7 @@
 
 use celador::cel::Json;
 use celador::policy::ReviewPanel;
-use celador::task::{CallId, Identity, QuestionId, ReviewState, ReviewWord, Verdict};
+use celador::task::{CallId, Identity, QuestionId, ReviewState, ReviewWord, VerdictKind};
 use serde::{Deserialize, Serialize};
 
 /// A review, as it was when it was read. What a manifest marks as secret is `***`.
@@ -76,7 +76,7 @@ pub struct ReviewAnswered {
     pub note: Option<String>,
     /// What became of the operation that asked, where that is kept.
     #[serde(default)]
-    pub decision: Option<Verdict>,
+    pub decision: Option<VerdictKind>,
 }
 
 /// Which reviews are listed.

@@ -15,7 +15,7 @@ use crate::{Error, ErrorKind, Flaw};
 use celador::cel::Json;
 use celador::task::{
     Answer, Call, CallId, CallResult, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, TaskState,
-    Turn, Verdict,
+    Turn, VerdictKind,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -324,7 +324,7 @@ impl Task {
     ///
     /// # Errors
     /// A review that is closed or addressed to others, arguments that the call cannot have, and stores and servers that do not answer.
-    pub fn answer(&self, review: &Review, reply: crate::ReviewReply) -> Result<(Review, Verdict), Error> {
+    pub fn answer(&self, review: &Review, reply: crate::ReviewReply) -> Result<(Review, VerdictKind), Error> {
         match &self.kept {
             Kept::Memory(memory, held) => memory.answer(held, review, reply),
             #[cfg(feature = "stores")]

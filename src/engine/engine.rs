@@ -33,7 +33,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// Policies that tasks are started from.
 ///
 /// ```
-/// use celador::{Call, Engine, Outcome, StartTask, User, Verdict};
+/// use celador::{Call, Engine, Outcome, StartTask, User, VerdictKind};
 /// use std::time::SystemTime;
 ///
 /// let manifests = r#"
@@ -66,7 +66,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
 /// let call = Call::new("refund", serde_json::json!({ "amount": 250 }).into());
 /// let Outcome::Refused(refusal) = task.before(&call, now)?.outcome() else { panic!("250 is too much") };
-/// assert_eq!(refusal.verdict(), Verdict::Block);
+/// assert_eq!(refusal.verdict(), VerdictKind::Block);
 /// assert_eq!(refusal.message(), "250 is too much.");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -175,7 +175,7 @@ impl Engine {
     ///
     /// ```
     /// use celador::cel::{CallCost, HostFunctionSet, Signature, Type, Value};
-    /// use celador::{Call, Engine, EngineLimits, StartTask, User, Verdict};
+    /// use celador::{Call, Engine, EngineLimits, StartTask, User, VerdictKind};
     ///
     /// # let folder = std::env::temp_dir().join(format!("celador-host-functions-{}", std::process::id()));
     /// # std::fs::create_dir_all(&folder)?;
@@ -220,9 +220,9 @@ impl Engine {
     ///
     /// let now = std::time::SystemTime::now();
     /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
-    /// for (amount, verdict) in [(200, Verdict::Allow), (900, Verdict::Block)] {
+    /// for (amount, verdict) in [(200, VerdictKind::Allow), (900, VerdictKind::Block)] {
     ///     let call = Call::new("refund", serde_json::json!({"amount": amount}).into());
-    ///     assert_eq!(task.before(&call, now)?.outcome().into_decision().verdict, verdict);
+    ///     assert_eq!(task.before(&call, now)?.outcome().into_decision().verdict.kind(), verdict);
     /// }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -243,7 +243,7 @@ impl Engine {
     /// say in [`Decision::enforced`](crate::Decision::enforced) what would have come of it.
     ///
     /// ```
-    /// use celador::{Call, Engine, EngineLimits, StartTask, User, Verdict};
+    /// use celador::{Call, Engine, EngineLimits, StartTask, User, VerdictKind};
     /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
     /// let engine = Engine::open_observing(&["examples/first-policy"], EngineLimits::default())?;
     /// let now = std::time::SystemTime::now();
@@ -251,9 +251,9 @@ impl Engine {
     ///
     /// let call = Call::new("payout", serde_json::json!({"amount": 2_000}).into());
     /// let decision = task.before(&call, now)?.outcome().into_decision();
-    /// assert_eq!(decision.verdict, Verdict::Allow);
+    /// assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
     /// let enforced = decision.enforced.as_ref().expect("a rule is against it");
-    /// assert_eq!(enforced.verdict, Verdict::Block);
+    /// assert_eq!(enforced.verdict, VerdictKind::Block);
     /// assert_eq!(enforced.message.as_deref(), Some("2000 is outside what a clerk may pay."));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -703,7 +703,7 @@ impl Engine {
     /// The mark that is returned is where the task was before it had them, to be stored with [`Task::change_since`].
     ///
     /// ```
-    /// use celador::{BroughtTool, Call, Engine, StartTask, TaskError, ToolsError, User, Verdict};
+    /// use celador::{BroughtTool, Call, Engine, StartTask, TaskError, ToolsError, User, VerdictKind};
     /// # let manifests = "kind: celador/v1/tools\nnamespace: acme\nname: server\nbrought: ['*']\n---\n\
     /// # kind: commonagents.info/v1beta2/agent\nnamespace: acme\nname: clerk\ndescription: A clerk.\nprompt: Hi.\n\
     /// # capabilities: {server: {before: [{assert: '!has(input.amount) || input.amount < 9'}]}}";
@@ -716,7 +716,7 @@ impl Engine {
     /// assert!(engine.bring(&mut task, &[pay])?.is_none());
     ///
     /// let call = Call::new("pay", serde_json::json!({"amount": 10}).into());
-    /// assert_eq!(task.before(&call, now)?.outcome().into_decision().verdict, Verdict::Block);
+    /// assert_eq!(task.before(&call, now)?.outcome().into_decision().verdict.kind(), VerdictKind::Block);
     /// // what a task knows under a name does not change
     /// let other = tool(r#"{"type": "object"}"#)?;
     /// let refused = TaskError::Tools(ToolsError::SameKey("pay".into(), "pay".into()));

@@ -65,12 +65,14 @@ impl Evidence {
 
 /// The reason for which a decision came before the rule.
 pub(crate) fn reason_of(decision: &Decision) -> String {
-    match (decision.decided_by_name(), &decision.message) {
+    match (decision.decided_by_name(), decision.verdict.message()) {
         (Some(by), _) => format!("`{by}` decided first"),
-        (None, Some(message)) => message.clone(),
-        (None, None) if decision.verdict == Verdict::Suspend => "a review was asked for first".to_owned(),
+        (None, _) if matches!(decision.verdict, Verdict::Suspend { .. }) => {
+            "a review was asked for first".to_owned()
+        }
+        (None, Some(message)) => message.to_owned(),
         (None, None) if decision.is_allowed() => "the rule did not apply".to_owned(),
-        (None, None) => format!("the operation ended with `{}`", decision.verdict),
+        (None, None) => format!("the operation ended with `{}`", decision.verdict.kind()),
     }
 }
 

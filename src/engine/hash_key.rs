@@ -50,7 +50,7 @@ use std::fmt;
 /// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now))?;
 /// let call = Call::new("note", serde_json::json!({"customer": "ann@example.com"}).into());
 /// let decision = task.before(&call, now)?.outcome().into_decision();
-/// assert_eq!(decision.value, Some(serde_json::json!({"customer": customer}).into()));
+/// assert_eq!(decision.verdict.into_value(), Some(serde_json::json!({"customer": customer}).into()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

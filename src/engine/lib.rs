@@ -151,5 +151,5 @@ pub use task::{
     Invocation, InvocationTarget, ModelCall, Next, Obligation, ObservedStep, Offer, Operation, Outcome,
     Parent, Progress, Question, QuestionId, Queued, Ran, Received, ReceivedAnswer, Refusal, Reported,
     Request, Retain, Review, ReviewAnswer, ReviewChoice, ReviewState, Reviewed, RoutedEvent, Rule, SavedTask,
-    StartTask, Task, TaskError, Terms, Turn, Turned, Usage, User, Verdict, Waiting,
+    StartTask, Task, TaskError, Terms, Turn, Turned, Usage, User, Verdict, VerdictKind, Waiting,
 };

@@ -7,7 +7,7 @@
 mod example;
 
 use super::task_fixture::{at_limit, see};
-use celador::Verdict::{
+use celador::VerdictKind::{
     self, Allow, Block, Discard, Error, LockTask, Rejected, Route, Suspend, Terminate, Wait,
 };
 use celador::task::TaskState;
@@ -19,7 +19,7 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 /// Task, the beginning of what happened, and what Celador said to it.
-const DECISIONS: &[(&str, &str, Verdict)] = &[
+const DECISIONS: &[(&str, &str, VerdictKind)] = &[
     // a release: too early, with a version of the model's own; two scripts, one that reaches for the context
     ("t-1", "input", Allow),
     ("t-1", "the model calls github_publish", Block),

@@ -15,7 +15,7 @@ use celador::manifest::load::{File, FileOrigin};
 use celador::manifest::{Catalog, load};
 use celador::source::Source;
 use celador::task::StepOutcome;
-use celador::{Call, Decision, Diagnostic, Engine, Outcome, Verdict};
+use celador::{Call, Decision, Diagnostic, Engine, Outcome, VerdictKind};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree as _;
@@ -539,12 +539,12 @@ fn is_contradicted(finding: &Diagnostic, arguments: &Value, decision: &Decision)
         "dead_step" => {
             ran.is_some_and(|entry| entry.outcome == StepOutcome::Pass || decision.findings.is_empty())
         }
-        "never_passes" => decision.verdict == Verdict::Allow,
+        "never_passes" => decision.verdict.kind() == VerdictKind::Allow,
         "moot_step" => ran.is_some_and(|entry| entry.outcome == StepOutcome::Fail),
         "read_without_has" => {
             let argument = finding.message.split('`').nth(3).unwrap();
             let is_left_out = arguments.pointer(&format!("/{}", argument.replace('.', "/"))).is_none();
-            is_left_out && !argument.contains("[]") && decision.verdict == Verdict::Allow
+            is_left_out && !argument.contains("[]") && decision.verdict.kind() == VerdictKind::Allow
         }
         // these say what calls are let by, which no single call contradicts
         "one_is_enough" | "loose_prefix" | "loose_host" | "loose_pattern" | "held_by_parameter" => false,
@@ -595,7 +595,7 @@ fn no_run_contradicts_an_accusation() {
                 let (arguments, calls) = operations.new_tree(&mut runner).unwrap().current();
                 runs += 1;
                 let is_wrong = match &part {
-                    Some(part) => judge(part, &arguments, 0).verdict == Verdict::Allow,
+                    Some(part) => judge(part, &arguments, 0).verdict.kind() == VerdictKind::Allow,
                     None => is_contradicted(finding, &arguments, &judge(&whole, &arguments, calls)),
                 };
                 assert!(

@@ -6,7 +6,7 @@ use crate::task_fixture::{call, decided, engine, engine_within, noon, see, start
 use celador::cel::Timestamp;
 use celador::engine::Engine;
 use celador::task::{
-    Answer, CallResult, Decision, Progress, QuestionId, Ran, SavedTask, Switch, Task, TaskError, Verdict,
+    Answer, CallResult, Decision, Progress, QuestionId, Ran, SavedTask, Switch, Task, TaskError, VerdictKind,
 };
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
@@ -65,15 +65,18 @@ fn open() -> Task {
 fn one_claimant_runs_a_call() {
     let mut task = open();
     let first = claim(&mut task, "one").unwrap();
-    assert_eq!((first.verdict, first.call), (Verdict::Allow, Some("c1".into())));
-    assert_eq!(first.value.unwrap().root().get("amount").and_then(|amount| amount.as_int()), Some(1));
+    assert_eq!((first.verdict.kind(), first.call), (VerdictKind::Allow, Some("c1".into())));
+    assert_eq!(
+        first.verdict.into_value().unwrap().root().get("amount").and_then(|amount| amount.as_int()),
+        Some(1)
+    );
     assert_eq!(claim(&mut task, "two"), claimed());
     // the answer may have been lost
     assert!(claim(&mut task, "one").unwrap().is_allowed());
     // the call that it has run is over for everybody
     report(&mut task, "c1");
     for claimant in ["one", "two"] {
-        assert_eq!(claim(&mut task, claimant).unwrap().verdict, Verdict::Rejected, "{claimant}");
+        assert_eq!(claim(&mut task, claimant).unwrap().verdict.kind(), VerdictKind::Rejected, "{claimant}");
     }
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_successful"), json!(1));
 }
@@ -82,17 +85,17 @@ fn one_claimant_runs_a_call() {
 #[test]
 fn a_claim_is_the_last_check_of_a_call() {
     type Prepare = fn(&mut Task, &Engine);
-    let rows: [(&str, Prepare, Result<Verdict, TaskError>); 10] = [
-        ("let through", |task, _| drop(make(task, "c1", "probe")), Ok(Verdict::Allow)),
+    let rows: [(&str, Prepare, Result<VerdictKind, TaskError>); 10] = [
+        ("let through", |task, _| drop(make(task, "c1", "probe")), Ok(VerdictKind::Allow)),
         ("unknown", |_, _| {}, Err(TaskError::UnknownCall("c1".into()))),
-        ("in review", |task, _| drop(make(task, "c1", "ledger_lookup")), Ok(Verdict::Suspend)),
+        ("in review", |task, _| drop(make(task, "c1", "ledger_lookup")), Ok(VerdictKind::Suspend)),
         (
             "behind a review",
             |task, _| {
                 make(task, "c0", "ledger_lookup");
                 make(task, "c1", "probe");
             },
-            Ok(Verdict::Wait),
+            Ok(VerdictKind::Wait),
         ),
         (
             "approved behind a review",
@@ -101,7 +104,7 @@ fn a_claim_is_the_last_check_of_a_call() {
                 make(task, "c0", "ledger_lookup");
                 let _ = task.answer(first, Answer::approve(), noon()).unwrap();
             },
-            Ok(Verdict::Wait),
+            Ok(VerdictKind::Wait),
         ),
         (
             "approved, and the other review is over",
@@ -110,7 +113,7 @@ fn a_claim_is_the_last_check_of_a_call() {
                 let _ = task.answer(first, Answer::approve(), noon()).unwrap();
                 let _ = task.answer(second, Answer::deny(), noon()).unwrap();
             },
-            Ok(Verdict::Allow),
+            Ok(VerdictKind::Allow),
         ),
         (
             "denied",
@@ -118,7 +121,7 @@ fn a_claim_is_the_last_check_of_a_call() {
                 let asked = asks(make(task, "c1", "ledger_lookup"));
                 let _ = task.answer(asked, Answer::deny(), noon()).unwrap();
             },
-            Ok(Verdict::Block),
+            Ok(VerdictKind::Block),
         ),
         (
             "withdrawn",
@@ -126,7 +129,7 @@ fn a_claim_is_the_last_check_of_a_call() {
                 make(task, "c1", "probe");
                 task.withdraw(&"c1".into(), Ran::Never, noon()).unwrap();
             },
-            Ok(Verdict::Block),
+            Ok(VerdictKind::Block),
         ),
         (
             "of a task that was locked",
@@ -135,7 +138,7 @@ fn a_claim_is_the_last_check_of_a_call() {
                 let other = call("ledger_post_entry", json!({ "account": "a", "amount": 10 }));
                 decided(task.before(&other, noon()).unwrap());
             },
-            Ok(Verdict::Rejected),
+            Ok(VerdictKind::Rejected),
         ),
         (
             "stopped by an operator",
@@ -144,7 +147,7 @@ fn a_claim_is_the_last_check_of_a_call() {
                 let (namespace, name) = ("demo".to_owned(), "probe".to_owned());
                 engine.switches().turn_on(Switch::Tool { namespace, name, function: None });
             },
-            Ok(Verdict::Rejected),
+            Ok(VerdictKind::Rejected),
         ),
     ];
     for (name, prepare, expected) in rows {
@@ -152,9 +155,9 @@ fn a_claim_is_the_last_check_of_a_call() {
         let mut task = start(&engine);
         prepare(&mut task, &engine);
         let mark = task.mark();
-        let told = claim(&mut task, "one").map(|decision| decision.verdict);
+        let told = claim(&mut task, "one").map(|decision| decision.verdict.kind());
         assert_eq!(told, expected, "{name}");
-        assert_eq!(task.is_at(&mark), expected != Ok(Verdict::Allow), "{name}");
+        assert_eq!(task.is_at(&mark), expected != Ok(VerdictKind::Allow), "{name}");
     }
 }
 
@@ -204,7 +207,7 @@ fn a_claimed_call_is_carried_out_once() {
     assert_eq!(task.execute(&"c1".into(), noon()).err(), Some(TaskError::CallClaimed("c1".into())));
     task.release(&"c1".into(), "one").unwrap();
     let question = asks(task.execute(&"c1".into(), noon()).unwrap().into_progress());
-    assert_eq!(claim(&mut task, "two").unwrap().verdict, Verdict::Suspend);
+    assert_eq!(claim(&mut task, "two").unwrap().verdict.kind(), VerdictKind::Suspend);
     // its operation is taken back while the host has it in its hands
     task.end("enough", noon());
     assert_eq!(claim(&mut task, "two"), claimed());
@@ -228,13 +231,13 @@ fn max_claim_ms() {
         }
         // it may have run: nobody runs it again, and the model is told so
         let lost = other.unwrap();
-        assert_eq!(lost.verdict, Verdict::Block);
-        assert!(lost.message.unwrap().contains("may have run"));
+        assert_eq!(lost.verdict.kind(), VerdictKind::Block);
+        assert!(lost.verdict.message().unwrap().contains("may have run"));
         assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_errored"), json!(1));
         for claimant in ["one", "two", "three"] {
             assert_eq!(
-                task.claim(&"c1".into(), claimant, later).unwrap().verdict,
-                Verdict::Block,
+                task.claim(&"c1".into(), claimant, later).unwrap().verdict.kind(),
+                VerdictKind::Block,
                 "{claimant}"
             );
         }

@@ -2,7 +2,8 @@
 
 use crate::task_fixture::{call, decided, engine, engine_within, noon, start, task};
 use celador::task::{
-    Answer, Call, CallId, CallResult, Decision, Progress, Ran, Request, SavedTask, Task, TaskError, Verdict,
+    Answer, Call, CallId, CallResult, Decision, Progress, Ran, Request, SavedTask, Task, TaskError,
+    VerdictKind,
 };
 use serde_json::{Value, json};
 
@@ -57,8 +58,8 @@ fn max_id_bytes() {
         [("12345678", true), ("123456789", false), ("", false), ("a\nb", false), ("a b", true)]
     {
         let mark = task.mark();
-        let made = task.before(&probe(id, "a"), noon()).map(decided).map(|decision| decision.verdict);
-        let expected = if is_sound { Ok(Verdict::Allow) } else { Err(TaskError::BadCallId { max: 8 }) };
+        let made = task.before(&probe(id, "a"), noon()).map(decided).map(|decision| decision.verdict.kind());
+        let expected = if is_sound { Ok(VerdictKind::Allow) } else { Err(TaskError::BadCallId { max: 8 }) };
         assert_eq!((made, !task.is_at(&mark)), (expected, is_sound), "{id:?}");
     }
 }
@@ -72,38 +73,42 @@ fn a_call_that_is_made_again_is_told_how_far_it_is() {
         let decision = before(task, call);
         assert!(task.is_at(&mark), "nothing happens");
         let stored = before(&mut other, call);
-        assert_eq!((&stored.verdict, &stored.message), (&decision.verdict, &decision.message), "{call:?}");
+        assert_eq!(
+            (&stored.verdict, stored.verdict.message()),
+            (&decision.verdict, decision.verdict.message()),
+            "{call:?}"
+        );
         let same = json!({ "amount": 1, "account": "a" });
         if call.function != "probe" {
             let turned = Call::new(&*call.function, same.into()).with_id(call.id.clone().unwrap());
             assert_eq!(before(task, &turned), decision, "the order of keys is nothing");
         }
         (
-            decision.verdict,
-            decision.message,
-            decision.waits_for.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            decision.verdict.kind(),
+            decision.verdict.message().map(str::to_owned),
+            decision.verdict.waits_for().iter().map(ToString::to_string).collect::<Vec<_>>(),
         )
     };
     assert!(before(&mut task, &entry("one")).is_allowed());
-    assert_eq!(again(&mut task, &entry("one")), (Verdict::Allow, None, vec![]));
-    assert_eq!(before(&mut task, &entry("two")).verdict, Verdict::Wait);
+    assert_eq!(again(&mut task, &entry("one")), (VerdictKind::Allow, None, vec![]));
+    assert_eq!(before(&mut task, &entry("two")).verdict.kind(), VerdictKind::Wait);
     let waits = "the call waits for calls that are still open";
     let (verdict, message, waits_for) = again(&mut task, &entry("two"));
-    assert_eq!((verdict, waits_for), (Verdict::Wait, vec!["one".to_owned()]), "{message:?} {waits}");
+    assert_eq!((verdict, waits_for), (VerdictKind::Wait, vec!["one".to_owned()]), "{message:?} {waits}");
     report(&mut task, "one", json!({ "ok": true })).unwrap();
     let reported = Some("the result of this call was reported".to_owned());
-    assert_eq!(again(&mut task, &entry("one")), (Verdict::Rejected, reported, vec![]));
-    assert_eq!(again(&mut task, &entry("two")), (Verdict::Block, Some("Once.".into()), vec![]));
+    assert_eq!(again(&mut task, &entry("one")), (VerdictKind::Rejected, reported, vec![]));
+    assert_eq!(again(&mut task, &entry("two")), (VerdictKind::Block, Some("Once.".into()), vec![]));
     // the model's next turn forgets the decision with its trace, and not what it was
     assert!(task.model_turn(celador::task::Usage::default(), noon()).is_allowed());
-    assert_eq!(again(&mut task, &entry("two")), (Verdict::Block, Some("Once.".into()), vec![]));
-    assert_eq!(before(&mut task, &entry("three")).verdict, Verdict::Block);
-    assert_eq!(again(&mut task, &entry("three")), (Verdict::Block, Some("Once.".into()), vec![]));
+    assert_eq!(again(&mut task, &entry("two")), (VerdictKind::Block, Some("Once.".into()), vec![]));
+    assert_eq!(before(&mut task, &entry("three")).verdict.kind(), VerdictKind::Block);
+    assert_eq!(again(&mut task, &entry("three")), (VerdictKind::Block, Some("Once.".into()), vec![]));
     assert!(before(&mut task, &probe("four", "a")).is_allowed());
     task.withdraw(&"four".into(), Ran::Never, noon()).unwrap();
     assert_eq!(
         again(&mut task, &probe("four", "a")),
-        (Verdict::Block, Some("the call was withdrawn".into()), vec![])
+        (VerdictKind::Block, Some("the call was withdrawn".into()), vec![])
     );
     assert_eq!(task.context().invocations().count(), 4);
 }
@@ -134,22 +139,22 @@ fn another_call_under_an_id_is_a_mistake_of_the_host() {
 #[test]
 fn a_result_counts_once() {
     let shown = "capabilities:\n  probe:\n    after: [{transform: \"output.n\"}]\n  ledger: \"*\"\n";
-    let rows: [(&str, &str, Value, Verdict, Option<&str>); 3] = [
-        (OPEN, "probe", json!({ "n": 7 }), Verdict::Allow, Some(r#"{"n":7}"#)),
+    let rows: [(&str, &str, Value, VerdictKind, Option<&str>); 3] = [
+        (OPEN, "probe", json!({ "n": 7 }), VerdictKind::Allow, Some(r#"{"n":7}"#)),
         // the model was given another value than the one on record, which is nobody's to see
-        (shown, "probe", json!({ "n": 7 }), Verdict::Rejected, None),
-        (shown, "ledger_lookup", json!({ "n": 7 }), Verdict::Allow, Some(r#"{"n":7}"#)),
+        (shown, "probe", json!({ "n": 7 }), VerdictKind::Rejected, None),
+        (shown, "ledger_lookup", json!({ "n": 7 }), VerdictKind::Allow, Some(r#"{"n":7}"#)),
     ];
     for (agent, function, output, verdict, value) in rows {
         let mut task = task(agent);
         let arguments = if function == "probe" { json!({}) } else { json!({ "account": "a" }) };
         before(&mut task, &call(function, arguments).with_id("c"));
         let first = report(&mut task, "c", output.clone()).unwrap();
-        assert_eq!(first.verdict, Verdict::Allow);
+        assert_eq!(first.verdict.kind(), VerdictKind::Allow);
         let mark = task.mark();
         let again = report(&mut task, "c", output).unwrap();
         assert_eq!(
-            (again.verdict, again.value.map(|it| it.to_string()).as_deref()),
+            (again.verdict.kind(), again.verdict.into_value().map(|it| it.to_string()).as_deref()),
             (verdict, value),
             "{function}"
         );
@@ -188,7 +193,10 @@ fn a_call_that_asks_asks_the_same_when_it_is_made_again() {
         assert_eq!(asked(task.after(&"c".into(), result(), noon()).unwrap().into_progress()), boss);
         let refused = decided(task.answer(boss.0, Answer::deny(), noon()).unwrap());
         let again = decided(task.after(&"c".into(), result(), noon()).unwrap());
-        assert_eq!((again.verdict, &again.message), (Verdict::Block, &refused.message));
+        assert_eq!(
+            (again.verdict.kind(), again.verdict.message()),
+            (VerdictKind::Block, refused.verdict.message())
+        );
         assert_eq!(task.context().invocations().count(), 1);
     }
 }

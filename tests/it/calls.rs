@@ -3,7 +3,7 @@
 use crate::task_fixture::{Kept, at, call, decided, engine, noon, parse, see, start, task};
 use celador::context::Selector;
 use celador::lint::{self, Class};
-use celador::task::{Answer, CallId, CallResult, Outcome, Ran, Task, Verdict};
+use celador::task::{Answer, CallId, CallResult, Outcome, Ran, Task, VerdictKind};
 use serde_json::{Value, json};
 
 fn let_through(task: &mut Task, function: &str, arguments: Value) -> CallId {
@@ -137,7 +137,7 @@ fn calls_are_counted_for_the_message_that_they_were_made_for() {
     let first = probe(&mut task).call.unwrap();
     let mut task = kept.keep(&task);
     assert!(probe(&mut task).is_allowed());
-    assert_eq!(probe(&mut task).verdict, Verdict::Block);
+    assert_eq!(probe(&mut task).verdict.kind(), VerdictKind::Block);
     assert_eq!(see(&task, "c.cap.probe.calls.map(t, t.message)"), json!([1, 1, 0, 1]));
     // a call keeps its message, whenever it is reported
     say(&mut task);
@@ -146,7 +146,7 @@ fn calls_are_counted_for_the_message_that_they_were_made_for() {
     let mut task = kept.keep(&task);
     assert_eq!(see(&task, "c.calls.map(t, t.message)"), json!([1, 0, 1, 1]));
     assert!(probe(&mut task).is_allowed() && probe(&mut task).is_allowed());
-    assert_eq!(probe(&mut task).verdict, Verdict::Block);
+    assert_eq!(probe(&mut task).verdict.kind(), VerdictKind::Block);
     assert_eq!(
         see(&task, "c.calls.filter(t, t.message == size(c.input)).map(t, t.status)"),
         json!(["open", "open", "restricted"])
@@ -174,26 +174,30 @@ fn what_is_known_of_an_open_call_is_read_without_waiting() {
     let mut task = task(IN_FLIGHT);
     let ask = |task: &mut Task, function: &str, arguments: Value| {
         let decision = decided(task.before(&call(function, arguments), noon()).unwrap());
-        (decision.verdict, decision.call.unwrap_or_else(|| "none".into()), decision.waits_for)
+        let waits = decision.verdict.waits_for().to_vec();
+        (decision.verdict.kind(), decision.call.unwrap_or_else(|| "none".into()), waits)
     };
     let (_, first, _) = ask(&mut task, "probe", json!({"host": "a"}));
     let (verdict, second, _) = ask(&mut task, "probe", json!({"host": "b"}));
-    assert_eq!(verdict, Verdict::Allow);
-    assert_eq!(ask(&mut task, "probe", json!({"host": "c"})).0, Verdict::Block);
+    assert_eq!(verdict, VerdictKind::Allow);
+    assert_eq!(ask(&mut task, "probe", json!({"host": "c"})).0, VerdictKind::Block);
     // how a probe ends is not known before it has
     let (verdict, lookup, waits) = ask(&mut task, "ledger_lookup", json!({"account": "b"}));
-    assert_eq!((verdict, waits), (Verdict::Wait, vec![first.clone(), second.clone()]));
+    assert_eq!((verdict, waits), (VerdictKind::Wait, vec![first.clone(), second.clone()]));
     report(&mut task, &first, json!({}), "2026-06-01T12:00:00Z");
     let done = decided(task.after(&second, CallResult::successful(json!({}).into()), noon()).unwrap());
     assert_eq!(
-        done.decided.iter().map(|it| (&it.call, it.decision.verdict)).collect::<Vec<_>>(),
-        [(&lookup, Verdict::Allow)]
+        done.decided.iter().map(|it| (&it.call, it.decision.verdict.kind())).collect::<Vec<_>>(),
+        [(&lookup, VerdictKind::Allow)]
     );
     // both are over: the next is let through, and counts as one of those in flight
     let (verdict, third, _) = ask(&mut task, "probe", json!({"host": "d"}));
-    assert_eq!(verdict, Verdict::Allow);
+    assert_eq!(verdict, VerdictKind::Allow);
     // four probes were asked for, one was refused; all are on record or open
-    assert_eq!(ask(&mut task, "ledger_post_entry", json!({"account": "a", "amount": 1})).0, Verdict::Block);
+    assert_eq!(
+        ask(&mut task, "ledger_post_entry", json!({"account": "a", "amount": 1})).0,
+        VerdictKind::Block
+    );
     report(&mut task, &third, json!({}), "2026-06-01T12:00:00Z");
     assert_eq!(
         see(&task, "c.cap.probe.calls.map(t, t.status)"),
@@ -209,7 +213,11 @@ fn a_call_that_will_make_others_is_waited_for() {
         let mut task = task(IN_FLIGHT);
         let post = let_through(&mut task, "ledger_post_entry", json!({"account": "a", "amount": 1}));
         let decision = decided(task.before(&call(function, arguments), noon()).unwrap());
-        assert_eq!((decision.verdict, decision.waits_for), (Verdict::Wait, vec![post]), "{function}");
+        assert_eq!(
+            (decision.verdict.kind(), decision.verdict.waits_for()),
+            (VerdictKind::Wait, &*vec![post]),
+            "{function}"
+        );
     }
 }
 
@@ -228,19 +236,19 @@ capabilities:
 fn spans_of_open_calls_are_known_at_once() {
     let mut task = task(IN_A_MINUTE);
     let ask = |task: &mut Task, function: &str, arguments: Value, time: &str| {
-        decided(task.before(&call(function, arguments), at(time)).unwrap()).verdict
+        decided(task.before(&call(function, arguments), at(time)).unwrap()).verdict.kind()
     };
     let lookup = || json!({"account": "a"});
     let first = let_through(&mut task, "probe", json!({"host": "a"}));
-    assert_eq!(ask(&mut task, "ledger_lookup", lookup(), "2026-06-01T12:00:10Z"), Verdict::Block);
-    assert_eq!(ask(&mut task, "ledger_lookup", lookup(), "2026-06-01T12:00:11Z"), Verdict::Allow);
-    assert_eq!(ask(&mut task, "probe", json!({"host": "b"}), "2026-06-01T12:05:00Z"), Verdict::Allow);
+    assert_eq!(ask(&mut task, "ledger_lookup", lookup(), "2026-06-01T12:00:10Z"), VerdictKind::Block);
+    assert_eq!(ask(&mut task, "ledger_lookup", lookup(), "2026-06-01T12:00:11Z"), VerdictKind::Allow);
+    assert_eq!(ask(&mut task, "probe", json!({"host": "b"}), "2026-06-01T12:05:00Z"), VerdictKind::Allow);
     // both are open, however long ago they began
-    assert_eq!(ask(&mut task, "probe", json!({"host": "c"}), "2026-06-01T12:06:00Z"), Verdict::Block);
+    assert_eq!(ask(&mut task, "probe", json!({"host": "c"}), "2026-06-01T12:06:00Z"), VerdictKind::Block);
     report(&mut task, &first, json!({}), "2026-06-01T12:06:00Z");
     // calls that were stopped count as well
-    assert_eq!(ask(&mut task, "probe", json!({"host": "d"}), "2026-06-01T12:07:00Z"), Verdict::Block);
-    assert_eq!(ask(&mut task, "probe", json!({"host": "e"}), "2026-06-01T12:08:01Z"), Verdict::Allow);
+    assert_eq!(ask(&mut task, "probe", json!({"host": "d"}), "2026-06-01T12:07:00Z"), VerdictKind::Block);
+    assert_eq!(ask(&mut task, "probe", json!({"host": "e"}), "2026-06-01T12:08:01Z"), VerdictKind::Allow);
 }
 
 /// When a call was let through stays with it: through a store, a withdrawal, and a host that carries it out for the engine.
@@ -291,7 +299,7 @@ fn rejected_calls_stand_apart() {
     make(&mut task, "ledger_post_entry", post(json!(2)), json!({}), "2026-06-01T11:00:00Z");
     for arguments in [json!({}), json!({"account": "a"}), post(json!("much")), post(json!(null))] {
         let decision = decided(task.before(&call("ledger_post_entry", arguments), noon()).unwrap());
-        assert_eq!(decision.verdict, Verdict::Error);
+        assert_eq!(decision.verdict.kind(), VerdictKind::Error);
     }
     make(&mut task, "probe", json!({}), json!({}), "2026-06-01T12:00:00Z");
     make(&mut task, "ledger_post_entry", post(json!(40)), json!({}), "2026-06-01T12:00:00Z");

@@ -73,7 +73,7 @@ fn a_line_tells_of_the_calls_that_were_decided_with_its_step() {
     let lookup = call("ledger_lookup", json!({"account": "HUSH"}));
     let first = decided(task.before(&lookup, noon()).unwrap()).call.unwrap();
     let waits = decided(task.before(&lookup, noon()).unwrap());
-    assert_eq!(waits.verdict.as_str(), "wait");
+    assert_eq!(waits.verdict.kind().as_str(), "wait");
     let found = CallResult::successful(json!({}).into());
     let told = decided(task.after(&first, found, noon()).unwrap());
     let line = serde_json::to_value(entry("after").of(&told)).unwrap();

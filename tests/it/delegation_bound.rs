@@ -2,7 +2,7 @@
 
 use celador::cel::Timestamp;
 use celador::counter::CounterBook;
-use celador::{Call, Engine, Json, Outcome, Parent, StartTask, Task, TaskError, User, Verdict};
+use celador::{Call, Engine, Json, Outcome, Parent, StartTask, Task, TaskError, User, VerdictKind};
 use serde_json::json;
 
 /// A lead that may refund at most 100, an auditor that may refund anything, and a clerk that may refund less than 1000, within its parent. A helper of the
@@ -109,7 +109,7 @@ fn a_task_that_must_be_within_a_parent_has_one() {
     let mut clerk = start(&engine, "t-2", "clerk", Some(&lead)).unwrap();
     assert_eq!(clerk.bounding_parent(), Some("t-1"));
     let denied = decide(&mut clerk, &refund(5), &mut CounterBook::default());
-    assert_eq!(denied.verdict, Verdict::Block);
+    assert_eq!(denied.verdict.kind(), VerdictKind::Block);
     assert_eq!(denied.findings[0].code, "outside_parent");
 
     let other = start(&engine, "t-9", "lead", None).unwrap();
@@ -121,10 +121,16 @@ fn a_task_that_must_be_within_a_parent_has_one() {
     assert_eq!(clerk.set_parent(&engine.start(stranger).unwrap()), Err(TaskError::OtherParent));
 
     clerk.set_parent(&lead).unwrap();
-    assert_eq!(decide(&mut clerk, &refund(5), &mut CounterBook::default()).verdict, Verdict::Allow);
+    assert_eq!(
+        decide(&mut clerk, &refund(5), &mut CounterBook::default()).verdict.kind(),
+        VerdictKind::Allow
+    );
     // a restored task has to be given its parent again
     let mut restored = engine.restore(clerk.save()).unwrap();
-    assert_eq!(decide(&mut restored, &refund(5), &mut CounterBook::default()).verdict, Verdict::Block);
+    assert_eq!(
+        decide(&mut restored, &refund(5), &mut CounterBook::default()).verdict.kind(),
+        VerdictKind::Block
+    );
 }
 
 /// The denial names the rule of the parent. It blocks the call of the child and changes nothing of the parent, whatever its rule does on failure.
@@ -135,8 +141,8 @@ fn a_denial_names_the_rule_of_the_parent() {
     let mut clerk = start(&engine, "t-2", "clerk", Some(&lead)).unwrap();
     clerk.set_parent(&lead).unwrap();
     let denied = decide(&mut clerk, &refund(101), &mut CounterBook::default());
-    assert_eq!(denied.verdict, Verdict::Block);
-    assert_eq!(denied.message.as_deref(), Some("The lead pays at most 100, not 101."));
+    assert_eq!(denied.verdict.kind(), VerdictKind::Block);
+    assert_eq!(denied.verdict.message(), Some("The lead pays at most 100, not 101."));
     let rule = denied.decided_by.as_ref().unwrap().policy.clone().unwrap();
     assert_eq!((&*rule.name, rule.id.as_deref()), ("shop/leads", Some("cap")));
     let finding = denied.findings.iter().find(|finding| finding.code == "outside_parent").unwrap();
@@ -154,7 +160,7 @@ fn the_parent_decides_as_it_is_now() {
     let mut lead = start(&engine, "t-1", "lead", None).unwrap();
     let mut clerk = start(&engine, "t-2", "clerk", Some(&lead)).unwrap();
     clerk.set_parent(&lead).unwrap();
-    assert_eq!(decide(&mut clerk, &refund(5), &mut book).verdict, Verdict::Allow);
+    assert_eq!(decide(&mut clerk, &refund(5), &mut book).verdict.kind(), VerdictKind::Allow);
 
     let fetch = Call::new("fetch", json!({}).into());
     let Outcome::Allowed(allowed) = lead.before(&fetch, now()).unwrap().outcome() else { panic!("it may") };
@@ -162,12 +168,12 @@ fn the_parent_decides_as_it_is_now() {
     assert!(lead.after(&allowed.call, page, now()).unwrap().outcome().is_allowed());
     clerk.set_parent(&lead).unwrap();
     let denied = decide(&mut clerk, &refund(5), &mut book);
-    assert_eq!(denied.message.as_deref(), Some("The lead has read a page."));
+    assert_eq!(denied.verdict.message(), Some("The lead has read a page."));
 
     lead.end("it is enough", now());
     clerk.set_parent(&lead).unwrap();
     let denied = decide(&mut clerk, &refund(5), &mut book);
-    assert_eq!(denied.message.as_deref(), Some("the task that delegates was locked or has ended"));
+    assert_eq!(denied.verdict.message(), Some("the task that delegates was locked or has ended"));
 }
 
 /// A task below a task below a task is within all of them.
@@ -180,17 +186,17 @@ fn a_grandchild_is_within_its_grandparent() {
     let mut helper = start(&engine, "t-3", "helper", Some(&clerk)).unwrap();
     // a parent whose own parent is not at hand decides nothing
     helper.set_parent(&clerk).unwrap();
-    assert_eq!(decide(&mut helper, &refund(5), &mut book).verdict, Verdict::Block);
+    assert_eq!(decide(&mut helper, &refund(5), &mut book).verdict.kind(), VerdictKind::Block);
 
     clerk.set_parent(&lead).unwrap();
     helper.set_parent(&clerk).unwrap();
     let denied = decide(&mut helper, &refund(101), &mut book);
-    assert_eq!(denied.message.as_deref(), Some("The lead pays at most 100, not 101."));
-    assert_eq!(decide(&mut helper, &refund(90), &mut book).verdict, Verdict::Allow);
+    assert_eq!(denied.verdict.message(), Some("The lead pays at most 100, not 101."));
+    assert_eq!(decide(&mut helper, &refund(90), &mut book).verdict.kind(), VerdictKind::Allow);
 
     // the counter of the tree counts once for each call, whoever makes it
-    assert_eq!(decide(&mut clerk, &refund(60), &mut book).verdict, Verdict::Allow);
-    assert_eq!(decide(&mut helper, &refund(1), &mut book).verdict, Verdict::Block);
+    assert_eq!(decide(&mut clerk, &refund(60), &mut book).verdict.kind(), VerdictKind::Allow);
+    assert_eq!(decide(&mut helper, &refund(1), &mut book).verdict.kind(), VerdictKind::Block);
     assert_eq!(book.iter().count(), 1);
 }
 

@@ -5,7 +5,7 @@ use celador::diff::{Difference, OperationDifference, PolicySet, compare};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::{Engine, EngineLimits, Verdict};
+use celador::{Engine, EngineLimits, VerdictKind};
 use proptest::prop_oneof;
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
@@ -65,13 +65,13 @@ fn a_witness_shows_each_direction() {
     let Difference::Found { stricter: Some(stricter), .. } = &found[4].difference else {
         panic!("{:?}", found[4])
     };
-    assert_eq!((stricter.old.verdict, stricter.new.verdict), (Verdict::Allow, Verdict::Block));
+    assert_eq!((stricter.old.verdict, stricter.new.verdict), (VerdictKind::Allow, VerdictKind::Block));
     let amount = stricter.call["args"]["amount"].as_i64().unwrap();
     assert!((1..=5).contains(&amount), "{amount}");
     // the other way round, the same shows as looser
     let back = differences(&changed, &text);
     let Difference::Found { looser: Some(looser), .. } = &back[4].difference else { panic!("{:?}", back[4]) };
-    assert_eq!((looser.old.verdict, looser.new.verdict), (Verdict::Block, Verdict::Allow));
+    assert_eq!((looser.old.verdict, looser.new.verdict), (VerdictKind::Block, VerdictKind::Allow));
 }
 
 /// What is known of the calls of an agent whose only rule was one expression and is another.
@@ -129,8 +129,8 @@ fn what_a_person_may_let_by_is_less_strict_than_what_nobody_can() {
         panic!("{found:?}")
     };
     // less than five goes by itself now, the rest not at all
-    assert_eq!((stricter.old.verdict, stricter.new.verdict), (Verdict::Suspend, Verdict::Block));
-    assert_eq!((looser.old.verdict, looser.new.verdict), (Verdict::Suspend, Verdict::Allow));
+    assert_eq!((stricter.old.verdict, stricter.new.verdict), (VerdictKind::Suspend, VerdictKind::Block));
+    assert_eq!((looser.old.verdict, looser.new.verdict), (VerdictKind::Suspend, VerdictKind::Allow));
 }
 
 /// What is known of the trigger of a text, with one part of it replaced.
@@ -150,21 +150,21 @@ fn triggers_are_compared_by_payloads_of_their_events() {
     let same = of_trigger(&text, "event.payload.size <= 500", "\"!(event.payload.size > 500)\"");
     assert_eq!(same, Difference::None);
     for (part, instead, direction, verdicts) in [
-        ("size <= 500", "size <= 400", "stricter", (Verdict::Allow, Verdict::Block)),
-        ("size <= 500", "size <= 600", "looser", (Verdict::Block, Verdict::Allow)),
-        ("message: A mail of", "message: Mail of", "otherwise", (Verdict::Allow, Verdict::Allow)),
-        ("owner: user:desk@", "owner: user:boss@", "otherwise", (Verdict::Allow, Verdict::Allow)),
+        ("size <= 500", "size <= 400", "stricter", (VerdictKind::Allow, VerdictKind::Block)),
+        ("size <= 500", "size <= 600", "looser", (VerdictKind::Block, VerdictKind::Allow)),
+        ("message: A mail of", "message: Mail of", "otherwise", (VerdictKind::Allow, VerdictKind::Allow)),
+        ("owner: user:desk@", "owner: user:boss@", "otherwise", (VerdictKind::Allow, VerdictKind::Allow)),
         (
             "size: {type: integer}",
             "size: {type: integer, maximum: 99}",
             "stricter",
-            (Verdict::Allow, Verdict::Block),
+            (VerdictKind::Allow, VerdictKind::Block),
         ),
         (
             "enabled: true\n---\nkind: commonagents.info/v1beta2/trigger",
             "enabled: false\n---\nkind: commonagents.info/v1beta2/trigger",
             "stricter",
-            (Verdict::Allow, Verdict::Block),
+            (VerdictKind::Allow, VerdictKind::Block),
         ),
     ] {
         let found = of_trigger(&text, part, instead);

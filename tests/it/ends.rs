@@ -5,7 +5,7 @@ use crate::task_fixture::{
 };
 use celador::task::{
     Answer, CallId, CallResult, Decision, Next, Progress, QuestionId, Ran, StartTask, Task, TaskError,
-    TaskState, TerminationReason, Usage, User, Verdict,
+    TaskState, TerminationReason, Usage, User, VerdictKind,
 };
 use celador::{Engine, EngineLimits, Timestamp};
 use serde_json::json;
@@ -49,15 +49,19 @@ fn a_task_at_a_limit_has_a_reason_for_programs_and_a_sentence_with_the_numbers()
         let mut task = start(&engine);
         let decision = step(&mut task);
         assert_eq!(task.state(), at_limit(numbers), "{limit}");
-        assert_eq!(decision.verdict, Verdict::Terminate, "{limit}");
+        assert_eq!(decision.verdict.kind(), VerdictKind::Terminate, "{limit}");
         assert_eq!(decision.termination(), Some(TerminationReason::LimitExceeded), "{limit}");
         let TaskState::Terminated(termination) = task.state() else { panic!("it has ended") };
-        assert_eq!(decision.message.as_ref(), Some(&termination.message), "{limit}");
+        assert_eq!(decision.verdict.message(), Some(&*termination.message), "{limit}");
         // whoever tries a step later is told the same, in another process, too
         let mut task = engine.restore(task.save()).unwrap();
         let rejected = task.limits(Next::Other, at("2026-12-01T12:00:00Z"));
-        assert_eq!(rejected.verdict, Verdict::Rejected, "{limit}");
-        assert_eq!((rejected.reason, rejected.message), (decision.reason, decision.message), "{limit}");
+        assert_eq!(rejected.verdict.kind(), VerdictKind::Rejected, "{limit}");
+        assert_eq!(
+            (rejected.verdict.reason().map(str::to_owned), rejected.verdict.message().map(str::to_owned)),
+            (decision.verdict.reason().map(str::to_owned), decision.verdict.message().map(str::to_owned)),
+            "{limit}"
+        );
     }
 }
 
@@ -67,8 +71,8 @@ fn a_task_that_holds_too_much_says_how_much() {
     let mut task = start(&engine);
     let decision =
         decided(task.before(&call("probe", json!({ "host": "h".repeat(2_000) })), noon()).unwrap());
-    assert_eq!(decision.verdict, Verdict::Terminate);
-    let limit = decision.limit.unwrap();
+    assert_eq!(decision.verdict.kind(), VerdictKind::Terminate);
+    let limit = decision.verdict.limit().unwrap();
     assert_eq!(task.state(), at_limit(&format!("{} of 1000 bytes (`max_task_bytes`)", limit.value)));
 }
 
@@ -83,11 +87,11 @@ capabilities:
 
 fn lock(task: &mut Task) {
     let decision = decided(task.before(&call("probe", json!({"depth": 9})), noon()).unwrap());
-    assert_eq!(decision.verdict, Verdict::LockTask);
+    assert_eq!(decision.verdict.kind(), VerdictKind::LockTask);
 }
 
 fn end(task: &mut Task) {
-    assert_eq!(task.end("no longer wanted", noon()).verdict, Verdict::Terminate);
+    assert_eq!(task.end("no longer wanted", noon()).verdict.kind(), VerdictKind::Terminate);
 }
 
 /// Where a call is in the hands of the host when its task ends.
@@ -132,7 +136,7 @@ fn the_result_of_a_call_in_the_hosts_hands_is_recorded_and_withheld_once_the_tas
                     decided(task.answer(*question, Answer::Result(result.clone()), noon()).unwrap())
                 }
             };
-            assert_eq!((told.verdict, &told.value), (Verdict::Rejected, &None), "{row}");
+            assert_eq!((told.verdict.kind(), told.verdict.value()), (VerdictKind::Rejected, None), "{row}");
             let record = task.context().invocations().find(|record| record.output.is_some()).unwrap();
             assert_eq!(text_of(record.output.as_ref()), r#"{"booked":7}"#, "{row}");
             assert_eq!(
@@ -166,7 +170,7 @@ fn a_call_of_which_nobody_knows_whether_it_has_run_counts_as_one_that_did_even_a
             };
             finish(&mut task);
             assert_eq!(task.answer(question, Answer::approve(), noon()).err(), Some(TaskError::WrongAnswer));
-            assert_eq!(task.take_back(question, ran, noon()).unwrap().verdict, Verdict::Block);
+            assert_eq!(task.take_back(question, ran, noon()).unwrap().verdict.kind(), VerdictKind::Block);
             assert_eq!(see(&task, &format!("context.capabilities.ledger_post_entry.{expression}")), json!(1));
             assert!(task.take_back(question, ran, noon()).is_err());
         }
@@ -183,8 +187,8 @@ fn a_locked_task_is_unlocked_with_a_reason_and_a_terminated_one_is_not() {
     let before = task.mark();
     let decision = task.unlock("the lead has looked into it").unwrap();
     assert_eq!(
-        (decision.verdict, decision.reason.as_deref()),
-        (Verdict::Allow, Some("the lead has looked into it"))
+        (decision.verdict.kind(), decision.verdict.reason()),
+        (VerdictKind::Allow, Some("the lead has looked into it"))
     );
     assert!(!task.turned_away_since(&before, &decision));
     assert_eq!(task.state(), TaskState::Active);
@@ -199,7 +203,10 @@ fn a_locked_task_is_unlocked_with_a_reason_and_a_terminated_one_is_not() {
     let result = CallResult::successful(json!({"booked": 7}).into());
     let InHands::Asked(question) = waiting else { panic!("the host is asked") };
     let told = decided(task.answer(question, Answer::Result(result), noon()).unwrap());
-    assert_eq!((told.verdict, text_of(told.value.as_ref())), (Verdict::Allow, r#"{"booked":7}"#.to_owned()));
+    assert_eq!(
+        (told.verdict.kind(), text_of(told.verdict.value())),
+        (VerdictKind::Allow, r#"{"booked":7}"#.to_owned())
+    );
     assert!(decided(task.before(&call("probe", json!({})), noon()).unwrap()).is_allowed());
     end(&mut task);
     assert_eq!(task.unlock("again").err(), Some(TaskError::HasEnded));

@@ -10,7 +10,7 @@ use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
     Answer, CallResult, Content, Decision, Delivery, EventStage, Host, Invocation, Next, Progress, Ran,
-    Request, SavedTask, Task, Verdict,
+    Request, SavedTask, Task, VerdictKind,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -115,8 +115,8 @@ impl Host for Quiet {
 }
 
 fn discarded(decision: &Decision) -> Option<EventStage> {
-    assert_eq!(decision.verdict, Verdict::Discard);
-    decision.stage
+    assert_eq!(decision.verdict.kind(), VerdictKind::Discard);
+    decision.verdict.stage()
 }
 
 fn run_call(task: &mut Task, function: &str, who: &str) -> Decision {
@@ -139,10 +139,15 @@ fn one_request_goes_to_every_webhook_that_it_is_one_of() {
     let seen: Vec<_> = routings
         .iter()
         .map(|routing| {
-            (&*routing.capability, &*routing.event, routing.decision.verdict, routing.decision.stage)
+            (
+                &*routing.capability,
+                &*routing.event,
+                routing.decision.verdict.kind(),
+                routing.decision.verdict.stage(),
+            )
         })
         .collect();
-    let (discard, filter) = (Verdict::Discard, Some(EventStage::Filter));
+    let (discard, filter) = (VerdictKind::Discard, Some(EventStage::Filter));
     assert_eq!(
         seen,
         [
@@ -172,7 +177,7 @@ fn a_request_is_bounded_and_its_bytes_are_what_is_signed() {
         let content = Content::Request { headers: &headers, body };
         decided(task.event("desk", event, &Delivery { content, settings: &settings }, noon()))
     };
-    assert_eq!(send("signed", Some(SIGNED), BODY).verdict, Verdict::Route);
+    assert_eq!(send("signed", Some(SIGNED), BODY).verdict.kind(), VerdictKind::Route);
     assert_eq!(discarded(&send("signed", None, BODY)), Some(EventStage::Signature));
     let spaced = br#"{"kind": "reply","text":"signed"}"#;
     assert_eq!(discarded(&send("signed", Some(SIGNED), spaced)), Some(EventStage::Signature));
@@ -181,7 +186,7 @@ fn a_request_is_bounded_and_its_bytes_are_what_is_signed() {
     for body in [deep.as_bytes(), b"", b"text=hi", b"\xff\xfe", b"{} {}"] {
         assert_eq!(discarded(&send("asked", None, body)), Some(EventStage::Filter));
     }
-    assert_eq!(send("asked", None, b" {\"text\": \"fine\"} ").verdict, Verdict::Route);
+    assert_eq!(send("asked", None, b" {\"text\": \"fine\"} ").verdict.kind(), VerdictKind::Route);
 }
 
 #[test]
@@ -196,7 +201,7 @@ fn nothing_of_a_payload_or_secret_is_told() {
         decided(happens(&mut task, "desk", "signed", &json!({ "n": "hunter2" }), noon())),
     ];
     for decision in decisions {
-        assert_eq!(decision.verdict, Verdict::Discard);
+        assert_eq!(decision.verdict.kind(), VerdictKind::Discard);
         let told = serde_json::to_string(&decision).unwrap();
         assert!(!told.contains("hunter2") && !told.contains("s3cr3t"), "{told}");
     }
@@ -213,9 +218,9 @@ fn an_event_waits_for_the_one_that_is_reviewed_and_a_task_at_its_end_has_none() 
     let asked = happens(&mut task, "desk", "asked", &payload, noon());
     assert!(matches!(asked, Progress::Asks(celador::Question { request: Request::Review { .. }, .. })));
     let waiting = decided(happens(&mut task, "desk", "asked", &payload, noon()));
-    assert_eq!((waiting.verdict, waiting.stage), (Verdict::Wait, None));
+    assert_eq!((waiting.verdict.kind(), waiting.verdict.stage()), (VerdictKind::Wait, None));
     assert_eq!(
-        (waiting.call.as_ref().unwrap().as_str(), &*waiting.waits_for),
+        (waiting.call.as_ref().unwrap().as_str(), waiting.verdict.waits_for()),
         ("event-2", &["event-1".into()][..])
     );
     task.withdraw(&"event-2".into(), Ran::Never, noon()).unwrap();
@@ -225,12 +230,15 @@ fn an_event_waits_for_the_one_that_is_reviewed_and_a_task_at_its_end_has_none() 
     let restored = || engine.restore(serde_json::from_str::<SavedTask>(&saved).unwrap()).unwrap();
     let mut approved = restored();
     let routed = decided(approved.resume(Answer::approve(), noon()).unwrap());
-    assert_eq!((routed.verdict, routed.text().as_deref()), (Verdict::Route, Some("hi")));
+    assert_eq!((routed.verdict.kind(), routed.text().as_deref()), (VerdictKind::Route, Some("hi")));
     assert_eq!(see(&approved, "context._history.turns"), json!(["input"]));
 
     let mut denied = restored();
     let locked = decided(denied.resume(Answer::deny(), noon()).unwrap());
-    assert_eq!((locked.verdict, locked.reason.as_deref()), (Verdict::LockTask, Some("Blocked by policy.")));
+    assert_eq!(
+        (locked.verdict.kind(), locked.verdict.reason()),
+        (VerdictKind::LockTask, Some("Blocked by policy."))
+    );
     assert_eq!(denied.subscriptions(noon()).count(), 0);
     let after = decided(happens(&mut denied, "desk", "asked", &payload, noon()));
     assert_eq!(discarded(&after), Some(EventStage::Inactive));
@@ -238,11 +246,11 @@ fn an_event_waits_for_the_one_that_is_reviewed_and_a_task_at_its_end_has_none() 
 }
 
 /// What was decided with an operation: ids and verdicts.
-fn told(decision: &Decision) -> Vec<(String, Verdict)> {
+fn told(decision: &Decision) -> Vec<(String, VerdictKind)> {
     decision
         .decided
         .iter()
-        .map(|it| (format!("{} {}", it.kind.as_str(), it.call), it.decision.verdict))
+        .map(|it| (format!("{} {}", it.kind.as_str(), it.call), it.decision.verdict.kind()))
         .collect()
 }
 
@@ -262,14 +270,14 @@ fn events_that_come_during_a_review_are_judged_after_it_in_order() {
     let dropped = decided(happens(&mut task, "board", "replied", &payload("bob"), noon()));
     assert_eq!(discarded(&dropped), Some(EventStage::Filter));
     let first = decided(happens(&mut task, "board", "replied", &payload("ann"), noon()));
-    assert_eq!(first.verdict, Verdict::Wait);
+    assert_eq!(first.verdict.kind(), VerdictKind::Wait);
     // the call under review may still let this one through
     let second = decided(happens(&mut task, "desk", "replied", &payload("x"), noon()));
     let third = decided(happens(&mut task, "desk", "replied", &payload("y"), noon()));
-    assert_eq!((second.verdict, third.verdict), (Verdict::Wait, Verdict::Wait));
+    assert_eq!((second.verdict.kind(), third.verdict.kind()), (VerdictKind::Wait, VerdictKind::Wait));
     // a delivery that waits is known, and one that is forged does not wait
-    assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).verdict, Verdict::Wait);
-    assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).message.as_deref(), Some(REPLAYED));
+    assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).verdict.kind(), VerdictKind::Wait);
+    assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).verdict.message(), Some(REPLAYED));
     let forged = Delivery { content: Content::Request { headers: &[], body: BODY }, settings: &settings() };
     let forged = decided(task.event("desk", "signed", &forged, noon()));
     assert_eq!(discarded(&forged), Some(EventStage::Signature));
@@ -280,13 +288,16 @@ fn events_that_come_during_a_review_are_judged_after_it_in_order() {
     assert_eq!(see(&task, "size(context.input)"), 0);
     let approved = decided(task.answer(review.id, Answer::approve(), noon()).unwrap());
     // the last three wait for the call, which was let through
-    assert_eq!(told(&approved), [("event event-3".to_owned(), Verdict::Route)]);
+    assert_eq!(told(&approved), [("event event-3".to_owned(), VerdictKind::Route)]);
     let open = approved.call.unwrap();
-    assert_eq!(task.standing(&second.call.unwrap()).unwrap().waits_for, std::slice::from_ref(&open));
+    assert_eq!(
+        task.standing(&second.call.unwrap()).unwrap().verdict.waits_for(),
+        std::slice::from_ref(&open)
+    );
     let reported = decided(task.after(&open, CallResult::successful(json!({}).into()), noon()).unwrap());
-    let expected = [("4", Verdict::Route), ("5", Verdict::Discard), ("6", Verdict::Route)];
+    let expected = [("4", VerdictKind::Route), ("5", VerdictKind::Discard), ("6", VerdictKind::Route)];
     assert_eq!(told(&reported), expected.map(|(id, verdict)| (format!("event event-{id}"), verdict)));
-    assert_eq!(reported.decided[1].decision.stage, Some(EventStage::Filter));
+    assert_eq!(reported.decided[1].decision.verdict.stage(), Some(EventStage::Filter));
     assert_eq!(see(&task, "context.input.map(i, i.message[0].text)"), json!(["ann", "x", "signed"]));
 }
 
@@ -300,12 +311,12 @@ fn an_event_that_came_in_time_is_heard_however_long_it_waits() {
     let Progress::Asks(review) = asked else { panic!("the lead is asked") };
     let payload = json!({ "who": "ann", "text": "hi" });
     let waits = decided(happens(&mut task, "board", "replied", &payload, at("2026-06-03T12:00:00Z")));
-    assert_eq!(waits.verdict, Verdict::Wait);
+    assert_eq!(waits.verdict.kind(), VerdictKind::Wait);
     let later = at("2026-06-09T12:00:00Z");
     let gone = decided(happens(&mut task, "board", "replied", &payload, later));
     assert_eq!(discarded(&gone), Some(EventStage::Inactive));
     let denied = decided(task.answer(review.id, Answer::deny(), later).unwrap());
-    assert_eq!(told(&denied), [(format!("event {}", waits.call.unwrap()), Verdict::Route)]);
+    assert_eq!(told(&denied), [(format!("event {}", waits.call.unwrap()), VerdictKind::Route)]);
 }
 
 #[test]
@@ -322,17 +333,20 @@ fn what_is_not_wanted_keeps_no_subscription_alive() {
     let payload = |ok: bool| json!({ "who": "ann", "queue": "none", "ok": ok });
     let later = at("2026-06-02T12:00:00Z");
     assert_eq!(
-        decided(happens(&mut task, "desk", "replied", &payload(false), later)).verdict,
-        Verdict::Discard
+        decided(happens(&mut task, "desk", "replied", &payload(false), later)).verdict.kind(),
+        VerdictKind::Discard
     );
     assert_eq!(expires(&task, later).as_deref(), Some("2026-06-03T12:00:00Z"));
-    assert_eq!(decided(happens(&mut task, "desk", "replied", &payload(true), later)).verdict, Verdict::Route);
+    assert_eq!(
+        decided(happens(&mut task, "desk", "replied", &payload(true), later)).verdict.kind(),
+        VerdictKind::Route
+    );
     assert_eq!(expires(&task, later).as_deref(), Some("2026-06-04T12:00:00Z"));
     let too_late = at("2026-06-04T12:00:01Z");
     assert_eq!(expires(&task, too_late), None);
     assert!(task.limits(Next::Other, too_late).is_allowed());
     let said = decided(task.input(&json!({ "message": "m" }).into(), too_late));
-    assert_eq!(said.verdict, Verdict::Allow);
+    assert_eq!(said.verdict.kind(), VerdictKind::Allow);
     // a store forgets none of it
     let saved = serde_json::to_string(&task.save()).unwrap();
     let engine =
@@ -371,7 +385,7 @@ fn combinations_without_end_are_refused() {
     assert_eq!(decision.findings[0].code, "budget_exceeded");
     let first =
         decided(happens(&mut task, "board", "replied", &json!({ "who": "user-1", "text": "" }), noon()));
-    assert_eq!(first.verdict, Verdict::Route);
+    assert_eq!(first.verdict.kind(), VerdictKind::Route);
 }
 
 #[test]
@@ -473,14 +487,14 @@ proptest! {
                     let payload = json!({ "who": who, "queue": queue, "text": "t" });
                     let progress = happens(&mut task, tool, "replied", &payload, noon());
                     let decision = drive(&mut task, progress, &mut Quiet);
-                    prop_assert_eq!(decision.verdict == Verdict::Route, takes, "{:?}", decision);
+                    prop_assert_eq!(decision.verdict.kind() == VerdictKind::Route, takes, "{:?}", decision);
                     wanted += u64::from(takes);
                 }
                 Act::Interrupt if !model.locked => {
                     prop_assert!(task.interrupt(noon()).is_allowed());
                     model.interrupted = true;
                 }
-                Act::Interrupt => prop_assert_eq!(task.interrupt(noon()).verdict, Verdict::Rejected),
+                Act::Interrupt => prop_assert_eq!(task.interrupt(noon()).verdict.kind(), VerdictKind::Rejected),
                 Act::Say => {
                     let decision = decided(task.input(&json!({ "message": "m" }).into(), noon()));
                     prop_assert_eq!(decision.is_allowed(), !model.locked);
@@ -530,32 +544,47 @@ fn a_delivery_that_comes_again_is_known_by_its_name() {
         "webhook-id",
     ] {
         let mut task = start(&engine);
-        assert_eq!(delivered(&mut task, "signed", &[(header, "a")]).verdict, Verdict::Route, "{header}");
+        assert_eq!(
+            delivered(&mut task, "signed", &[(header, "a")]).verdict.kind(),
+            VerdictKind::Route,
+            "{header}"
+        );
         for again in [vec![(header, "a")], vec![(header, " a ")], vec![(header, "new"), (header, "a")]] {
             let replayed = delivered(&mut task, "signed", &again);
             assert_eq!(discarded(&replayed), Some(EventStage::Signature), "{again:?}");
-            assert_eq!(replayed.message.as_deref(), Some(REPLAYED));
+            assert_eq!(replayed.verdict.message(), Some(REPLAYED));
         }
-        assert_eq!(delivered(&mut task, "signed", &[(header, "b")]).verdict, Verdict::Route, "{header}");
+        assert_eq!(
+            delivered(&mut task, "signed", &[(header, "b")]).verdict.kind(),
+            VerdictKind::Route,
+            "{header}"
+        );
         assert_eq!(see(&task, "size(context.input)"), 2);
         // a task of its own has not heard of it
-        assert_eq!(delivered(&mut start(&engine), "signed", &[(header, "a")]).verdict, Verdict::Route);
+        assert_eq!(
+            delivered(&mut start(&engine), "signed", &[(header, "a")]).verdict.kind(),
+            VerdictKind::Route
+        );
     }
     let mut task = start(&engine);
     // what has no name cannot be told from another, and neither can what is not signed
     for names in [vec![], vec![("X-GitHub-Delivery", "")], vec![("X-GitHub-Event", "push")]] {
         for _ in 0..2 {
-            assert_eq!(delivered(&mut task, "signed", &names).verdict, Verdict::Route, "{names:?}");
+            assert_eq!(
+                delivered(&mut task, "signed", &names).verdict.kind(),
+                VerdictKind::Route,
+                "{names:?}"
+            );
         }
     }
     // several names of one delivery: each of them is it
     let both = [("X-GitHub-Delivery", "c"), ("X-Gitea-Delivery", "d")];
-    assert_eq!(delivered(&mut task, "signed", &both).verdict, Verdict::Route);
+    assert_eq!(delivered(&mut task, "signed", &both).verdict.kind(), VerdictKind::Route);
     for name in both {
-        assert_eq!(delivered(&mut task, "signed", &[name]).message.as_deref(), Some(REPLAYED));
+        assert_eq!(delivered(&mut task, "signed", &[name]).verdict.message(), Some(REPLAYED));
     }
     // the same word in another header is another name
-    assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", "c")]).verdict, Verdict::Route);
+    assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", "c")]).verdict.kind(), VerdictKind::Route);
 }
 
 #[test]
@@ -570,21 +599,21 @@ fn only_what_was_signed_and_passed_its_filter_is_kept() {
             task.event("desk", "signed", &Delivery { content: forged, settings: &settings }, noon());
         let decision = decided(progress);
         assert_eq!(discarded(&decision), Some(EventStage::Signature));
-        assert_ne!(decision.message.as_deref(), Some(REPLAYED));
+        assert_ne!(decision.verdict.message(), Some(REPLAYED));
     }
-    assert_eq!(delivered(&mut task, "signed", &[name]).verdict, Verdict::Route);
+    assert_eq!(delivered(&mut task, "signed", &[name]).verdict.kind(), VerdictKind::Route);
     // an event without a secret is vouched for by nobody
     for _ in 0..2 {
         let payload = br#"{"who": "ann", "queue": "billing"}"#;
         let content = Content::Request { headers: &[name], body: payload };
         let progress = task.event("desk", "replied", &Delivery { content, settings: &settings }, noon());
-        assert_ne!(decided(progress).message.as_deref(), Some(REPLAYED));
+        assert_ne!(decided(progress).verdict.message(), Some(REPLAYED));
     }
     // steps may have done something before one of them said no: it does not happen again
     let guarded = engine("capabilities:\n  desk:\n    before: [{assert: 'event.payload.n > 1'}]\n");
     let mut task = start(&guarded);
     assert_eq!(discarded(&delivered(&mut task, "signed", &[name])), Some(EventStage::Before));
-    assert_eq!(delivered(&mut task, "signed", &[name]).message.as_deref(), Some(REPLAYED));
+    assert_eq!(delivered(&mut task, "signed", &[name]).verdict.message(), Some(REPLAYED));
 }
 
 #[test]
@@ -600,7 +629,7 @@ fn a_task_that_was_stored_knows_its_deliveries() {
     );
     for id in ["a", "b"] {
         let mark = task.mark();
-        assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict, Verdict::Route);
+        assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict.kind(), VerdictKind::Route);
         let change = serde_json::to_string(&task.change_since(&mark)).unwrap();
         saved = saved.apply(serde_json::from_str(&change).unwrap()).unwrap();
         assert_eq!(serde_json::to_value(&saved).unwrap(), serde_json::to_value(task.save()).unwrap());
@@ -611,13 +640,13 @@ fn a_task_that_was_stored_knows_its_deliveries() {
     let mut restored = engine.restore(saved).unwrap();
     for id in ["a", "b"] {
         let replayed = delivered(&mut restored, "signed", &[("Webhook-Id", id)]);
-        assert_eq!(replayed.message.as_deref(), Some(REPLAYED));
+        assert_eq!(replayed.verdict.message(), Some(REPLAYED));
     }
-    assert_eq!(delivered(&mut restored, "signed", &[("Webhook-Id", "c")]).verdict, Verdict::Route);
+    assert_eq!(delivered(&mut restored, "signed", &[("Webhook-Id", "c")]).verdict.kind(), VerdictKind::Route);
     let old: SavedTask = serde_json::from_value(before).unwrap();
     assert_eq!(
-        delivered(&mut engine.restore(old).unwrap(), "signed", &[("Webhook-Id", "a")]).verdict,
-        Verdict::Route
+        delivered(&mut engine.restore(old).unwrap(), "signed", &[("Webhook-Id", "a")]).verdict.kind(),
+        VerdictKind::Route
     );
 }
 
@@ -632,14 +661,17 @@ fn max_deliveries() {
         let mut saved = task.save();
         for id in ["a", "b", "c"] {
             let mark = task.mark();
-            assert_eq!(delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict, Verdict::Route);
+            assert_eq!(
+                delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict.kind(),
+                VerdictKind::Route
+            );
             saved = saved.apply(task.change_since(&mark)).unwrap();
             assert_eq!(serde_json::to_value(&saved).unwrap(), serde_json::to_value(task.save()).unwrap());
         }
         // the latest are known, and the rest have made room
         let known = |id: &str| {
             let mut task = engine.restore(task.save()).unwrap();
-            delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict == Verdict::Discard
+            delivered(&mut task, "signed", &[("Webhook-Id", id)]).verdict.kind() == VerdictKind::Discard
         };
         assert_eq!(["c", "b", "a"].map(known), [most > 0, most > 1, most > 2], "{most}");
     }

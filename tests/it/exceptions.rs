@@ -6,7 +6,7 @@ use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::task::{CallResult, Decision, Verdict};
+use celador::task::{CallResult, Decision, VerdictKind};
 use celador::{Call, StartTask, Task, User};
 use celador_store::decision_log::{DecisionLog, LogEntry, LogSettings};
 use serde_json::{Value, json};
@@ -63,7 +63,7 @@ fn task() -> Task {
 fn pay(task: &mut Task, amount: i64, to: &str, now: &str) -> Decision {
     let call = Call::new("pay", json!({"amount": amount, "to": to}).into());
     let decision = task.before(&call, at(now)).unwrap().outcome().into_decision();
-    if let Some(call) = decision.call.clone().filter(|_| decision.verdict == Verdict::Allow) {
+    if let Some(call) = decision.call.clone().filter(|_| decision.verdict.kind() == VerdictKind::Allow) {
         let result = CallResult::successful(json!({}).into());
         assert!(task.after(&call, result, at(now)).unwrap().outcome().is_allowed());
     }
@@ -85,17 +85,17 @@ fn a_decision_names_the_exception_that_let_something_pass() {
     let cap = ("cap".to_owned(), "exceptions[0]".to_owned());
     let lead = ("lead".to_owned(), "exceptions[1]".to_owned());
     let both = pay(&mut task, 500, "fair", NOW);
-    assert_eq!((both.verdict, named(&both)), (Verdict::Allow, vec![cap, lead]));
+    assert_eq!((both.verdict.kind(), named(&both)), (VerdictKind::Allow, vec![cap, lead]));
     // the rules alone let it pass
     let small = pay(&mut task, 40, "fair", NOW);
-    assert_eq!((small.verdict, named(&small)), (Verdict::Allow, Vec::new()));
+    assert_eq!((small.verdict.kind(), named(&small)), (VerdictKind::Allow, Vec::new()));
     let other = pay(&mut task, 500, "kim", NOW);
-    assert_eq!((other.verdict, named(&other)), (Verdict::Block, Vec::new()));
+    assert_eq!((other.verdict.kind(), named(&other)), (VerdictKind::Block, Vec::new()));
     // what an exception is for is not suggested to the model
-    let message = other.message.clone().unwrap();
+    let message = other.verdict.message().map(str::to_owned).unwrap();
     assert!(!message.contains("fair"), "{message}");
     let over = pay(&mut task, 500, "fair", "2026-07-01T00:00:00Z");
-    assert_eq!((over.verdict, named(&over)), (Verdict::Block, Vec::new()));
+    assert_eq!((over.verdict.kind(), named(&over)), (VerdictKind::Block, Vec::new()));
     // a decision of a release before has no such field, and one of this release is read again
     let text = serde_json::to_string(&both).unwrap();
     assert_eq!(serde_json::from_str::<Decision>(&text).unwrap(), both);

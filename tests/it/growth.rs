@@ -6,7 +6,7 @@ use crate::task_fixture::{call, decided, engine, noon, start, task};
 use celador::cel::{Activation, EXTENSIONS, Env, EnvBuilder, Json, Program, STANDARD, Type, Value};
 use celador::context::InvocationStatus;
 use celador::limits::EvalLimits;
-use celador::task::{Call, CallResult, Past, PastCall, Task, Verdict};
+use celador::task::{Call, CallResult, Past, PastCall, Task, VerdictKind};
 use serde_json::json;
 
 const AGENT: &str = "
@@ -70,7 +70,7 @@ fn a_task_of_a_million_steps_does_not_copy_its_history() {
     let allowed = call("ledger_post_entry", json!({ "amount": 1 }));
     report(&mut task, &allowed);
     let (decision, decide) = counted(|| decided(task.before(&allowed, noon()).unwrap()));
-    assert_eq!(decision.verdict, Verdict::Allow);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
     assert!(decide.bytes < 2_000, "a decision took {} bytes", decide.bytes);
 
     let (snapshot, taken) = counted(|| task.context().clone());
@@ -115,7 +115,7 @@ fn a_decision_allocates_only_what_it_gives_back() {
     // the list of calls whose results are awaited has room for four from the first one on
     report(&mut task, &allowed);
     let (decision, made) = counted(|| decided(task.before(&allowed, noon()).unwrap()));
-    assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Allow, 2));
+    assert_eq!((decision.verdict.kind(), decision.trace.len()), (VerdictKind::Allow, 2));
     let ((), given_back) = counted(|| drop(decision));
     assert!(made.times <= 10, "{made:?}");
     // the arguments stay with the call that was let through
@@ -165,7 +165,7 @@ fn operations_grow_with_their_input() {
             let mut task = task(AGENT);
             let far = call("ledger_post_entry", json!({ "amount": 100, "memo": "m".repeat(n) }));
             let (decision, allocated) = counted(|| decided(task.before(&far, noon()).unwrap()));
-            assert!(decision.message.is_some_and(|message| message.len() > n));
+            assert!(decision.verdict.message().is_some_and(|message| message.len() > n));
             bytes(allocated)
         }),
         ("a task told as JSON", |n| {

@@ -11,7 +11,7 @@ use celador::limits::{EngineLimits, EvalLimits};
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::task::{Progress, StartTask, Task, Trial, Tried, User, Verdict};
+use celador::task::{Progress, StartTask, Task, Trial, Tried, User, VerdictKind};
 use serde_json::{Value, json};
 
 /// A clerk whose notes are bound to something, under these bounds of the language.
@@ -52,11 +52,11 @@ fn the_depth_of_arguments_is_the_hosts() {
             }
         };
         let refused = before(bound + 1);
-        assert_eq!(refused.verdict, Verdict::Error);
-        let message = refused.message.unwrap();
+        assert_eq!(refused.verdict.kind(), VerdictKind::Error);
+        let message = refused.verdict.message().unwrap();
         assert!(message.contains(&format!("`max_json_depth` {bound} exceeded")), "{message}");
         let let_through = before(bound);
-        assert_eq!(let_through.verdict, Verdict::Allow, "{let_through:?}");
+        assert_eq!(let_through.verdict.kind(), VerdictKind::Allow, "{let_through:?}");
         // what this host lets in, it reads back
         let stored = serde_json::to_string(&task.save()).unwrap();
         engine.restore(serde_json::from_str(&stored).unwrap()).unwrap();

@@ -5,7 +5,7 @@ use celador::limits::EvalLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::{Call, Decision, Engine, EngineLimits, OpenError, StartTask, User, Verdict};
+use celador::{Call, Decision, Engine, EngineLimits, OpenError, StartTask, User, VerdictKind};
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::Arc;
@@ -110,10 +110,13 @@ fn a_policy_loads_only_where_its_functions_are() {
 fn what_the_function_gives_decides() {
     let engine = open(score(declared(), |amount| Value::Double(amount / 100.0)), EngineLimits::default());
     let engine = engine.unwrap();
-    assert_eq!(decide(&engine, json!(200)).verdict, Verdict::Allow);
-    assert_eq!(decide(&engine, json!(499.5)).verdict, Verdict::Allow);
+    assert_eq!(decide(&engine, json!(200)).verdict.kind(), VerdictKind::Allow);
+    assert_eq!(decide(&engine, json!(499.5)).verdict.kind(), VerdictKind::Allow);
     let blocked = decide(&engine, json!(900));
-    assert_eq!((blocked.verdict, blocked.message.as_deref()), (Verdict::Block, Some("That is too risky.")));
+    assert_eq!(
+        (blocked.verdict.kind(), blocked.verdict.message()),
+        (VerdictKind::Block, Some("That is too risky."))
+    );
     assert!(blocked.findings.is_empty());
 }
 
@@ -127,7 +130,7 @@ fn an_error_a_panic_and_another_type_fail_the_step_and_show_nothing() {
     for gives in failing {
         let engine = open(score(declared(), gives), EngineLimits::default()).unwrap();
         let decision = decide(&engine, json!(4711));
-        assert_eq!(decision.verdict, Verdict::Block);
+        assert_eq!(decision.verdict.kind(), VerdictKind::Block);
         assert_eq!(decision.findings.len(), 1);
         assert_eq!(decision.findings[0].code, "host_failed");
         assert!(!format!("{:?}", decision.findings).contains("4711"));
@@ -138,7 +141,10 @@ fn an_error_a_panic_and_another_type_fail_the_step_and_show_nothing() {
 fn a_finding_says_how_a_function_has_failed() {
     let said = |functions| {
         let decision = decide(&open(functions, EngineLimits::default()).unwrap(), json!(4711));
-        assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Block, "host_failed"));
+        assert_eq!(
+            (decision.verdict.kind(), &*decision.findings[0].code),
+            (VerdictKind::Block, "host_failed")
+        );
         decision.findings[0]
             .message
             .strip_prefix("the host could not answer for `risk.score`: ")
@@ -172,7 +178,10 @@ fn a_call_costs_what_is_declared_and_is_not_made_beyond_the_budget() {
     let mut limits = EngineLimits::default();
     limits.eval.max_cost = 49;
     let decision = decide(&open(functions, limits).unwrap(), json!(1));
-    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Block, "budget_exceeded"));
+    assert_eq!(
+        (decision.verdict.kind(), &*decision.findings[0].code),
+        (VerdictKind::Block, "budget_exceeded")
+    );
     assert_eq!(calls.load(Ordering::Relaxed), 0);
 }
 
@@ -185,7 +194,7 @@ fn a_task_that_is_restored_asks_the_functions_of_its_engine() {
     let mut task = engine.restore(task.save()).unwrap();
     let call = Call::new("refund", json!({ "amount": 900 }).into());
     let decision = task.before(&call, now).unwrap().outcome().into_decision();
-    assert_eq!((decision.verdict, decision.findings.len()), (Verdict::Block, 0));
+    assert_eq!((decision.verdict.kind(), decision.findings.len()), (VerdictKind::Block, 0));
 }
 
 /// A signature of `risk.score` as policies write it, and as a host registers it.
@@ -331,7 +340,7 @@ fn an_exception_of_a_rule_that_calls_a_function_is_told_where_it_counts() {
         let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", User::default(), now)).unwrap();
         let call = Call::new("note", json!({"customer": customer, "text": "x"}).into());
         let decision = task.before(&call, now).unwrap().outcome().into_decision();
-        assert_eq!(decision.verdict, Verdict::Allow);
+        assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
         assert_eq!(
             decision.trace.iter().any(|entry| entry.exception.is_some()),
             is_told,
@@ -390,8 +399,8 @@ fn the_limit_of_a_counter_is_what_a_function_gives() {
     let mut verdicts = Vec::new();
     for customer in ["c-1", "c-1", "c-1", "c-2", "c-2"] {
         let call = Call::new("note", json!({"customer": customer, "text": "x"}).into());
-        verdicts.push(task.before(call, None).unwrap().decision.verdict);
+        verdicts.push(task.before(call, None).unwrap().decision.verdict.kind());
     }
-    let [allow, block] = [Verdict::Allow, Verdict::Block];
+    let [allow, block] = [VerdictKind::Allow, VerdictKind::Block];
     assert_eq!(verdicts, [allow, allow, block, allow, block]);
 }

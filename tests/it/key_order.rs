@@ -7,7 +7,7 @@ use crate::task_fixture::{Script, call, decided, manifests, noon, start, text_of
 use celador::cel::Json;
 use celador::engine::Engine;
 use celador::limits::EvalLimits;
-use celador::task::{Call, CallResult, SavedTask, Task, Verdict};
+use celador::task::{Call, CallResult, SavedTask, Task, VerdictKind};
 #[cfg(feature = "server")]
 use celador_server::{Parts, Server, Settings};
 #[cfg(feature = "server")]
@@ -113,20 +113,20 @@ proptest! {
         let mut task = start(&engine);
         let said = format!(r#"{{"order":{given},"message":"hi"}}"#);
         let admitted = decided(task.input(&json(&said), noon()));
-        prop_assert_eq!(admitted.verdict, Verdict::Allow);
+        prop_assert_eq!(admitted.verdict.kind(), VerdictKind::Allow);
         prop_assert_eq!(task.render_prompt(noon()).unwrap(), format!("So far: {given}"));
 
         let arguments = format!(r#"{{"content":{given},"to":"nobody"}}"#);
         let refused = decided(task.before(&parcel(&arguments), noon()).unwrap());
-        prop_assert_eq!(refused.message.unwrap(), format!("Refused {arguments}"));
+        prop_assert_eq!(refused.verdict.message().unwrap(), format!("Refused {arguments}"));
         let withheld = arguments.replace("nobody", "b");
         let allowed = decided(task.before(&parcel(&withheld), noon()).unwrap());
-        let arguments = text_of(allowed.value.as_ref());
+        let arguments = text_of(allowed.verdict.value());
         prop_assert_eq!(&arguments, &withheld);
         let result_of = CallResult::successful(json(&result));
         let passed = decided(task.after(&allowed.call.unwrap(), result_of, noon()).unwrap());
         let shown = format!(r#"{},"zz":{arguments}}}"#, result.strip_suffix('}').unwrap());
-        prop_assert_eq!(text_of(passed.value.as_ref()), shown);
+        prop_assert_eq!(text_of(passed.verdict.value()), shown);
 
         for task in [&task, &reopened(&task, &engine)] {
             let context = task.context().to_json().unwrap().to_string();
@@ -135,7 +135,7 @@ proptest! {
             prop_assert!(context.contains(&format!(r#""inputs":[{arguments},{}]"#, arguments.replace(r#""b""#, r#""nobody""#))), "{context}");
         }
         let spoken = decided(task.output(&json(r#"{"message":"done"}"#), noon()));
-        prop_assert_eq!(text_of(spoken.exposes.as_ref()), format!(r#"{{"last":{result}}}"#));
+        prop_assert_eq!(text_of(spoken.verdict.exposes()), format!(r#"{{"last":{result}}}"#));
     }
 }
 
@@ -164,7 +164,7 @@ fn arguments_keep_their_order_and_what_is_added_its_place() {
     ] {
         let call = Call::new(function, json(given));
         let decision = decided(task.before(&call, noon()).unwrap());
-        assert_eq!(text_of(decision.value.as_ref()), resolved, "{given}");
+        assert_eq!(text_of(decision.verdict.value()), resolved, "{given}");
     }
 }
 
@@ -178,7 +178,7 @@ fn a_script_and_what_a_host_is_asked_keep_the_order() {
     let progress = task.script("[probe({'host': 'h', 'depth': 3})]", noon()).unwrap();
     let decision = progress.drive(&mut host).unwrap().into_decision();
     assert_eq!(host.log, [r#"invoke probe {"host":"h","depth":3}"#]);
-    assert_eq!(text_of(decision.value.as_ref()), r#"[{"z":1,"a":{"y":2,"b":3}}]"#);
+    assert_eq!(text_of(decision.verdict.value()), r#"[{"z":1,"a":{"y":2,"b":3}}]"#);
     let mut task = start(&engine(
         "parameters: {properties: {order: {type: object, default: {}}}}\ncapabilities: {ledger: {bindings: {account: \"'a'\"}}}",
     ));

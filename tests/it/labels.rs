@@ -262,7 +262,7 @@ capabilities: {office: "*"}
     read(&mut task, "contacts_find", json!({"found": ["bob.ray@mail.example"]}));
     let mut verdict = |to: &str| {
         let call = Call::new("mail_send", json!({"to": to, "body": "hi"}).into());
-        task.before(&call, NOW).unwrap().outcome().into_decision().verdict.as_str()
+        task.before(&call, NOW).unwrap().outcome().into_decision().verdict.kind().as_str()
     };
     let verdicts = ["ann@riva.example", "bob.ray@mail.example", "mallory@evil.example"].map(&mut verdict);
     assert_eq!(verdicts, ["allow", "allow", "block"]);

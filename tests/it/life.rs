@@ -6,7 +6,7 @@ use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_fixture::{call, engine, noon, start};
 use celador::EngineLimits;
 use celador::task::{
-    Answer, Progress, Request, TaskError, TaskState, Termination, TerminationReason, Verdict,
+    Answer, Progress, Request, TaskError, TaskState, Termination, TerminationReason, VerdictKind,
 };
 use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, Owner, Purge, StoreError, StoreLimits, StoredTasks, Verified};
@@ -31,9 +31,12 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
         Progress::Asks(celador::Question { request: Request::Review { .. }, .. })
     ));
     let ended = task.end("no longer wanted", noon());
-    assert_eq!((ended.verdict, ended.reason.as_deref()), (Verdict::Terminate, Some("ended_by_host")));
+    assert_eq!(
+        (ended.verdict.kind(), ended.verdict.reason()),
+        (VerdictKind::Terminate, Some("ended_by_host"))
+    );
     let message = "no longer wanted".to_owned();
-    assert_eq!(ended.message.as_ref(), Some(&message));
+    assert_eq!(ended.verdict.message(), Some(&*message));
     assert_eq!(ended.termination(), Some(TerminationReason::EndedByHost));
     assert_eq!(
         task.state(),
@@ -47,11 +50,17 @@ fn a_task_that_was_ended_takes_no_step_and_says_why() {
     let Progress::Decided(refused) = task.before(&posting, noon()).unwrap().into_progress() else {
         panic!("decided")
     };
-    assert_eq!((refused.verdict, refused.reason.as_deref()), (Verdict::Rejected, Some("ended_by_host")));
-    assert_eq!((refused.message.as_deref(), refused.termination()), (Some("no longer wanted"), None));
+    assert_eq!(
+        (refused.verdict.kind(), refused.verdict.reason()),
+        (VerdictKind::Rejected, Some("ended_by_host"))
+    );
+    assert_eq!((refused.verdict.message(), refused.termination()), (Some("no longer wanted"), None));
     // the first end stays
     let again = task.end("another reason", noon());
-    assert_eq!((again.verdict, again.message.as_deref()), (Verdict::Rejected, Some("no longer wanted")));
+    assert_eq!(
+        (again.verdict.kind(), again.verdict.message()),
+        (VerdictKind::Rejected, Some("no longer wanted"))
+    );
     assert_eq!(engine.restore(task.save()).unwrap().state(), task.state());
 }
 

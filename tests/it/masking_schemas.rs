@@ -219,9 +219,9 @@ fn a_message_shows_what_is_no_secret() {
         for _ in 0..2 {
             let progress = task.before(&stop, crate::task_fixture::noon()).unwrap();
             let decision = crate::task_fixture::decided(progress);
-            assert!(shown != "***" || decision.message.as_deref() != Some("***"), "{template} is real");
+            assert!(shown != "***" || decision.verdict.message() != Some("***"), "{template} is real");
             if task.context().invocations().len() == 2 {
-                assert_eq!(decision.masked().message.as_deref(), Some(shown), "{template}");
+                assert_eq!(decision.masked().verdict.message(), Some(shown), "{template}");
             }
         }
     }

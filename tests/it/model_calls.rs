@@ -5,7 +5,8 @@ use celador::cel::Json;
 use celador::context::CallValues;
 use celador::task::{Answer, SavedTask, Switch, TaskChange, TaskMark};
 use celador::{
-    Call, CallId, CallResult, Decision, Engine, ModelCall, Outcome, StartTask, Task, TaskError, User, Verdict,
+    Call, CallId, CallResult, Decision, Engine, ModelCall, Outcome, StartTask, Task, TaskError, User,
+    VerdictKind,
 };
 use serde_json::{Value, json};
 use std::time::SystemTime;
@@ -82,7 +83,7 @@ fn after(task: &mut Task, id: &str, answer: Value) -> Result<Decision, TaskError
 }
 
 fn text(decision: &Decision) -> Option<String> {
-    Some(decision.value.as_ref()?.root().get("text")?.as_str()?.to_owned())
+    Some(decision.verdict.value()?.root().get("text")?.as_str()?.to_owned())
 }
 
 /// The task as a store would give it back: what it was, and what changed since.
@@ -99,7 +100,7 @@ fn stored(engine: &Engine, task: &Task, from: &SavedTask, mark: &TaskMark) -> Ta
 fn an_id_names_one_call_of_the_model_or_of_a_tool() {
     let mut task = begin();
     let call = request("a").with_id("m1");
-    assert_eq!(before(&mut task, &call).unwrap().verdict, Verdict::Allow);
+    assert_eq!(before(&mut task, &call).unwrap().verdict.kind(), VerdictKind::Allow);
     let other = request("b").with_id("m1");
     assert_eq!(before(&mut task, &other).unwrap_err(), TaskError::CallExists("m1".into()));
     let tool = Call::new("pay", json!({"amount": 1, "card": "c"}).into()).with_id("m1");
@@ -126,7 +127,7 @@ fn what_comes_again_does_nothing() {
     let call = request("a").with_id("m1");
     let first = before(&mut task, &call).unwrap();
     let mark = task.mark();
-    assert_eq!(before(&mut task, &call).unwrap().value, first.value);
+    assert_eq!(before(&mut task, &call).unwrap().verdict.into_value(), first.verdict.into_value());
     assert!(task.is_at(&mark));
     let answer = json!({"text": "Hello.", "usage": {"prompt_tokens": 3, "completion_tokens": 2}});
     assert_eq!(text(&after(&mut task, "m1", answer.clone()).unwrap()).as_deref(), Some("Hello.+"));
@@ -137,12 +138,12 @@ fn what_comes_again_does_nothing() {
     assert!(task.is_at(&mark));
     assert_eq!((task.context().llm_turns(), task.context().prompt_tokens()), (1, 3));
     // the request of an answered call is not to be sent again
-    assert_eq!(before(&mut task, &call).unwrap().verdict, Verdict::Rejected);
+    assert_eq!(before(&mut task, &call).unwrap().verdict.kind(), VerdictKind::Rejected);
     // a call that was refused stays refused, and was no turn
     let bad = request("bad").with_id("m2");
     for _ in 0..2 {
         let refused = before(&mut task, &bad).unwrap();
-        assert_eq!(refused.message.as_deref(), Some("bad+ is not approved."));
+        assert_eq!(refused.verdict.message(), Some("bad+ is not approved."));
     }
     assert_eq!(after(&mut task, "m2", json!({"text": ""})).unwrap_err(), TaskError::UnknownCall("m2".into()));
     // of an answer before the last what it said is not kept
@@ -150,7 +151,7 @@ fn what_comes_again_does_nothing() {
     assert!(before(&mut task, &third).unwrap().is_allowed());
     assert!(after(&mut task, "m3", json!({"text": "Again."})).unwrap().is_allowed());
     let answer = json!({"text": "Hello.", "usage": {"completion_tokens": 2, "prompt_tokens": 3}});
-    assert_eq!(after(&mut task, "m1", answer).unwrap().verdict, Verdict::Rejected);
+    assert_eq!(after(&mut task, "m1", answer).unwrap().verdict.kind(), VerdictKind::Rejected);
     assert_eq!(task.context().llm_turns(), 2);
 }
 
@@ -165,7 +166,7 @@ fn a_call_of_the_model_goes_on_in_another_process() {
     // the steps behind it see what was sent
     let (open, mark) = (task.save(), task.mark());
     let leak = after(&mut task, "m1", json!({"text": "? I was told: Be careful."})).unwrap();
-    assert_eq!(leak.verdict, Verdict::Suspend);
+    assert_eq!(leak.verdict.kind(), VerdictKind::Suspend);
     // it waits for the tool of a step, and goes on elsewhere
     let mut task = stored(&engine, &task, &open, &mark);
     assert_eq!(task.context().llm_turns(), 1);
@@ -173,13 +174,13 @@ fn a_call_of_the_model_goes_on_in_another_process() {
     let seen = CallResult::successful(json!({"fine": true}).into());
     let decision = task.resume(Answer::Result(seen), NOW).unwrap().outcome().into_decision();
     assert_eq!(
-        (decision.verdict, decision.message.as_deref()),
-        (Verdict::Block, Some("Answer withheld by policy."))
+        (decision.verdict.kind(), decision.verdict.message()),
+        (VerdictKind::Block, Some("Answer withheld by policy."))
     );
     let mut task = stored(&engine, &task, &asked, &mark);
     // what it came to is known there, too
     let again = after(&mut task, "m1", json!({"text": "? I was told: Be careful."})).unwrap();
-    assert_eq!(again.message.as_deref(), Some("Answer withheld by policy."));
+    assert_eq!(again.verdict.message(), Some("Answer withheld by policy."));
     // and so is the last answer that was let through
     assert!(before(&mut task, &request("a").with_id("m2")).unwrap().is_allowed());
     let (open, mark) = (task.save(), task.mark());
@@ -204,12 +205,15 @@ fn an_answer_that_comes_too_late_is_taken_and_withheld() {
     for id in ["m1", "m2"] {
         assert!(before(&mut task, &request("a").with_id(id)).unwrap().is_allowed());
     }
-    assert_eq!(after(&mut task, "m1", json!({"text": "I lock."})).unwrap().verdict, Verdict::LockTask);
+    assert_eq!(
+        after(&mut task, "m1", json!({"text": "I lock."})).unwrap().verdict.kind(),
+        VerdictKind::LockTask
+    );
     let late = after(&mut task, "m2", json!({"text": "Hello."})).unwrap();
-    assert_eq!((late.verdict, late.value), (Verdict::Rejected, None));
+    assert_eq!((late.verdict.kind(), late.verdict.into_value()), (VerdictKind::Rejected, None));
     let again = after(&mut task, "m2", json!({"text": "Hello."})).unwrap();
-    assert_eq!((again.verdict, again.value), (Verdict::Rejected, None));
-    assert_eq!(before(&mut task, &request("a")).unwrap().verdict, Verdict::Rejected);
+    assert_eq!((again.verdict.kind(), again.verdict.into_value()), (VerdictKind::Rejected, None));
+    assert_eq!(before(&mut task, &request("a")).unwrap().verdict.kind(), VerdictKind::Rejected);
 }
 
 #[test]
@@ -228,11 +232,11 @@ fn a_switch_stops_calls_of_the_model() {
     assert!(before(&mut task, &request("a").with_id("m1")).unwrap().is_allowed());
     engine.switches().turn_on(Switch::Agent { namespace: "shop".into(), name: "clerk".into() });
     let stopped = before(&mut task, &request("a").with_id("m2")).unwrap();
-    assert_eq!(stopped.verdict, Verdict::Rejected);
-    assert!(stopped.switch.is_some());
+    assert_eq!(stopped.verdict.kind(), VerdictKind::Rejected);
+    assert!(stopped.verdict.switch().is_some());
     // an answer was a turn, and does not go on
     let withheld = after(&mut task, "m1", json!({"text": "Hello."})).unwrap();
-    assert_eq!((withheld.verdict, withheld.value), (Verdict::Rejected, None));
+    assert_eq!((withheld.verdict.kind(), withheld.verdict.into_value()), (VerdictKind::Rejected, None));
     assert_eq!(task.context().llm_turns(), 1);
 }
 
@@ -245,16 +249,16 @@ fn views_show_nothing_of_a_call_of_the_model_where_anything_is_secret() {
         panic!("a is approved")
     };
     assert!(allowed.request.to_string().contains("Be careful."));
-    assert_eq!(allowed.decision.masked().value, Some(Json::string("***")));
+    assert_eq!(allowed.decision.masked().verdict.into_value(), Some(Json::string("***")));
     let standing = task.standing(&"m1".into()).unwrap();
-    assert_eq!(standing.masked().value, Some(Json::string("***")));
+    assert_eq!(standing.masked().verdict.into_value(), Some(Json::string("***")));
     let seen = after(&mut task, "m1", json!({"text": "Hello."})).unwrap();
     assert_eq!(text(&seen).as_deref(), Some("Hello.+"));
-    assert_eq!(seen.masked().value, Some(Json::string("***")));
+    assert_eq!(seen.masked().verdict.into_value(), Some(Json::string("***")));
     // a message of a step shows what is sent, so views do not show it
     let refused = before(&mut task, &request("bad").with_id("m2")).unwrap();
-    assert_eq!(refused.message.as_deref(), Some("bad+ is not approved."));
-    assert_eq!(refused.masked().message.as_deref(), Some("*** is not approved."));
+    assert_eq!(refused.verdict.message(), Some("bad+ is not approved."));
+    assert_eq!(refused.masked().verdict.message(), Some("*** is not approved."));
 }
 
 #[test]

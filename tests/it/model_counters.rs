@@ -6,7 +6,7 @@ use celador::context::Caller;
 use celador::counter::{CounterBook, CounterId, CounterState};
 use celador::{
     Call, CallResult, Engine, Invocation, ModelCall, Outcome, Parent, Ran, StartTask, Task, TaskError,
-    Timestamp, Turn, Usage, User, Verdict,
+    Timestamp, Turn, Usage, User, VerdictKind,
 };
 use serde_json::json;
 
@@ -108,10 +108,16 @@ impl Desk {
         self.decided(task, progress)
     }
 
-    fn call(&mut self, task: &mut Task, id: &str, function: &str, arguments: serde_json::Value) -> Verdict {
+    fn call(
+        &mut self,
+        task: &mut Task,
+        id: &str,
+        function: &str,
+        arguments: serde_json::Value,
+    ) -> VerdictKind {
         let call = Call::new(function, arguments.into()).with_id(id);
         let progress = task.before(&call, now()).unwrap().into_progress();
-        self.decided(task, progress).verdict
+        self.decided(task, progress).verdict.kind()
     }
 
     fn ran(&mut self, task: &mut Task, id: &str) {
@@ -126,7 +132,7 @@ fn an_estimate_is_held_and_gives_way_to_what_was_used() {
     let engine = engine(TOKENS);
     let (mut desk, mut task) = (Desk::default(), engine.start(start("t-1")).unwrap());
     let call = request("m-1").with_estimate(usage(300, 200, "0"));
-    assert_eq!(desk.before(&mut task, &call).verdict, Verdict::Allow);
+    assert_eq!(desk.before(&mut task, &call).verdict.kind(), VerdictKind::Allow);
     assert_eq!(desk.tokens(), 500);
     // saved and restored the call holds what it held
     let text = serde_json::to_string(&task.save()).unwrap();
@@ -134,10 +140,10 @@ fn an_estimate_is_held_and_gives_way_to_what_was_used() {
     // another task of the user sees it
     let mut other = engine.start(start("t-2")).unwrap();
     let large = request("m-1").with_estimate(usage(501, 0, "0"));
-    assert_eq!(desk.before(&mut other, &large).verdict, Verdict::Block);
+    assert_eq!(desk.before(&mut other, &large).verdict.kind(), VerdictKind::Block);
     let answer = json!({"text": "Hi.", "usage": {"prompt_tokens": 100, "completion_tokens": 20}});
     let told = desk.after(&mut task, "m-1", answer.clone());
-    assert_eq!((told.verdict, desk.tokens()), (Verdict::Allow, 120));
+    assert_eq!((told.verdict.kind(), desk.tokens()), (VerdictKind::Allow, 120));
     assert_eq!(told.counters[0].adds.unwrap().to_int(), 120);
     // the same answer once more, and the turn that is the same one, change nothing
     desk.after(&mut task, "m-1", answer);
@@ -172,7 +178,7 @@ fn a_turn_without_a_question_counts() {
     assert!(task.turn(&turn, now()).unwrap().limits.is_allowed());
     desk.keep(&mut task);
     assert_eq!(desk.tokens(), 1100);
-    assert_eq!(desk.before(&mut task, &request("m-1")).verdict, Verdict::Block);
+    assert_eq!(desk.before(&mut task, &request("m-1")).verdict.kind(), VerdictKind::Block);
     // one that comes in the place of an answer takes the place of the estimate
     let mut other = engine
         .start(StartTask { user: User { id: "u-8".into(), ..User::default() }, ..start("t-2") })
@@ -190,8 +196,8 @@ fn a_turn_that_cannot_be_counted_lets_nothing_run() {
     let (mut desk, mut task) = (Desk::default(), engine.start(start("t-1")).unwrap());
     let turn = Turn { usage: usage(6, 5, "0"), calls: vec![Call::new("desk_open", json!({}).into())] };
     let turned = task.turn(&turn, now()).unwrap();
-    assert_eq!(turned.limits.verdict, Verdict::Block);
-    assert!(turned.calls.iter().all(|call| call.decision.verdict == Verdict::Rejected));
+    assert_eq!(turned.limits.verdict.kind(), VerdictKind::Block);
+    assert!(turned.calls.iter().all(|call| call.decision.verdict.kind() == VerdictKind::Rejected));
     // of a call that it was asked about the request is known
     desk.before(&mut task, &request("m-1"));
     task.model_turn(usage(6, 5, "0"), now());
@@ -231,7 +237,7 @@ fn an_answer_counts_although_the_task_was_locked_meanwhile() {
     desk.keep(&mut task);
     let answer = json!({"text": "Hi.", "usage": {"prompt_tokens": 100, "completion_tokens": 20}});
     let told = desk.after(&mut task, "m-1", answer);
-    assert_eq!((told.verdict, desk.tokens()), (Verdict::Rejected, 120));
+    assert_eq!((told.verdict.kind(), desk.tokens()), (VerdictKind::Rejected, 120));
 }
 
 #[test]
@@ -241,7 +247,7 @@ fn what_a_transform_makes_of_a_request_has_the_counter() {
                   - {transform: \"input.put('model', 'small-2')\"}";
     let engine = engine(policy);
     let (mut desk, mut task) = (Desk::default(), engine.start(start("t-1")).unwrap());
-    assert_eq!(desk.before(&mut task, &request("m-1")).verdict, Verdict::Allow);
+    assert_eq!(desk.before(&mut task, &request("m-1")).verdict.kind(), VerdictKind::Allow);
     assert_eq!((desk.balance("tokens", r#""small-1""#), desk.balance("tokens", r#""small-2""#)), (0, 1));
 }
 
@@ -258,10 +264,17 @@ fn bad_usage_is_no_answer() {
         json!({"prompt_tokens": 1e30, "completion_tokens": 1}),
     ] {
         let told = desk.after(&mut task, "m-1", json!({"text": "Hi.", "usage": usage}));
-        assert_eq!((told.verdict, desk.balance("cost", "")), (Verdict::InvalidInput, 5), "{usage}");
+        assert_eq!(
+            (told.verdict.kind(), desk.balance("cost", "")),
+            (VerdictKind::InvalidInput, 5),
+            "{usage}"
+        );
     }
     let usage = json!({"prompt_tokens": 1, "completion_tokens": 1, "cost": 7});
-    assert_eq!(desk.after(&mut task, "m-1", json!({"text": "Hi.", "usage": usage})).verdict, Verdict::Allow);
+    assert_eq!(
+        desk.after(&mut task, "m-1", json!({"text": "Hi.", "usage": usage})).verdict.kind(),
+        VerdictKind::Allow
+    );
     assert_eq!(desk.balance("cost", ""), 7);
 }
 
@@ -274,24 +287,24 @@ fn what_calls_take_away_counts_when_they_have_run() {
         let engine = engine(&TICKETS.replace("HOW", how));
         let (mut desk, mut task) = (Desk::default(), engine.start(start("t-1")).unwrap());
         let weight = |weight: i64| json!({ "weight": weight });
-        assert_eq!(desk.call(&mut task, "a", "desk_open", weight(3)), Verdict::Allow);
+        assert_eq!(desk.call(&mut task, "a", "desk_open", weight(3)), VerdictKind::Allow);
         desk.ran(&mut task, "a");
-        assert_eq!(desk.call(&mut task, "b", "desk_open", weight(1)), Verdict::Block, "{how}");
+        assert_eq!(desk.call(&mut task, "b", "desk_open", weight(1)), VerdictKind::Block, "{how}");
         // a call that is open makes no room, nor does one that never ran
-        assert_eq!(desk.call(&mut task, "c", "desk_close", weight(3)), Verdict::Allow);
+        assert_eq!(desk.call(&mut task, "c", "desk_close", weight(3)), VerdictKind::Allow);
         let mut other = engine.start(start("t-2")).unwrap();
-        assert_eq!(desk.call(&mut other, "d", "desk_open", weight(1)), Verdict::Block, "{how}");
+        assert_eq!(desk.call(&mut other, "d", "desk_open", weight(1)), VerdictKind::Block, "{how}");
         task.withdraw(&"c".into(), Ran::Never, now()).unwrap();
         desk.keep(&mut task);
-        assert_eq!(desk.call(&mut other, "e", "desk_open", weight(1)), Verdict::Block, "{how}");
+        assert_eq!(desk.call(&mut other, "e", "desk_open", weight(1)), VerdictKind::Block, "{how}");
         // one that has run does, and what is taken away beyond zero is what `decrease` says
-        assert_eq!(desk.call(&mut task, "f", "desk_close", weight(5)), Verdict::Allow);
+        assert_eq!(desk.call(&mut task, "f", "desk_close", weight(5)), VerdictKind::Allow);
         desk.ran(&mut task, "f");
         let room = desk.call(&mut other, "g", "desk_open", weight(3 - left));
-        assert_eq!(room, Verdict::Allow, "{how}");
+        assert_eq!(room, VerdictKind::Allow, "{how}");
         other.withdraw(&"g".into(), Ran::Never, now()).unwrap();
         desk.keep(&mut other);
-        assert_eq!(desk.call(&mut other, "h", "desk_open", weight(4 - left)), Verdict::Block, "{how}");
+        assert_eq!(desk.call(&mut other, "h", "desk_open", weight(4 - left)), VerdictKind::Block, "{how}");
     }
 }
 
@@ -299,7 +312,7 @@ fn what_calls_take_away_counts_when_they_have_run() {
 fn without_a_word_nothing_is_taken_away() {
     let engine = engine(&TICKETS.replace("HOW", "none"));
     let (mut desk, mut task) = (Desk::default(), engine.start(start("t-1")).unwrap());
-    assert_eq!(desk.call(&mut task, "a", "desk_close", json!({"weight": 1})), Verdict::Block);
+    assert_eq!(desk.call(&mut task, "a", "desk_close", json!({"weight": 1})), VerdictKind::Block);
     assert_eq!(desk.balance("tickets", ""), 0);
 }
 
@@ -329,11 +342,11 @@ fn tasks_of_a_tree_count_together_and_others_do_not() {
     assert_eq!((grandchild.depth(), grandchild.tree_root()), (2, "t-1"));
 
     let large = |id: &str| request(id).with_estimate(usage(600, 0, "0"));
-    assert_eq!(desk.before(&mut child, &large("m-1")).verdict, Verdict::Allow);
-    assert_eq!(desk.before(&mut root, &large("m-1")).verdict, Verdict::Block);
+    assert_eq!(desk.before(&mut child, &large("m-1")).verdict.kind(), VerdictKind::Allow);
+    assert_eq!(desk.before(&mut root, &large("m-1")).verdict.kind(), VerdictKind::Block);
     // another tree of the same user has a counter of its own
     let mut other = engine.start(start("t-9")).unwrap();
-    assert_eq!(desk.before(&mut other, &large("m-1")).verdict, Verdict::Allow);
+    assert_eq!(desk.before(&mut other, &large("m-1")).verdict.kind(), VerdictKind::Allow);
     assert_eq!((desk.balance("tokens", r#"["t-1"]"#), desk.balance("tokens", r#"["t-9"]"#)), (600, 600));
     // and two delegations are deep enough
     let small = request("m-1").with_estimate(usage(1, 0, "0"));

@@ -1,7 +1,7 @@
 //! Calls that are made in parallel are decided as if they had been made one after the other.
 
 use crate::task_fixture::{Kept, at, call, decided, engine, engine_within, noon, see, start, task};
-use celador::task::{CallId, CallResult, Decision, Next, Ran, Task, TaskError, Verdict};
+use celador::task::{CallId, CallResult, Decision, Next, Ran, Task, TaskError, VerdictKind};
 use serde_json::json;
 
 /// `post-entry` once, `lookup` as often as there were entries, `probe` whatever the others do.
@@ -51,22 +51,26 @@ fn one_entry_stays_one_with_fifty_calls_at_once() {
     let mut task = task(ONCE);
     let decisions: Vec<_> = (0..50).map(|_| before(&mut task, &entry())).collect();
     let ids: Vec<_> = decisions.iter().map(|decision| decision.call.clone().unwrap()).collect();
-    assert_eq!(decisions[0].verdict, Verdict::Allow);
+    assert_eq!(decisions[0].verdict.kind(), VerdictKind::Allow);
     for (at, decision) in decisions.iter().enumerate().skip(1) {
-        assert_eq!(decision.verdict, Verdict::Wait);
-        assert_eq!(decision.waits_for, ids[..at], "each waits for those that were asked for before it");
+        assert_eq!(decision.verdict.kind(), VerdictKind::Wait);
+        assert_eq!(
+            decision.verdict.waits_for(),
+            &ids[..at],
+            "each waits for those that were asked for before it"
+        );
     }
     // the first fails: the second may try
     let told = report(&mut task, &ids[0], failed());
-    assert_eq!(with(&told), ids[1..=1]);
-    assert_eq!(task.standing(&ids[1]).unwrap().verdict, Verdict::Allow);
-    assert_eq!(task.standing(&ids[2]).unwrap().waits_for, ids[1..=1]);
+    assert_eq!(with(&told), &ids[1..=1]);
+    assert_eq!(task.standing(&ids[1]).unwrap().verdict.kind(), VerdictKind::Allow);
+    assert_eq!(task.standing(&ids[2]).unwrap().verdict.waits_for(), &ids[1..=1]);
     // it succeeds: all others are refused at once
     let told = report(&mut task, &ids[1], done());
     assert_eq!(with(&told), ids[2..]);
     for id in &ids[2..] {
         let refused = task.standing(id).unwrap();
-        assert_eq!((refused.verdict, refused.message.as_deref()), (Verdict::Block, Some("Once.")));
+        assert_eq!((refused.verdict.kind(), refused.verdict.message()), (VerdictKind::Block, Some("Once.")));
     }
     assert_eq!(task.queued().count(), 0);
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_successful"), json!(1));
@@ -78,11 +82,16 @@ fn one_entry_stays_one_with_fifty_calls_at_once() {
 fn a_call_that_waits_names_the_expressions_that_make_it_wait() {
     let mut task = task(ONCE);
     let first = before(&mut task, &entry());
-    assert_eq!((first.verdict, &*first.because), (Verdict::Allow, &[][..]));
+    assert_eq!((first.verdict.kind(), first.verdict.because()), (VerdictKind::Allow, &[][..]));
     let (first, second, third) =
         (first.call.unwrap(), before(&mut task, &entry()), before(&mut task, &lookup()));
     let reasons = |decision: &Decision| -> Vec<(CallId, String)> {
-        decision.because.iter().map(|reason| (reason.call.clone(), reason.reads.path.clone())).collect()
+        decision
+            .verdict
+            .because()
+            .iter()
+            .map(|reason| (reason.call.clone(), reason.reads.path.clone()))
+            .collect()
     };
     let [once, entries] = [0, 1].map(|step| format!("capabilities.ledger.before[{step}].assert"));
     assert_eq!(reasons(&second), [(first.clone(), once.clone())]);
@@ -90,7 +99,7 @@ fn a_call_that_waits_names_the_expressions_that_make_it_wait() {
     assert_eq!(reasons(&third), [(first.clone(), entries.clone()), (second.clone(), entries.clone())]);
     // the same is said again, and as long as it holds
     let third = third.call.unwrap();
-    assert_eq!(task.standing(&third).unwrap().because.len(), 2);
+    assert_eq!(task.standing(&third).unwrap().verdict.because().len(), 2);
     report(&mut task, &first, failed());
     assert_eq!(reasons(&task.standing(&third).unwrap()), [(second, entries)]);
 }
@@ -99,18 +108,25 @@ fn a_call_that_waits_names_the_expressions_that_make_it_wait() {
 fn what_reads_nothing_of_an_open_call_is_decided_at_once() {
     let mut task = task(ONCE);
     let first = before(&mut task, &entry()).call.unwrap();
-    assert_eq!(before(&mut task, &call("probe", json!({}))).verdict, Verdict::Allow);
+    assert_eq!(before(&mut task, &call("probe", json!({}))).verdict.kind(), VerdictKind::Allow);
     let asked = before(&mut task, &lookup());
     let waiting = asked.call.unwrap();
-    assert_eq!((asked.verdict, &*asked.waits_for), (Verdict::Wait, std::slice::from_ref(&first)));
-    assert_eq!(before(&mut task, &call("probe", json!({}))).verdict, Verdict::Allow);
+    assert_eq!(
+        (asked.verdict.kind(), asked.verdict.waits_for()),
+        (VerdictKind::Wait, std::slice::from_ref(&first))
+    );
+    assert_eq!(before(&mut task, &call("probe", json!({}))).verdict.kind(), VerdictKind::Allow);
     assert_eq!(with(&report(&mut task, &first, done())), std::slice::from_ref(&waiting));
-    assert_eq!(task.standing(&waiting).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&waiting).unwrap().verdict.kind(), VerdictKind::Allow);
     // the model's next turn knows of all that was decided
     let probed = task.standing(&waiting).unwrap();
-    assert_eq!(probed.value.unwrap().to_string(), r#"{"account":"a"}"#);
+    assert_eq!(probed.verdict.into_value().unwrap().to_string(), r#"{"account":"a"}"#);
     assert!(report(&mut task, &waiting, done()).is_allowed());
-    assert_eq!(task.standing(&waiting).unwrap().verdict, Verdict::Rejected, "its result was reported");
+    assert_eq!(
+        task.standing(&waiting).unwrap().verdict.kind(),
+        VerdictKind::Rejected,
+        "its result was reported"
+    );
 }
 
 #[test]
@@ -120,7 +136,7 @@ fn a_call_that_waits_is_withdrawn_or_counted_like_any_other() {
     let [second, third] = [(); 2].map(|()| before(&mut task, &entry()).call.unwrap());
     // three are open or wait: a fourth is one too many
     let withdrawn = task.withdraw(&second, Ran::Never, noon()).unwrap();
-    assert_eq!(withdrawn.verdict, Verdict::Block);
+    assert_eq!(withdrawn.verdict.kind(), VerdictKind::Block);
     assert_eq!(
         task.withdraw(&second, Ran::Never, noon()).unwrap_err(),
         TaskError::UnknownCall(second.clone())
@@ -129,9 +145,13 @@ fn a_call_that_waits_is_withdrawn_or_counted_like_any_other() {
     // a result that is withdrawn lets the next one go
     let gone = task.withdraw(&first, Ran::Never, noon()).unwrap();
     assert_eq!(with(&gone), std::slice::from_ref(&third));
-    assert_eq!(task.standing(&third).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&third).unwrap().verdict.kind(), VerdictKind::Allow);
     let beyond = before(&mut task, &call("probe", json!({})));
-    assert_eq!(beyond.verdict, Verdict::Terminate, "three calls of the model are on record or open");
+    assert_eq!(
+        beyond.verdict.kind(),
+        VerdictKind::Terminate,
+        "three calls of the model are on record or open"
+    );
 }
 
 #[test]
@@ -141,7 +161,7 @@ fn the_end_of_a_task_refuses_what_waits() {
     let second = before(&mut task, &entry()).call.unwrap();
     let ended = task.end("enough", noon());
     assert_eq!(with(&ended), std::slice::from_ref(&second));
-    assert_eq!(task.standing(&second).unwrap().verdict, Verdict::Rejected);
+    assert_eq!(task.standing(&second).unwrap().verdict.kind(), VerdictKind::Rejected);
     assert_eq!(task.queued().count(), 0);
 }
 
@@ -150,9 +170,12 @@ fn max_queued_calls() {
     let mut task = start(&engine_within(ONCE, |limits| limits.max_queued_calls = 2));
     let first = before(&mut task, &entry()).call.unwrap();
     let verdicts = [(); 3].map(|()| before(&mut task, &entry()));
-    assert_eq!(verdicts.each_ref().map(|it| it.verdict), [Verdict::Wait, Verdict::Wait, Verdict::Rejected]);
+    assert_eq!(
+        verdicts.each_ref().map(|it| it.verdict.kind()),
+        [VerdictKind::Wait, VerdictKind::Wait, VerdictKind::Rejected]
+    );
     let why = "2 calls wait for others already (`max_queued_calls`): call again when some are finished";
-    assert_eq!(verdicts[2].message.as_deref(), Some(why));
+    assert_eq!(verdicts[2].verdict.message(), Some(why));
     // what was turned away left nothing behind
     assert_eq!(report(&mut task, &first, done()).decided.len(), 2);
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(2));
@@ -172,11 +195,11 @@ fn max_queued_ms() {
         format!("the call has waited too long for the call `{first}`, whose result has not been reported");
     for decided in &told.decided {
         assert_eq!(
-            (decided.decision.verdict, decided.decision.message.as_ref()),
-            (Verdict::Block, Some(&why))
+            (decided.decision.verdict.kind(), decided.decision.verdict.message()),
+            (VerdictKind::Block, Some(&*why))
         );
     }
-    assert_eq!(task.standing(&second).unwrap().message.as_ref(), Some(&why));
+    assert_eq!(task.standing(&second).unwrap().verdict.message(), Some(&*why));
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(2));
     // the one that was not reported still may be
     assert!(!task.has_overdue_calls(late) && report(&mut task, &first, done()).is_allowed());
@@ -199,12 +222,12 @@ fn calls_that_wait_count_towards_what_a_task_may_hold() {
     let memo = "long ".repeat(1_000);
     let entry = call("ledger_post_entry", json!({"account": "a", "amount": 1, "memo": memo}));
     let mut task = start(&engine_within(ONCE, |limits| limits.max_task_bytes = 20_000));
-    assert_eq!(before(&mut task, &entry).verdict, Verdict::Allow);
+    assert_eq!(before(&mut task, &entry).verdict.kind(), VerdictKind::Allow);
     let held = task.bytes();
-    assert_eq!(before(&mut task, &entry).verdict, Verdict::Wait);
+    assert_eq!(before(&mut task, &entry).verdict.kind(), VerdictKind::Wait);
     assert!(task.bytes() > held + 5_000);
-    let verdicts = [(); 2].map(|()| before(&mut task, &entry).verdict);
-    assert_eq!(verdicts, [Verdict::Wait, Verdict::Terminate]);
+    let verdicts = [(); 2].map(|()| before(&mut task, &entry).verdict.kind());
+    assert_eq!(verdicts, [VerdictKind::Wait, VerdictKind::Terminate]);
 }
 
 #[test]
@@ -246,8 +269,8 @@ fn a_script_does_not_wait() {
     before(&mut task, &entry());
     let script = task.script("ledger_post_entry({'account': 'a', 'amount': 2})", noon()).unwrap();
     let told = decided(script);
-    assert_eq!(told.verdict, Verdict::Block);
-    assert_eq!(told.message.as_deref(), Some("another call is not finished: call again when it is"));
+    assert_eq!(told.verdict.kind(), VerdictKind::Block);
+    assert_eq!(told.verdict.message(), Some("another call is not finished: call again when it is"));
     assert_eq!(task.queued().count(), 0);
 }
 
@@ -260,8 +283,8 @@ fn what_waits_for_calls_is_kept_step_by_step() {
     task = kept.keep(&task);
     let second = before(&mut task, &entry()).call.unwrap();
     task = kept.keep(&task);
-    assert_eq!(task.standing(&second).unwrap().waits_for, std::slice::from_ref(&first));
+    assert_eq!(task.standing(&second).unwrap().verdict.waits_for(), std::slice::from_ref(&first));
     assert_eq!(with(&report(&mut task, &first, done())), std::slice::from_ref(&second));
     let task = kept.keep(&task);
-    assert_eq!(task.standing(&second).unwrap().verdict, Verdict::Block);
+    assert_eq!(task.standing(&second).unwrap().verdict.kind(), VerdictKind::Block);
 }

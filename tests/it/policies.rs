@@ -102,7 +102,7 @@ fn a_denial_by_default_names_its_policy_and_keeps_to_its_agents() {
         let mut task = engine.start(start).unwrap();
         let called = call("pay_find", json!({"order": "o-1"}));
         let decision = task.before(&called, NOW).unwrap().outcome().into_decision();
-        assert_eq!(decision.verdict.to_string(), verdict, "{namespace}");
+        assert_eq!(decision.verdict.kind().to_string(), verdict, "{namespace}");
         let decided_by = decision.decided_by.map(|origin| (origin.path.clone(), origin.name()));
         let denied = ("default".to_owned(), "shop/money#default".to_owned());
         assert_eq!(decided_by, (verdict == "block").then_some(denied));
@@ -266,7 +266,7 @@ capabilities:
     };
     assert_eq!(queued.waits_for, std::slice::from_ref(&find.call));
     let told = task.after(&find.call, CallResult::successful(json!({}).into()), NOW).unwrap().outcome();
-    assert_eq!(told.into_decision().decided[0].decision.verdict.as_str(), "block");
+    assert_eq!(told.into_decision().decided[0].decision.verdict.kind().as_str(), "block");
 }
 
 #[test]
@@ -367,10 +367,14 @@ fn the_page_about_policies_is_true() {
     let mut verdict = |function: &str, arguments: Value| {
         let decision = task.before(&call(function, arguments), NOW).unwrap().outcome().into_decision();
         let steps: Vec<_> = decision.trace.iter().map(|entry| entry.called()).collect();
-        (decision.verdict.as_str(), decision.message.unwrap_or_default(), steps.join(", "))
+        (
+            decision.verdict.kind().as_str(),
+            decision.verdict.message().unwrap_or_default().to_owned(),
+            steps.join(", "),
+        )
     };
     let (found, message, steps) = verdict("payments_refund", json!({"amount": 5000}));
-    assert_eq!((found, message.as_str()), ("block", "5000 is more than 1000."));
+    assert_eq!((found, &*message), ("block", "5000 is more than 1000."));
     assert_eq!(steps, "before[0] of acme/payments#known-user, before[0] of acme/payments#cap");
     let (found, _, steps) = verdict("payments_refund", json!({"amount": 20}));
     assert_eq!(found, "allow");

@@ -10,7 +10,7 @@ use celador::source::Source;
 use celador::task::ReviewChoice;
 use celador::{
     Answer, Call, CallResult, Decision, Engine, Host, Invocation, Progress, Ran, Request, ReviewAnswer,
-    StartTask, Task, TaskError, Timestamp, Turn, Usage, User, Verdict,
+    StartTask, Task, TaskError, Timestamp, Turn, Usage, User, VerdictKind,
 };
 use serde_json::json;
 
@@ -126,7 +126,7 @@ impl Desk {
 fn without_a_host_that_keeps_counters_the_call_is_refused() {
     let mut task = begin(&paying(), "t-1");
     let decision = task.before(&refund(1), now()).unwrap().drive(&mut Desk(None)).unwrap().into_decision();
-    assert_eq!(decision.verdict, Verdict::Block);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Block);
     assert_eq!(decision.findings[0].code, "counters_unavailable");
     assert_eq!(decision.decided_by.unwrap().policy.unwrap().to_string(), "shop/money");
     assert!(task.take_counter_changes().is_empty());
@@ -135,7 +135,7 @@ fn without_a_host_that_keeps_counters_the_call_is_refused() {
     let Progress::Asks(question) = progress else { panic!("it asks") };
     assert!(matches!(&question.request, Request::Counters { counters } if counters.len() == 1));
     let outcome = task.answer(question.id, Answer::Counters(Vec::new()), now()).unwrap().outcome();
-    assert_eq!(outcome.into_decision().verdict, Verdict::Block);
+    assert_eq!(outcome.into_decision().verdict.kind(), VerdictKind::Block);
     let progress = task.before(&refund(1), now()).unwrap().into_progress();
     let Progress::Asks(question) = progress else { panic!("it asks") };
     let wrong = task.answer(question.id, Answer::approve(), now()).map(|_| ());
@@ -182,7 +182,7 @@ fn a_key_or_an_amount_that_is_none_refuses_the_call() {
         let mut task = begin(&engine, "t-1");
         let mut desk = Desk::default();
         let decision = desk.before(&mut task, &refund(1));
-        assert_eq!(decision.verdict, Verdict::Block, "{key} {add}");
+        assert_eq!(decision.verdict.kind(), VerdictKind::Block, "{key} {add}");
         let finding = &decision.findings[0];
         assert_eq!(finding.code, code, "{key} {add}: {}", finding.message);
         assert!(finding.message.contains(says), "{key} {add}: {}", finding.message);
@@ -198,7 +198,10 @@ fn what_a_call_holds_is_saved_with_the_task() {
     let mut task = begin(&engine, "t-1");
     let small = desk.before(&mut task, &refund(20));
     let large = desk.before(&mut task, &refund(60));
-    assert_eq!((small.verdict, large.verdict, desk.spend()), (Verdict::Allow, Verdict::Suspend, 80));
+    assert_eq!(
+        (small.verdict.kind(), large.verdict.kind(), desk.spend()),
+        (VerdictKind::Allow, VerdictKind::Suspend, 80)
+    );
     assert_eq!(large.counters[0].counted, Some(Decimal::from_int(20).unwrap()));
 
     // in a store, as text, and as the change of a step
@@ -219,9 +222,12 @@ fn what_a_call_holds_is_saved_with_the_task() {
     assert_eq!(serde_json::to_value(&applied).unwrap(), serde_json::to_value(restored.save()).unwrap());
 
     let mut restored = engine.restore(applied).unwrap();
-    let denied = restored.answer(large.question.unwrap(), Answer::deny(), now()).unwrap();
+    let denied = restored.answer(large.verdict.question().unwrap(), Answer::deny(), now()).unwrap();
     let denied = denied.drive(&mut desk).unwrap().into_decision();
-    assert_eq!((denied.verdict, desk.spend(), desk.book().holds("t-1").len()), (Verdict::Block, 20, 0));
+    assert_eq!(
+        (denied.verdict.kind(), desk.spend(), desk.book().holds("t-1").len()),
+        (VerdictKind::Block, 20, 0)
+    );
 }
 
 #[test]
@@ -235,21 +241,21 @@ fn an_edit_gives_back_and_reserves_anew() {
         Answer::Review(ReviewAnswer { choice, ..true.into() })
     };
     // what it holds itself does not count against it, in the same step or in the next
-    let edited = task.answer(asked.question.unwrap(), edit(90), now()).unwrap();
+    let edited = task.answer(asked.verdict.question().unwrap(), edit(90), now()).unwrap();
     let edited = edited.drive(&mut desk).unwrap().into_decision();
-    assert_eq!((edited.verdict, desk.spend()), (Verdict::Allow, 90), "{edited:?}");
+    assert_eq!((edited.verdict.kind(), desk.spend()), (VerdictKind::Allow, 90), "{edited:?}");
     assert_eq!(edited.counters.len(), 1);
     assert_eq!(edited.counters[0].adds, Some(Decimal::from_int(90).unwrap()));
 
     let second = desk.before(&mut task, &refund(10));
-    assert_eq!((second.verdict, desk.spend()), (Verdict::Allow, 100));
+    assert_eq!((second.verdict.kind(), desk.spend()), (VerdictKind::Allow, 100));
     task.withdraw(&edited.call.unwrap(), Ran::Never, now()).unwrap();
     desk.keep(&mut task);
     assert_eq!(desk.spend(), 10);
     let asked = desk.before(&mut task, &refund(60));
-    let beyond = task.answer(asked.question.unwrap(), edit(91), now()).unwrap();
+    let beyond = task.answer(asked.verdict.question().unwrap(), edit(91), now()).unwrap();
     let beyond = beyond.drive(&mut desk).unwrap().into_decision();
-    assert_eq!((beyond.verdict, desk.spend()), (Verdict::Block, 10));
+    assert_eq!((beyond.verdict.kind(), desk.spend()), (VerdictKind::Block, 10));
     assert_eq!(beyond.counters[0].counted, Some(Decimal::from_int(10).unwrap()));
 }
 
@@ -259,19 +265,22 @@ fn a_call_that_runs_in_its_own_step_has_spent_at_once() {
     let mut task = begin(&paying(), "t-1");
     let book = |amount: i64| Call::new("payments_book", json!({ "amount": amount }).into());
     let done = task.invoke(&book(40), now()).unwrap().drive(&mut desk).unwrap().into_decision();
-    assert_eq!((done.verdict, desk.spend(), desk.book().holds("t-1").len()), (Verdict::Allow, 40, 0));
+    assert_eq!(
+        (done.verdict.kind(), desk.spend(), desk.book().holds("t-1").len()),
+        (VerdictKind::Allow, 40, 0)
+    );
     // a script makes several in one step, and each sees the one before
     let script = "[payments_book({'amount': 30}), payments_book({'amount': 20})]";
     let done = task.script(script, now()).unwrap().drive(&mut desk).unwrap().into_decision();
     assert_eq!(
-        (done.verdict, desk.spend(), desk.book().holds("t-1").len()),
-        (Verdict::Allow, 90, 0),
+        (done.verdict.kind(), desk.spend(), desk.book().holds("t-1").len()),
+        (VerdictKind::Allow, 90, 0),
         "{done:?}"
     );
     assert_eq!(done.counters.len(), 2);
     let script = "[payments_book({'amount': 10}), payments_book({'amount': 1})]";
     let done = task.script(script, now()).unwrap().drive(&mut desk).unwrap().into_decision();
-    assert_eq!((done.verdict, desk.spend()), (Verdict::Block, 100));
+    assert_eq!((done.verdict.kind(), desk.spend()), (VerdictKind::Block, 100));
 }
 
 #[test]
@@ -279,7 +288,7 @@ fn an_end_spends_what_is_held_and_gives_back_what_waits() {
     let mut desk = Desk::default();
     let mut task = begin(&paying(), "t-1");
     desk.before(&mut task, &refund(20));
-    assert_eq!(desk.before(&mut task, &refund(60)).verdict, Verdict::Suspend);
+    assert_eq!(desk.before(&mut task, &refund(60)).verdict.kind(), VerdictKind::Suspend);
     assert_eq!(desk.spend(), 80);
     task.end("enough", now());
     let changes = task.take_counter_changes();
@@ -302,16 +311,16 @@ fn of_two_tasks_that_have_read_the_same_the_second_decides_anew() {
         let Progress::Decided(decision) = task.settle_counters(progress, read, now()).unwrap() else {
             panic!("nobody is asked")
         };
-        (decision.verdict, task.take_counter_changes())
+        (decision.verdict.kind(), task.take_counter_changes())
     };
     let (first, second) = (decide("t-1", &book), decide("t-2", &book));
-    assert_eq!((first.0, second.0), (Verdict::Allow, Verdict::Allow));
+    assert_eq!((first.0, second.0), (VerdictKind::Allow, VerdictKind::Allow));
     book.apply("t-1", &first.1, now()).unwrap();
     assert!(book.apply("t-2", &second.1, now()).is_err());
     let again = decide("t-2", &book);
-    assert_eq!(again.0, Verdict::Allow);
+    assert_eq!(again.0, VerdictKind::Allow);
     book.apply("t-2", &again.1, now()).unwrap();
-    assert_eq!(decide("t-3", &book).0, Verdict::Block);
+    assert_eq!(decide("t-3", &book).0, VerdictKind::Block);
 }
 
 #[test]
@@ -323,10 +332,10 @@ fn what_a_blocked_call_would_have_added_does_not_count_for_the_next_of_its_turn(
     let Progress::Decided(told) = task.settle_counters(turned.into(), empty, now()).unwrap() else {
         panic!("nobody is asked")
     };
-    let verdicts: Vec<_> = told.decided.iter().map(|call| call.decision.verdict).collect();
-    assert_eq!(verdicts, [Verdict::Allow, Verdict::Block, Verdict::Allow, Verdict::Block]);
+    let verdicts: Vec<_> = told.decided.iter().map(|call| call.decision.verdict.kind()).collect();
+    assert_eq!(verdicts, [VerdictKind::Allow, VerdictKind::Block, VerdictKind::Allow, VerdictKind::Block]);
     let standing = task.standing(&told.decided[2].call).unwrap();
-    assert_eq!(standing.verdict, Verdict::Allow);
+    assert_eq!(standing.verdict.kind(), VerdictKind::Allow);
     let changes = task.take_counter_changes();
     assert_eq!((changes.read.len(), changes.reserve.len(), changes.over.len()), (1, 2, 0));
     assert!(task.take_counter_changes().is_empty(), "it was told");
@@ -389,31 +398,32 @@ fn a_counter_that_is_made_of_a_secret_is_in_no_view() {
     assert!(request.contains("sha256:") && !request.contains("HUSH"), "{request}");
     let mut task = begin(&engine, "t-2");
     let blocked = desk.before(&mut task, &pay(1.0, "ann"));
-    assert_eq!((allowed.verdict, blocked.verdict), (Verdict::Allow, Verdict::Block));
+    assert_eq!((allowed.verdict.kind(), blocked.verdict.kind()), (VerdictKind::Allow, VerdictKind::Block));
     assert!(!format!("{:?}", desk.0).contains("HUSH"));
     let names: Vec<_> = blocked.counters.iter().map(|used| (&*used.name, used.counted.is_some())).collect();
     assert_eq!(names, [("sum", false), ("cards", false), ("plain", true)]);
 
     // the model and the user are told, and views show `***`
-    assert_eq!(blocked.message.as_deref(), Some("7134 or 7134.5 with 1, 71 and 1"));
-    assert_eq!(blocked.user_message.as_deref(), Some("7134 were spent, 1 times"));
+    assert_eq!(blocked.verdict.message(), Some("7134 or 7134.5 with 1, 71 and 1"));
+    assert_eq!(blocked.verdict.user_message(), Some("7134 were spent, 1 times"));
     let shown = blocked.masked();
-    assert_eq!(shown.message.as_deref(), Some("*** or *** with ***, *** and 1"));
-    assert_eq!(shown.user_message.as_deref(), Some("*** were spent, 1 times"));
+    assert_eq!(shown.verdict.message(), Some("*** or *** with ***, *** and 1"));
+    assert_eq!(shown.verdict.user_message(), Some("*** were spent, 1 times"));
     assert!(!serde_json::to_string(&shown).unwrap().contains("7134"), "{shown:?}");
     let terms = blocked_terms(&allowed);
     assert_eq!(terms, json!({"sum": "***", "cards": "***", "plain": 0}));
 
     let mut task = begin(&engine, "t-3");
     let answered = desk.before(&mut task, &pay(1.0, "nobody"));
-    assert_eq!(answered.verdict, Verdict::Respond);
-    assert_eq!(answered.value.as_ref().unwrap().root().as_str(), Some("all in all 7134"));
-    assert_eq!(answered.masked().value.unwrap().root().as_str(), Some("***"));
+    assert_eq!(answered.verdict.kind(), VerdictKind::Respond);
+    assert_eq!(answered.verdict.value().unwrap().root().as_str(), Some("all in all 7134"));
+    assert_eq!(answered.masked().verdict.into_value().unwrap().root().as_str(), Some("***"));
 }
 
 /// The values of the only obligation of a decision, as views show them.
 fn blocked_terms(decision: &Decision) -> serde_json::Value {
-    let terms = decision.clone().masked().terms.unwrap();
+    let masked = decision.clone().masked();
+    let terms = masked.verdict.terms().unwrap();
     serde_json::to_value(&terms.obligations[0].values).unwrap()
 }
 
@@ -431,15 +441,21 @@ fn a_counter_that_is_tried_out_stops_no_call_whatever_becomes_of_it() {
     // a host that keeps no counters
     let mut task = begin(&engine, "t-1");
     let decision = task.before(&refund(20), now()).unwrap().drive(&mut Desk(None)).unwrap().into_decision();
-    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Allow, "counters_unavailable"));
-    assert_eq!(decision.observed[0].verdict, Some(Verdict::Block));
+    assert_eq!(
+        (decision.verdict.kind(), &*decision.findings[0].code),
+        (VerdictKind::Allow, "counters_unavailable")
+    );
+    assert_eq!(decision.observed[0].verdict, Some(VerdictKind::Block));
     assert!(decision.counters.is_empty() && task.take_counter_changes().is_empty());
 
     // a key that is none
     let failing = tried("dyn(7)");
     let mut task = begin(&failing, "t-2");
     let decision = Desk::default().before(&mut task, &refund(20));
-    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Allow, "bad_counter_key"));
+    assert_eq!(
+        (decision.verdict.kind(), &*decision.findings[0].code),
+        (VerdictKind::Allow, "bad_counter_key")
+    );
 
     // a book: it counts under a name of its own, and no step is decided anew because of it
     let mut task = begin(&engine, "t-3");
@@ -449,7 +465,7 @@ fn a_counter_that_is_tried_out_stops_no_call_whatever_becomes_of_it() {
         Ok::<_, TaskError>(counters.iter().map(|counter| desk.book().read(counter)).collect::<Vec<_>>())
     };
     let Progress::Decided(decision) = task.settle_counters(progress, read, now()).unwrap() else { panic!() };
-    assert_eq!((decision.verdict, decision.observed.len()), (Verdict::Allow, 1));
+    assert_eq!((decision.verdict.kind(), decision.observed.len()), (VerdictKind::Allow, 1));
     assert_eq!((&*decision.counters[0].policy, decision.counters[0].observed), ("shop/next", true));
     let changes = task.take_counter_changes();
     assert!(changes.read.is_empty());

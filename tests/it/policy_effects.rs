@@ -7,7 +7,7 @@ use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::StepOutcome;
-use celador::{Answer, Call, CallResult, Decision, Engine, Outcome, Task, Verdict};
+use celador::{Answer, Call, CallResult, Decision, Engine, Outcome, Task, VerdictKind};
 use serde_json::{Value, json};
 
 const AGENT: &str = concat!(
@@ -89,7 +89,7 @@ fn a_line_of_the_log_tells_which_call_an_observed_step_would_have_stopped() {
         "{id: lead, mode: observe, assert: review('lead')}",
     ]);
     let decision = before(&mut begin(&engine), json!({"card": "HUSH", "amount": 500}));
-    assert_eq!(decision.verdict, Verdict::Allow);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
     assert_eq!(decision.observed[1].outcome, StepOutcome::Pass);
     let line = line(&decision);
     assert_eq!((&line["function"], &line["verdict"]), (&json!("pay"), &json!("allow")));
@@ -110,7 +110,7 @@ fn an_observed_step_is_told_of_in_the_line_that_decides() {
     let mut task = begin(&engine);
     let first = before(&mut task, json!({"amount": 5}));
     let waits = before(&mut task, json!({"amount": 5}));
-    assert_eq!(waits.verdict, Verdict::Wait);
+    assert_eq!(waits.verdict.kind(), VerdictKind::Wait);
     assert_eq!(line(&waits).get("observed"), None);
     let paid = CallResult::successful(json!({}).into());
     let told = task.after(&first.call.unwrap(), paid, NOW).unwrap().outcome().into_decision();
@@ -138,7 +138,7 @@ fn what_steps_have_set_outlives_a_restart() {
     let saved = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
     let told = task.answer(waiting.question, Answer::approve(), NOW).unwrap().outcome().into_decision();
-    assert_eq!(told.value.unwrap(), json!({"amount": 100, "card": "c-1"}).into());
+    assert_eq!(told.verdict.into_value().unwrap(), json!({"amount": 100, "card": "c-1"}).into());
     let set: Vec<_> = told.trace.iter().map(|entry| json!(entry.set)).collect();
     assert_eq!(set, [json!(["amount"]), json!([])]);
     assert_eq!(json!(told.observed[0].set), json!(["amount"]));
@@ -159,7 +159,7 @@ fn arguments_that_the_task_has_no_room_for_are_not_set() {
     let (catalog, _) = Catalog::parse(&[File { source, origin: FileOrigin::Named }], &limits);
     let engine = Engine::from_catalog(&catalog, limits).0;
     let decision = before(&mut begin(&engine), json!({}));
-    assert_eq!(decision.verdict, Verdict::Block);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Block);
     assert_eq!(decision.findings[0].code, "limit_exceeded");
 }
 
@@ -172,21 +172,21 @@ fn terms_are_told_as_long_as_the_call_is_open() {
     ]);
     let mut task = begin(&engine);
     let decision = before(&mut task, json!({"card": "HUSH"}));
-    let terms = decision.terms.clone().unwrap();
+    let terms = decision.verdict.terms().cloned().unwrap();
     assert_eq!(json!(terms.obligations[0].values), json!({"card": "HUSH", "amount": 5}));
     // who lost the answer asks again, after a restart too
     let call = decision.call.clone().unwrap();
     let saved = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
-    assert_eq!(task.standing(&call).unwrap().terms, Some(terms.clone()));
+    assert_eq!(task.standing(&call).unwrap().verdict.terms(), Some(&terms));
     // who has the engine ask for the call to be carried out gets them there
     let progress = task.execute(&call, NOW).unwrap().into_progress();
     let celador::Progress::Asks(question) = progress else { panic!("the host carries it out") };
     let celador::Request::Invoke(invocation) = &question.request else { panic!("it is a call") };
-    assert_eq!(invocation.terms.as_deref(), Some(&*terms));
+    assert_eq!(invocation.terms.as_deref(), Some(&terms));
     let paid = Answer::Result(CallResult::successful(json!({}).into()));
     let told = task.answer(question.id, paid, NOW).unwrap().outcome().into_decision();
-    assert_eq!(told.verdict, Verdict::Allow);
+    assert_eq!(told.verdict.kind(), VerdictKind::Allow);
     // views and logs show no secret
     let text = serde_json::to_string(&decision).unwrap();
     let log = line(&decision);
@@ -202,11 +202,14 @@ fn max_terms_bytes() {
     let text = |length: usize| {
         format!("{{obligations: [{{id: a, values: {{text: \"'{}'\"}}}}]}}", "x".repeat(length))
     };
-    let verdict = |length: usize| before(&mut begin(&engine(&[&text(length)])), json!({})).verdict;
-    assert_eq!((verdict(30_000), verdict(32_000)), (Verdict::Allow, Verdict::Allow));
+    let verdict = |length: usize| before(&mut begin(&engine(&[&text(length)])), json!({})).verdict.kind();
+    assert_eq!((verdict(30_000), verdict(32_000)), (VerdictKind::Allow, VerdictKind::Allow));
     let twice = engine(&[&text(30_000), &text(30_000), &text(30_000)]);
     let decision = before(&mut begin(&twice), json!({}));
-    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Block, "limit_exceeded"));
+    assert_eq!(
+        (decision.verdict.kind(), &*decision.findings[0].code),
+        (VerdictKind::Block, "limit_exceeded")
+    );
 }
 
 #[test]

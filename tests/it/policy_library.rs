@@ -52,7 +52,7 @@ fn verdict(task: &mut Task, function: &str, arguments: Value) -> (String, String
         assert!(task.after(&call, result, NOW).unwrap().outcome().is_allowed());
     }
     let decision = outcome.into_decision();
-    (decision.verdict.as_str().to_owned(), decision.message.unwrap_or_default())
+    (decision.verdict.kind().as_str().to_owned(), decision.verdict.message().unwrap_or_default().to_owned())
 }
 
 const VARIABLES: &str = r#"---
@@ -245,9 +245,9 @@ capabilities:
     let engine = Engine::parse("shop.yaml", &format!("{secret}{policy}")).unwrap();
     let call = Call::new("pay_refund", json!({"amount": 5, "order": "O-1"}).into());
     let decision = begin(&engine).before(&call, NOW).unwrap().outcome().into_decision();
-    assert_eq!(decision.message.as_deref(), Some("6 of O-1!"));
+    assert_eq!(decision.verdict.message(), Some("6 of O-1!"));
     let masked = decision.masked();
-    assert_eq!(masked.message.as_deref(), Some("6 of ***"));
+    assert_eq!(masked.verdict.message(), Some("6 of ***"));
     assert_eq!(masked.trace[0].message.as_deref(), Some("6 of ***"));
 }
 
@@ -298,10 +298,10 @@ capabilities:
     let engine = Engine::parse("shop.yaml", &format!("{secret}{policy}")).unwrap();
     let call = Call::new("pay_refund", json!({"amount": 5, "order": "O-1"}).into());
     let decision = begin(&engine).before(&call, NOW).unwrap().outcome().into_decision();
-    assert_eq!(decision.verdict.as_str(), "lock_task");
-    assert_eq!(decision.user_message.as_deref(), Some("O-1 of 5"));
+    assert_eq!(decision.verdict.kind().as_str(), "lock_task");
+    assert_eq!(decision.verdict.user_message(), Some("O-1 of 5"));
     let text = serde_json::to_string(&decision).unwrap();
     assert_eq!(serde_json::from_str::<celador::Decision>(&text).unwrap(), decision);
     assert!(celador::Decision::masked_json(text).unwrap().contains("*** of 5"));
-    assert_eq!(decision.masked().user_message.as_deref(), Some("*** of 5"));
+    assert_eq!(decision.masked().verdict.user_message(), Some("*** of 5"));
 }

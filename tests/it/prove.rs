@@ -13,7 +13,7 @@ use celador::prove::{Answer as Known, Bounds, Counterexample, Invariants, Made, 
 use celador::scenario::{self, CaseOutcome, Environment};
 use celador::source::Source;
 use celador::task::{CallStatus, Trial, Tried};
-use celador::{Answer, Call, CallResult, Engine, Json, Outcome, StartTask, Task, User, Verdict};
+use celador::{Answer, Call, CallResult, Engine, Json, Outcome, StartTask, Task, User, VerdictKind};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree as _;
@@ -87,7 +87,7 @@ fn make(task: &mut Task, call: &Call, says: bool) -> Option<(celador::CallId, Js
     }
     match operation.outcome() {
         Outcome::Allowed(allowed) => {
-            Some((allowed.decision.call.unwrap(), allowed.decision.value.unwrap(), approved))
+            Some((allowed.decision.call.unwrap(), allowed.decision.verdict.into_value().unwrap(), approved))
         }
         Outcome::Refused(_) => None,
         other => panic!("{other:?}"),
@@ -123,7 +123,7 @@ fn breaks(policies: &str, task: &Counterexample, invariant: &Value) -> bool {
         let ahead = engine.restore(run.save()).unwrap();
         let says = reviews.first().is_none_or(|(_, says)| *says);
         let made = make(&mut run, &Call::new(&**function, arguments.into()), says);
-        assert_eq!(made.is_some(), *verdict == Verdict::Allow, "{function} {arguments}");
+        assert_eq!(made.is_some(), *verdict == VerdictKind::Allow, "{function} {arguments}");
         is_broken = false;
         if let Some((call, input, approved)) = made {
             assert_eq!(serde_json::to_value(&input).unwrap(), *ran_with.as_ref().unwrap());

@@ -8,7 +8,7 @@ use crate::suites::root;
 use celador::prove::{Answer as Known, Bounds};
 use celador::scenario::Environment;
 use celador::task::{CallId, Progress, Ran};
-use celador::{Answer, Call, CallResult, Decision, Task, Verdict};
+use celador::{Answer, Call, CallResult, Decision, Task, VerdictKind};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::strategy::ValueTree as _;
@@ -219,10 +219,10 @@ impl Side {
                 let call = Call::new(FUNCTIONS[*function], (&arguments).into()).with_id(id.as_str());
                 let Ok(operation) = self.task.before(&call, now) else { return };
                 let verdict = match operation.into_progress() {
-                    Progress::Decided(Decision { verdict, .. }) => verdict,
-                    Progress::Asks(_) => Verdict::Suspend,
+                    Progress::Decided(Decision { verdict, .. }) => verdict.kind(),
+                    Progress::Asks(_) => VerdictKind::Suspend,
                 };
-                if matches!(verdict, Verdict::Allow | Verdict::Wait | Verdict::Suspend) {
+                if matches!(verdict, VerdictKind::Allow | VerdictKind::Wait | VerdictKind::Suspend) {
                     self.under_way.push(id);
                 }
             }

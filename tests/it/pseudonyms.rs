@@ -8,7 +8,7 @@ use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
-    Answer, Call, CallResult, Decision, Outcome, Progress, StartTask, Task, Trial, Tried, User, Verdict,
+    Answer, Call, CallResult, Decision, Outcome, Progress, StartTask, Task, Trial, Tried, User, VerdictKind,
 };
 use celador::{HashKey, Timestamp};
 use proptest::prelude::*;
@@ -98,7 +98,7 @@ fn a_text_is_digested_as_it_is_under_the_key_of_the_host() {
     let mut task = begun(&hashing(HASHES, SECRET));
     for text in ["ann@example.com", "Ann@Example.com", "", "é\0\n"] {
         let decision = before(&mut task, "send", json!({"to": text}));
-        assert_eq!(decision.value, Some(json!({"to": key(SECRET).digest(text)}).into()));
+        assert_eq!(decision.verdict.into_value(), Some(json!({"to": key(SECRET).digest(text)}).into()));
     }
 }
 
@@ -130,7 +130,7 @@ fn engines_that_come_of_one_hash_with_its_key() {
     for (engine, _) in [engine.successor(&catalog(HASHES)), engine.beside(&catalog(HASHES))] {
         assert!(engine.is_whole());
         let decision = before(&mut begun(&engine), "send", json!({"to": "ann@example.com"}));
-        assert_eq!(decision.value, Some(json!({"to": digest.clone()}).into()));
+        assert_eq!(decision.verdict.into_value(), Some(json!({"to": digest.clone()}).into()));
     }
     assert!(engine.replace(&catalog(HASHES)).is_ok());
     // and where a task brings tools
@@ -148,7 +148,7 @@ fn a_step_that_has_no_key_after_all_fails() {
     // what is no text of a task is an error, and no digest of something else
     let policy = "capabilities: {send: {before: [{id: who, assert: \"pii.hash(dyn(input).text) != ''\"}]}}";
     let decision = before(&mut begun(&hashing(policy, SECRET)), "send", json!({"to": "x"}));
-    assert_eq!(decision.verdict, Verdict::Block);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Block);
 }
 
 /// A model reads pseudonyms, and mails go to addresses.
@@ -165,7 +165,7 @@ fn plain(policy: &str) -> Engine {
 
 /// The result of a call of `find` as the model reads it.
 fn found(task: &mut Task, result: Value) -> Json {
-    returned(task, result).value.unwrap()
+    returned(task, result).verdict.into_value().unwrap()
 }
 
 fn returned(task: &mut Task, result: Value) -> Decision {
@@ -198,7 +198,7 @@ fn pseudonyms_outlive_a_process() {
     let next = found(&mut task, json!({"b": "bob@shop.example", "c": "eve@shop.example"}));
     assert_eq!(text(&next), r#"{"b":"[email_2]","c":"[email_3]"}"#);
     let sent = before(&mut task, "send", json!({"to": "[email_2]"}));
-    assert_eq!(sent.value, Some(json!({"to": "bob@shop.example"}).into()));
+    assert_eq!(sent.verdict.into_value(), Some(json!({"to": "bob@shop.example"}).into()));
 }
 
 #[test]
@@ -214,8 +214,8 @@ fn a_reviewer_is_shown_what_goes_on() {
     let mut task = plain(PSEUDONYMS).restore(serde_json::from_str(&saved).unwrap()).unwrap();
     let answered = task.answer(question.id, Answer::Review(true.into()), now()).unwrap();
     let Progress::Decided(decision) = answered.into_progress() else { panic!("one is enough") };
-    assert_eq!(decision.verdict, Verdict::Allow);
-    assert_eq!(decision.value, Some(json!({"to": "ann@acme.example"}).into()));
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
+    assert_eq!(decision.verdict.into_value(), Some(json!({"to": "ann@acme.example"}).into()));
 }
 
 #[test]
@@ -239,23 +239,31 @@ fn a_step_that_needs_more_pseudonyms_than_there_may_be_fails() {
         (
             EngineLimits { max_pseudonyms: 2, ..EngineLimits::default() },
             "a@x.example b@x.example",
-            Verdict::Allow,
+            VerdictKind::Allow,
         ),
         (
             EngineLimits { max_pseudonyms: 2, ..EngineLimits::default() },
             "a@x.example b@x.example c@x.example",
-            Verdict::Block,
+            VerdictKind::Block,
         ),
-        (EngineLimits { max_pseudonym_bytes: 139, ..EngineLimits::default() }, "a@x.example", Verdict::Allow),
-        (EngineLimits { max_pseudonym_bytes: 138, ..EngineLimits::default() }, "a@x.example", Verdict::Block),
+        (
+            EngineLimits { max_pseudonym_bytes: 139, ..EngineLimits::default() },
+            "a@x.example",
+            VerdictKind::Allow,
+        ),
+        (
+            EngineLimits { max_pseudonym_bytes: 138, ..EngineLimits::default() },
+            "a@x.example",
+            VerdictKind::Block,
+        ),
     ] {
         let (engine, _) = Engine::from_catalog(&catalog(PSEUDONYMS), limits);
         let mut task = begun(&engine);
         let decision = returned(&mut task, json!(result));
-        assert_eq!(decision.verdict, verdict, "{result}: {decision:?}");
+        assert_eq!(decision.verdict.kind(), verdict, "{result}: {decision:?}");
         assert!(!format!("{decision:?}").contains("c@x.example"));
         let saved = serde_json::to_string(&task.save()).unwrap();
-        assert_eq!(saved.contains("pseudonyms"), verdict == Verdict::Allow, "{saved}");
+        assert_eq!(saved.contains("pseudonyms"), verdict == VerdictKind::Allow, "{saved}");
     }
 }
 
@@ -318,7 +326,7 @@ fn what_somebody_else_wrote_leads_to_nobody() {
         let read = text(&found(&mut task, json!({"page": page, page: 1})));
         assert!(!read.contains("[email_1]"), "{read}");
         let sent = before(&mut task, "send", json!({"to": read}));
-        assert!(!text(&sent.value.unwrap()).contains("ann@shop.example"), "{page}");
+        assert!(!text(sent.verdict.value().unwrap()).contains("ann@shop.example"), "{page}");
     }
 }
 
@@ -349,9 +357,9 @@ proptest! {
         let mut engine = ENGINE.lock().unwrap();
         let engine = engine.get_or_insert_with(|| plain(policy));
         let mut task = begun(engine);
-        let hidden = before(&mut task, "find", json!({"id": written})).value.unwrap();
+        let hidden = before(&mut task, "find", json!({"id": written})).verdict.into_value().unwrap();
         let hidden = hidden.root().get("id").unwrap().as_str().unwrap().to_owned();
-        let shown = before(&mut task, "send", json!({"text": hidden})).value.unwrap();
+        let shown = before(&mut task, "send", json!({"text": hidden})).verdict.into_value().unwrap();
         prop_assert_eq!(shown.root().get("text").unwrap().as_str().unwrap(), &*written);
         let output = json!({"text": hidden}).into();
         let trial = Trial { output: Some(&output), ..Trial::new(Scope::After, "pii.has(output)") };
@@ -451,7 +459,7 @@ fn operators_take_a_key_for_stored_tasks() {
     let head = tasks.create_under(&Owner::nobody(), &task, now(), None, Some(kept)).unwrap();
     let mark = task.mark();
     let decision = before(&mut task, "send", json!({"to": "ann@example.com"}));
-    assert_eq!(decision.verdict, Verdict::Suspend);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Suspend);
     let step = NewEvent {
         operation: OperationKind::Before,
         at: now(),

@@ -2,7 +2,7 @@
 
 use crate::task_fixture::{Script, call, engine, noon, start};
 use celador::{
-    Answer, Call, CallResult, Decision, Json, Outcome, Request, SavedTask, Task, Timestamp, Verdict,
+    Answer, Call, CallResult, Decision, Json, Outcome, Request, SavedTask, Task, Timestamp, VerdictKind,
 };
 use serde_json::json;
 use std::time::{Duration, SystemTime};
@@ -50,7 +50,7 @@ fn a_call_that_may_run_has_its_id_and_its_arguments() {
     let Outcome::Allowed(allowed) = task.before(&probe(1), now()).unwrap().outcome() else {
         panic!("allowed")
     };
-    assert_eq!(allowed.arguments.to_string(), allowed.decision.value.clone().unwrap().to_string());
+    assert_eq!(allowed.arguments.to_string(), allowed.decision.verdict.value().cloned().unwrap().to_string());
     assert_eq!(Some(&allowed.call), allowed.decision.call.as_ref());
     let result = CallResult::successful(json!(7).into());
     let Outcome::Allowed(received) = task.after(&allowed.call, result, now()).unwrap().outcome() else {
@@ -68,7 +68,7 @@ fn a_refusal_says_what_the_model_is_told_and_whether_the_task_goes_on() {
         // the review is answered by nobody: `Script` has no answers
         let outcome = task.pending().unwrap().answer(Answer::approve(), now()).unwrap().outcome();
         let Outcome::Refused(refusal) = outcome else { panic!("refused") };
-        assert_eq!((refusal.verdict(), refusal.message()), (Verdict::Block, "12 is too deep."));
+        assert_eq!((refusal.verdict(), refusal.message()), (VerdictKind::Block, "12 is too deep."));
         assert!(!refusal.ends_task());
         return;
     };
@@ -101,7 +101,7 @@ fn inputs_and_outputs_hand_over_their_entries() {
     let Outcome::Refused(refused) = task.input(&json!("no").into(), now()).outcome() else {
         panic!("refused")
     };
-    assert_eq!(refused.verdict(), Verdict::LockTask);
+    assert_eq!(refused.verdict(), VerdictKind::LockTask);
     assert!(refused.ends_task());
     let mut task = self::task();
     let Outcome::Allowed(told) = task.output(&json!("bye").into(), now()).outcome() else {
@@ -150,7 +150,7 @@ fn an_operation_without_an_answer_waits_and_goes_on_in_another_process() {
     let mut task = start(&engine);
     let outcome = block_on(task.before(&probe(5), now()).unwrap().drive_async(now, async |_| None)).unwrap();
     let Outcome::Waits(waiting) = outcome else { panic!("nobody has answered") };
-    assert_eq!((waiting.reviewer(), waiting.decision.verdict), (Some("lead"), Verdict::Suspend));
+    assert_eq!((waiting.reviewer(), waiting.decision.verdict.kind()), (Some("lead"), VerdictKind::Suspend));
 
     let kept = serde_json::to_string(&task.save()).unwrap();
     let saved: SavedTask = serde_json::from_str(&kept).unwrap();

@@ -3,7 +3,7 @@
 use crate::laws_expressions::{Language, cases, many, scope};
 use crate::laws_values::{Outcome, Plain};
 use celador::cel::{Activation, Env, EvalError, Expr, Json, NameId, Program, Remembered, Stop, parse};
-use celador::{Answer, Call, CallResult, Decision, Engine, Progress, StartTask, Task, User, Verdict};
+use celador::{Answer, Call, CallResult, Decision, Engine, Progress, StartTask, Task, User, VerdictKind};
 use proptest::prelude::*;
 use serde_json::json;
 use std::sync::LazyLock;
@@ -314,10 +314,10 @@ fn decisions(engine: &Engine, amounts: &[i64]) -> Vec<Decision> {
                 }
             }
         };
-        if decision.verdict == Verdict::Allow {
+        if decision.verdict.kind() == VerdictKind::Allow {
             let result = CallResult::successful(json!(1).into());
             let told = task.after(decision.call.as_ref().unwrap(), result, NOW).unwrap().outcome();
-            assert_eq!(told.into_decision().verdict, Verdict::Allow);
+            assert_eq!(told.into_decision().verdict.kind(), VerdictKind::Allow);
         }
         decided.push(decision);
     }
@@ -371,7 +371,7 @@ fn cost(steps: &[&str], is_named: bool) -> u64 {
 fn cost_after(payments: usize, steps: &[&str], is_named: bool) -> u64 {
     let decided = decisions(&engine(steps, is_named), &vec![1; payments + 1]);
     let last = decided.last().unwrap();
-    assert_eq!(last.verdict, Verdict::Allow, "{last:?}");
+    assert_eq!(last.verdict.kind(), VerdictKind::Allow, "{last:?}");
     last.cost
 }
 

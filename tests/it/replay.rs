@@ -4,7 +4,7 @@ use crate::serving::{SCOPES, Serving};
 use crate::shop_fixture::{shop_agent, shop_tool};
 use celador::replay::{NotJudged, Recorded, RecordedStep, Replayer, Tally};
 use celador::task::Ran;
-use celador::{Engine, EngineLimits, Verdict};
+use celador::{Engine, EngineLimits, VerdictKind};
 use celador_store::decision_log::{DecisionLog, LogSettings, LoggedDecision, Recording};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
@@ -167,7 +167,7 @@ fn what_cannot_be_judged_is_counted_and_parts_add_up() {
     assert_eq!(whole.to_json(), first.to_json());
     whole.add(&second);
     assert_eq!((whole.decisions, whole.flips(), whole.rows().len()), (3, 2, 1));
-    assert_eq!(whole.rows()[0].kind.is, Verdict::Block);
+    assert_eq!(whole.rows()[0].kind.is, VerdictKind::Block);
     // tasks that rested longest make room, and are told of
     let mut few = Replayer::new(policies()).with_max_tasks(4);
     for task in 0..100 {

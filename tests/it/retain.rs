@@ -7,7 +7,7 @@ use celador::context::{CallValues, FunctionId, InvocationStatus, KeptPart, PageR
 use celador::engine::Engine;
 use celador::task::{
     Answer, Call, CallResult, Decision, Past, PastCall, Progress, Ran, Retain, SavedTask, StartTask, Task,
-    TaskChange, TaskError, Trial, Tried, User, Verdict,
+    TaskChange, TaskError, Trial, Tried, User, VerdictKind,
 };
 use proptest::prelude::*;
 use serde_json::json;
@@ -292,8 +292,8 @@ fn the_steps_behind_a_call_see_the_whole_result_also_after_a_review_and_in_anoth
     let stored = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&stored).unwrap()).unwrap();
     let decision = decided(task.resume(Answer::approve(), noon()).unwrap());
-    assert_eq!(decision.verdict, Verdict::Allow, "{:?}", decision.findings);
-    assert_eq!(decision.value.unwrap().to_string(), r#"{"of":"T-1","n":5}"#);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow, "{:?}", decision.findings);
+    assert_eq!(decision.verdict.into_value().unwrap().to_string(), r#"{"of":"T-1","n":5}"#);
     assert_eq!(task.context().dropped().unwrap().values, 2);
 }
 
@@ -309,7 +309,11 @@ fn a_result_that_is_reported_again_is_answered_as_before_and_another_is_refused(
         let mut task = engine.restore(task.save()).unwrap();
         let mark = task.mark();
         let again = decided(task.after(&id, result(5), noon()).unwrap());
-        assert_eq!((again.verdict, &again.value), (Verdict::Allow, &first.value), "{retain:?}");
+        assert_eq!(
+            (again.verdict.kind(), again.verdict.value()),
+            (VerdictKind::Allow, first.verdict.value()),
+            "{retain:?}"
+        );
         assert!(matches!(task.after(&id, result(6), noon()), Err(TaskError::OtherResult(_))), "{retain:?}");
         assert!(matches!(
             task.before(
@@ -319,7 +323,11 @@ fn a_result_that_is_reported_again_is_answered_as_before_and_another_is_refused(
             Err(TaskError::CallExists(_))
         ));
         // the call that is made again is over, and nothing happens
-        assert_eq!(decided(task.before(&call, noon()).unwrap()).verdict, Verdict::Rejected, "{retain:?}");
+        assert_eq!(
+            decided(task.before(&call, noon()).unwrap()).verdict.kind(),
+            VerdictKind::Rejected,
+            "{retain:?}"
+        );
         assert!(task.is_at(&mark), "{retain:?}");
     }
 }
@@ -341,7 +349,7 @@ fn a_rule_that_comes_later_is_told_of_and_fails_for_the_calls_of_before() {
         decided(task.before(&call, noon()).unwrap())
     };
     let decision = refund(&mut task, "T-1");
-    assert_eq!(decision.verdict, Verdict::Block);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Block);
     assert_eq!(decision.findings[0].code, "value_shortened");
     assert!(
         decision.findings[0].message.contains("was shortened or dropped"),

@@ -4,7 +4,7 @@ use crate::task_fixture::{Kept, at, call, decided, engine, engine_within, noon, 
 use celador::Engine;
 use celador::task::{
     Answer, Call, CallResult, Decision, Identity, Progress, QuestionId, Request, Review, ReviewAnswer,
-    ReviewChoice, ReviewState, Task, TaskError, TaskState, Verdict,
+    ReviewChoice, ReviewState, Task, TaskError, TaskState, VerdictKind,
 };
 use serde_json::{Value, json};
 
@@ -78,7 +78,7 @@ fn answer(task: &mut Task, question: QuestionId, answer: Answer) -> Progress {
 }
 
 fn value(decision: &Decision) -> String {
-    decision.value.as_ref().map(ToString::to_string).unwrap_or_default()
+    decision.verdict.value().map(ToString::to_string).unwrap_or_default()
 }
 
 fn only(task: &Task) -> Review {
@@ -165,7 +165,7 @@ fn one_approval_covers_the_steps_of_a_call() {
         addressed_as: Vec::new(),
     };
     let decision = decided(answer(&mut task, question, approval.into()));
-    assert_eq!(decision.verdict, Verdict::Allow);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
     let review = only(&task);
     let answered = review.answered.unwrap();
     assert_eq!((review.state, answered.answer.by, answered.at), (ReviewState::Approved, by, noon()));
@@ -174,7 +174,7 @@ fn one_approval_covers_the_steps_of_a_call() {
     let mut task = start(&desk());
     let lead = under_review(&mut task, 700);
     let boss = asks(answer(&mut task, lead, Answer::approve()));
-    assert_eq!(task.suspension_at(boss).unwrap().reviewer.as_deref(), Some("boss"));
+    assert_eq!(task.suspension_at(boss).unwrap().verdict.reviewer(), Some("boss"));
     assert!(decided(answer(&mut task, boss, Answer::approve())).is_allowed());
 }
 
@@ -236,8 +236,11 @@ fn a_response_stands_in_the_place_of_the_tool() {
     let mut task = start(&desk());
     let lead = under_review(&mut task, 250);
     let decision = decided(answer(&mut task, lead, respond(json!({"paid": "in cash"}))));
-    assert_eq!((decision.verdict, &*value(&decision)), (Verdict::Respond, r#"{"paid":"in cash"}"#));
-    assert!(!decision.is_allowed() && decision.message.is_some());
+    assert_eq!(
+        (decision.verdict.kind(), &*value(&decision)),
+        (VerdictKind::Respond, r#"{"paid":"in cash"}"#)
+    );
+    assert!(!decision.is_allowed() && decision.verdict.message().is_some());
     // nothing has run, and nothing is awaited
     assert_eq!(see(&task, "c.cap.ledger_post_entry.count_restricted"), json!(1));
     assert_eq!(see(&task, "c.cap.ledger_post_entry.outputs"), json!([null]));
@@ -258,7 +261,7 @@ fn a_response_stands_in_the_place_of_the_tool() {
     let trail = asks(task.invoke(&entry(250), noon()).unwrap());
     let lead = asks(on_trail(&mut task, trail));
     let decision = decided(answer(&mut task, lead, respond(json!({"done": 1}))));
-    assert_eq!((decision.verdict, &*value(&decision)), (Verdict::Allow, r#"{"done":1}"#));
+    assert_eq!((decision.verdict.kind(), &*value(&decision)), (VerdictKind::Allow, r#"{"done":1}"#));
 }
 
 #[test]
@@ -294,11 +297,14 @@ fn nobodys_answer_in_time_denies() {
     assert_eq!(serde_json::to_string(&task.save()).unwrap(), saved, "a late answer changes nothing");
     // the next operation finds it expired, and tells what the call came to
     let told = decided(task.before(&call("probe", json!({"depth": 1})), late).unwrap());
-    assert_eq!(told.verdict, Verdict::Allow);
+    assert_eq!(told.verdict.kind(), VerdictKind::Allow);
     let [denied] = &*told.decided else { panic!("{told:?}") };
-    assert_eq!((denied.call.clone(), denied.decision.verdict), (review.call.unwrap(), Verdict::Block));
-    assert_eq!(denied.decision.message.as_deref(), Some("250 is more than 100."));
-    assert_eq!(task.standing(&denied.call).unwrap().verdict, Verdict::Block);
+    assert_eq!(
+        (denied.call.clone(), denied.decision.verdict.kind()),
+        (review.call.unwrap(), VerdictKind::Block)
+    );
+    assert_eq!(denied.decision.verdict.message(), Some("250 is more than 100."));
+    assert_eq!(task.standing(&denied.call).unwrap().verdict.kind(), VerdictKind::Block);
     assert_eq!((only(&task).state, task.state()), (ReviewState::Expired, TaskState::Active));
     // an answer that is in time is taken
     let mut task = start(&engine);
@@ -326,29 +332,29 @@ fn all_reviews_of_a_turn_are_asked_together() {
     // a third asks nobody: it is held, as no call is let through while a review is open
     let third = decided(task.before(&deep(1), noon()).unwrap());
     let under: Vec<_> = task.reviews().map(|review| review.call.unwrap()).collect();
-    assert_eq!((third.verdict, &*third.waits_for), (Verdict::Wait, &*under));
+    assert_eq!((third.verdict.kind(), third.verdict.waits_for()), (VerdictKind::Wait, &*under));
     // a fourth would invoke another tool ahead of it, and is held before that
     let fourth = decided(task.before(&entry(1), noon()).unwrap());
-    assert_eq!(fourth.verdict, Verdict::Wait);
+    assert_eq!(fourth.verdict.kind(), VerdictKind::Wait);
     assert_eq!(see(&task, "c.cap.audit.count_successful"), json!(0));
     task = kept.keep(&task);
     // approved, the first is held until the second is answered, too
     let held = decided(answer(&mut task, first, Answer::approve()));
-    assert_eq!((held.verdict, &*held.waits_for), (Verdict::Wait, &under[1..]));
+    assert_eq!((held.verdict.kind(), held.verdict.waits_for()), (VerdictKind::Wait, &under[1..]));
     task = kept.keep(&task);
     let last = decided(answer(&mut task, second, Answer::deny()));
-    assert_eq!(last.verdict, Verdict::Block);
+    assert_eq!(last.verdict.kind(), VerdictKind::Block);
     let of = |id: &celador::task::CallId| {
         let decided = last.decided.iter().find(|decided| decided.call == *id).unwrap();
-        decided.decision.verdict
+        decided.decision.verdict.kind()
     };
     assert_eq!(last.decided.len(), 3);
-    assert_eq!(of(&held.call.unwrap()), Verdict::Allow);
-    assert_eq!(of(&third.call.clone().unwrap()), Verdict::Allow);
-    assert_eq!(of(&fourth.call.unwrap()), Verdict::Suspend, "its trail is to be written");
+    assert_eq!(of(&held.call.unwrap()), VerdictKind::Allow);
+    assert_eq!(of(&third.call.clone().unwrap()), VerdictKind::Allow);
+    assert_eq!(of(&fourth.call.unwrap()), VerdictKind::Suspend, "its trail is to be written");
     task = kept.keep(&task);
     assert_eq!(task.questions().count(), 1);
-    assert_eq!(task.standing(&third.call.clone().unwrap()).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&third.call.clone().unwrap()).unwrap().verdict.kind(), VerdictKind::Allow);
 }
 
 #[test]
@@ -358,10 +364,13 @@ fn a_call_that_is_held_can_be_withdrawn_and_ends_with_its_task() {
     asks(task.before(&deep(8), noon()).unwrap());
     let [one, two] = [(); 2].map(|()| decided(task.before(&deep(1), noon()).unwrap()).call.unwrap());
     let withdrawn = task.withdraw(&one, celador::Ran::Never, noon()).unwrap();
-    assert_eq!(withdrawn.verdict, Verdict::Block);
+    assert_eq!(withdrawn.verdict.kind(), VerdictKind::Block);
     assert_eq!(see(&task, "c.cap.probe.count_restricted"), json!(1));
     let ended = task.end("enough", noon());
-    assert_eq!((ended.decided[0].call.clone(), ended.decided[0].decision.verdict), (two, Verdict::Rejected));
+    assert_eq!(
+        (ended.decided[0].call.clone(), ended.decided[0].decision.verdict.kind()),
+        (two, VerdictKind::Rejected)
+    );
     // the one that was reviewed and the one that was held were never let through
     assert_eq!(see(&task, "c.cap.probe.count_restricted"), json!(3));
 }
@@ -417,12 +426,12 @@ capabilities:
     let mut task = start(&engine);
     let deep = |depth: i64| call("probe", json!({"depth": depth}));
     // before the first review the list is empty
-    assert_eq!(decided(task.before(&deep(4), noon()).unwrap()).verdict, Verdict::Block);
+    assert_eq!(decided(task.before(&deep(4), noon()).unwrap()).verdict.kind(), VerdictKind::Block);
     assert_eq!(see(&task, "context.reviews"), json!([]));
     let question = asks(task.before(&deep(8), noon()).unwrap());
     // a decision that reads reviews waits for the call that is reviewed
     let waits = decided(task.before(&deep(4), noon()).unwrap());
-    assert_eq!(waits.verdict, Verdict::Wait);
+    assert_eq!(waits.verdict.kind(), VerdictKind::Wait);
     let kim =
         Identity { issuer: Some("idp".into()), subject: "u-9".into(), email: Some("kim@example.com".into()) };
     let approval = ReviewAnswer {
@@ -444,7 +453,7 @@ capabilities:
     let reported =
         task.after(&approved.call.unwrap(), CallResult::successful(json!(1).into()), noon()).unwrap();
     let told = reported.outcome().into_decision();
-    assert_eq!(told.decided[0].decision.verdict, Verdict::Allow);
+    assert_eq!(told.decided[0].decision.verdict.kind(), VerdictKind::Allow);
 }
 
 /// A call that is approved while another review is open is held, in this process and in the next one, and runs with the note of who approved of it once nothing
@@ -459,23 +468,23 @@ fn an_approved_call_is_held_over_a_restart_and_runs_later() {
     let note = Some("Only today.".to_owned());
     let approval = ReviewAnswer { choice: ReviewChoice::Approve, by: None, note, addressed_as: Vec::new() };
     let held = decided(answer(&mut task, first, approval.into()));
-    assert_eq!((held.verdict, &*held.held_by), (Verdict::Wait, &[second][..]));
-    assert_eq!(held.waits_for, ["c2".into()]);
+    assert_eq!((held.verdict.kind(), held.verdict.held_by()), (VerdictKind::Wait, &[second][..]));
+    assert_eq!(held.verdict.waits_for(), ["c2".into()]);
 
     let saved = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
     let again = decided(task.before(&deep("c1"), noon()).unwrap());
-    assert_eq!((again.verdict, &*again.held_by), (Verdict::Wait, &[second][..]));
+    assert_eq!((again.verdict.kind(), again.verdict.held_by()), (VerdictKind::Wait, &[second][..]));
 
     let denied = decided(answer(&mut task, second, Answer::deny()));
-    assert_eq!(denied.verdict, Verdict::Block);
+    assert_eq!(denied.verdict.kind(), VerdictKind::Block);
     let freed = denied.decided.first().unwrap();
-    assert_eq!((freed.call.as_str(), freed.decision.verdict), ("c1", Verdict::Allow));
+    assert_eq!((freed.call.as_str(), freed.decision.verdict.kind()), ("c1", VerdictKind::Allow));
     assert_eq!(freed.decision.notes, ["Only today."]);
 
     // the note is told with the result, too, also by a process that begins here
     let saved = serde_json::to_string(&task.save()).unwrap();
     let mut task = engine.restore(serde_json::from_str(&saved).unwrap()).unwrap();
     let told = decided(task.after(&"c1".into(), CallResult::successful(json!(1).into()), noon()).unwrap());
-    assert_eq!((told.verdict, &*told.notes), (Verdict::Allow, &["Only today.".to_owned()][..]));
+    assert_eq!((told.verdict.kind(), &*told.notes), (VerdictKind::Allow, &["Only today.".to_owned()][..]));
 }

@@ -105,7 +105,7 @@ fn patterns_make_texts_dear() {
         assert_eq!(errors, [""; 0]);
         let arguments = json!({ "p": "0".repeat(length) });
         let decision = decided(start(&engine, "t-1").before(&call("probe", arguments), noon()).unwrap());
-        decision.message.unwrap_or_default()
+        decision.verdict.message().unwrap_or_default().to_owned()
     };
     let (cheap, dear) = ("^[01]+$", "^(?:[01]{1,40}){1,40}$");
     assert_eq!(told(cheap, 1_000_000, 1_000_000), "");

@@ -5,7 +5,7 @@ use crate::schema_values::{Row, agent, engine, none, rows, start, values};
 use crate::task_fixture::{call, decided, noon, see};
 use celador::cel::Json;
 use celador::policy::FiringOutcome;
-use celador::task::{Content, Decision, Delivery, EventStage, Progress, Task, Verdict};
+use celador::task::{Content, Decision, Delivery, EventStage, Progress, Task, VerdictKind};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -60,12 +60,13 @@ fn payloads_are_held_to_their_schemas() {
     let mut found = Vec::new();
     for (number, row, value, fits) in values(&rows) {
         for decision in deliver(&mut task, &format!("r{number}"), &json!({ "v": value })) {
-            let message = decision.message.unwrap_or_default();
+            let message = decision.verdict.message().unwrap_or_default();
             let says = row.says.as_deref().map(|says| says.replace("`v", "`payload.v")).unwrap_or_default();
             let right = if fits {
-                decision.verdict == Verdict::Route
+                decision.verdict.kind() == VerdictKind::Route
             } else {
-                (decision.verdict, decision.stage) == (Verdict::Discard, Some(EventStage::Payload))
+                (decision.verdict.kind(), decision.verdict.stage())
+                    == (VerdictKind::Discard, Some(EventStage::Payload))
                     && message.starts_with("the payload is not what the tool declares: `payload.v")
                     && message.contains(&says)
             };
@@ -74,7 +75,11 @@ fn payloads_are_held_to_their_schemas() {
         // nothing of a payload stands in what is said of it
         let secret = json!({ "v": "a text that nobody declared" });
         for decision in deliver(&mut task, &format!("r{number}"), &secret) {
-            assert!(!decision.message.unwrap_or_default().contains("nobody declared"), "{}", row.schema);
+            assert!(
+                !decision.verdict.message().unwrap_or_default().contains("nobody declared"),
+                "{}",
+                row.schema
+            );
         }
     }
     none(found);
@@ -87,15 +92,16 @@ fn the_schema_comes_before_the_filter() {
     let text =
         format!("{}\n---\n{}\n", tool("desk", &schema, "event.payload.n > 3"), agent(json!({ "desk": "*" })));
     let mut task = start(&engine(&text), "t-1");
-    let stages =
-        |task: &mut Task, payload: Value| deliver(task, "desk", &payload).map(|it| (it.verdict, it.stage));
-    let discard = |stage| [(Verdict::Discard, Some(stage)); 2];
+    let stages = |task: &mut Task, payload: Value| {
+        deliver(task, "desk", &payload).map(|it| (it.verdict.kind(), it.verdict.stage()))
+    };
+    let discard = |stage| [(VerdictKind::Discard, Some(stage)); 2];
     assert_eq!(stages(&mut task, json!({ "n": "4" })), discard(EventStage::Payload));
     assert_eq!(stages(&mut task, json!([4])), discard(EventStage::Payload));
     assert_eq!(stages(&mut task, json!({})), discard(EventStage::Payload));
     assert_eq!(stages(&mut task, json!({ "n": 3 })), discard(EventStage::Filter));
     assert_eq!(see(&task, "size(context.input)"), json!(0));
-    assert_eq!(stages(&mut task, json!({ "n": 4 })), [(Verdict::Route, None); 2]);
+    assert_eq!(stages(&mut task, json!({ "n": 4 })), [(VerdictKind::Route, None); 2]);
     assert_eq!(see(&task, "size(context.input)"), json!(2));
 }
 
@@ -150,7 +156,7 @@ fn delegations_are_held_to_the_schemas_of_the_agent() {
         for (value, fits) in &row.values {
             let mut task = start(&engine, "t-1");
             let input = json!({ "message": "hi", "v": value });
-            assert_eq!(decided(task.input(&input.into(), noon())).verdict, Verdict::Allow);
+            assert_eq!(decided(task.input(&input.into(), noon())).verdict.kind(), VerdictKind::Allow);
             let decision = match task
                 .before(&call("helper", json!({ "message": "go" })), noon())
                 .unwrap()
@@ -159,7 +165,7 @@ fn delegations_are_held_to_the_schemas_of_the_agent() {
                 Progress::Decided(decision) => decision,
                 Progress::Asks(request) => panic!("{request:?}"),
             };
-            let right = (decision.verdict == Verdict::Allow) == *fits;
+            let right = (decision.verdict.kind() == VerdictKind::Allow) == *fits;
             found.extend((!right).then(|| format!("{} {}: {value}: {decision:?}", row.word, row.schema)));
         }
     }

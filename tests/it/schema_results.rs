@@ -5,7 +5,9 @@
 use crate::schema_values::{Row, agent, all_pass, engine, none, rows, start, values};
 use crate::task_fixture::{Script, call, decided, noon, see};
 use celador::engine::Engine;
-use celador::task::{CallResult, CallStatus, Decision, Progress, ReviewAnswer, ReviewChoice, Task, Verdict};
+use celador::task::{
+    CallResult, CallStatus, Decision, Progress, ReviewAnswer, ReviewChoice, Task, VerdictKind,
+};
 use serde_json::{Value, json};
 use std::fs;
 
@@ -70,8 +72,8 @@ fn results_are_held_to_their_schemas() {
     for (number, row, value, fits) in values(&rows) {
         let function = format!("r{number}");
         let decision = after(&mut task, &function, CallResult::successful(json!({ "v": value }).into()));
-        assert_eq!(decision.verdict, Verdict::Allow);
-        let received = serde_json::to_value(&decision.value).unwrap();
+        assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
+        let received = serde_json::to_value(decision.verdict.value()).unwrap();
         found.extend(wrong(row, value, fits, &received));
         let codes: Vec<_> = decision.findings.iter().map(|finding| &*finding.code).collect();
         assert_eq!(codes, if fits { vec![] } else { vec!["output_misfit"] }, "{} {value}", row.schema);
@@ -105,7 +107,7 @@ fn a_reviewers_result_is_reported_where_it_does_not_fit() {
         let choice = ReviewChoice::Respond { result: result.clone().into() };
         let answer = ReviewAnswer { choice, by: None, note: None, addressed_as: Vec::new() };
         let decision = decided(task.answer(question.id, answer.into(), noon()).unwrap());
-        assert_eq!(decision.verdict, Verdict::Respond, "{result}");
+        assert_eq!(decision.verdict.kind(), VerdictKind::Respond, "{result}");
         let codes: Vec<&str> = decision.findings.iter().map(|finding| &*finding.code).collect();
         assert_eq!(codes.join(" "), expected, "{result}");
         assert!(decision.findings.iter().all(|finding| !finding.message.contains("secret")), "{result}");
@@ -129,8 +131,8 @@ fn what_steps_make_of_a_result_is_told_where_it_does_not_fit() {
         let mut task = start(&shop(json!({ "after": steps })), "t-1");
         let decision = after(&mut task, "shop", fitting());
         assert_eq!(
-            (decision.verdict, codes(&decision)),
-            (Verdict::Allow, expected.iter().map(ToString::to_string).collect()),
+            (decision.verdict.kind(), codes(&decision)),
+            (VerdictKind::Allow, expected.iter().map(ToString::to_string).collect()),
             "{transforms:?}"
         );
         assert!(decision.findings.iter().all(|finding| !finding.message.contains("secret")));
@@ -149,13 +151,13 @@ fn guards_see_a_failed_call() {
     ] });
     let mut task = start(&shop(steps), "t-1");
     let quote = |total: Value| CallResult::successful(json!({ "total": total, "status": "open" }).into());
-    assert_eq!(after(&mut task, "shop", quote(json!(5))).verdict, Verdict::Allow);
-    assert_eq!(after(&mut task, "shop", quote(json!(500))).verdict, Verdict::Block);
+    assert_eq!(after(&mut task, "shop", quote(json!(5))).verdict.kind(), VerdictKind::Allow);
+    assert_eq!(after(&mut task, "shop", quote(json!(500))).verdict.kind(), VerdictKind::Block);
     let decision = after(&mut task, "shop", quote(json!("5 euros")));
-    assert_eq!(decision.verdict, Verdict::Allow);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
     let told = "`shop` has run, and its result is withheld, for it is not what the tool declares: `output.total`: \
                 expected number, found string";
-    assert_eq!(serde_json::to_value(&decision.value).unwrap(), json!({ "error": told }));
+    assert_eq!(serde_json::to_value(decision.verdict.value()).unwrap(), json!({ "error": told }));
     let finding = &decision.findings[0];
     assert_eq!((&*finding.code, &*finding.message), ("output_misfit", told));
     assert_eq!(finding.origin.as_ref().unwrap().path, "actions[0].output");
@@ -169,11 +171,11 @@ fn failures_and_transforms_are_held_to_nothing() {
     let mut task = start(&shop(json!({ "after": [{ "transform": "{'masked': output}" }] })), "t-1");
     let failed = CallResult::errored(json!("HTTP 500").into());
     let decision = after(&mut task, "shop", failed);
-    assert_eq!(decision.value.unwrap().to_string(), r#"{"masked":"HTTP 500"}"#);
+    assert_eq!(decision.verdict.into_value().unwrap().to_string(), r#"{"masked":"HTTP 500"}"#);
     assert!(decision.findings.is_empty());
     let output = json!({ "why": "unreachable" }).into();
     let lost = CallResult { status: CallStatus::Unrecoverable, ..CallResult::errored(output) };
-    assert_eq!(after(&mut task, "shop", lost).verdict, Verdict::Terminate);
+    assert_eq!(after(&mut task, "shop", lost).verdict.kind(), VerdictKind::Terminate);
     assert_eq!(see(&task, "context.capabilities.shop.outputs[0].why"), json!("unreachable"));
 }
 
@@ -195,16 +197,22 @@ fn late_results_and_invoke_steps_are_held_to_schemas() {
     };
     let progress = task.before(&call("shop", json!({})), noon()).unwrap();
     let open = progress.drive(&mut host).unwrap().into_decision();
-    assert_eq!(open.verdict, Verdict::Allow);
+    assert_eq!(open.verdict.kind(), VerdictKind::Allow);
     let progress = task.before(&call("shop", json!({})), noon()).unwrap();
     let decision = progress.drive(&mut host).unwrap().into_decision();
     let codes: Vec<_> = decision.findings.iter().map(|finding| &*finding.code).collect();
-    assert_eq!((decision.verdict, codes), (Verdict::Block, vec!["output_misfit", "invoke_failed"]));
+    assert_eq!(
+        (decision.verdict.kind(), codes),
+        (VerdictKind::Block, vec!["output_misfit", "invoke_failed"])
+    );
     assert_eq!(see(&task, "context.capabilities.check.errored"), json!([true, false]));
     assert!(!see(&task, "context.capabilities.check.outputs").to_string().contains("perhaps"));
     task.end("done", noon());
     let late = CallResult::successful(json!("no object").into());
-    assert_eq!(decided(task.after(&open.call.unwrap(), late, noon()).unwrap()).verdict, Verdict::Rejected);
+    assert_eq!(
+        decided(task.after(&open.call.unwrap(), late, noon()).unwrap()).verdict.kind(),
+        VerdictKind::Rejected
+    );
     assert!(!see(&task, "context.capabilities.shop.outputs").to_string().contains("no object"));
 }
 

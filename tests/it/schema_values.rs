@@ -10,7 +10,7 @@ use celador::manifest::json_schema::words::{FORMATS, Treatment, WORDS};
 use celador::manifest::yaml;
 use celador::scenario::{CaseOutcome, Palette, Runner, load_cases};
 use celador::source::Source;
-use celador::task::{StartTask, Task, User, Verdict};
+use celador::task::{StartTask, Task, User, VerdictKind};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::fs;
@@ -104,7 +104,7 @@ pub(crate) fn none(wrong: Vec<String>) {
     assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-fn word_of(verdict: Verdict) -> String {
+fn word_of(verdict: VerdictKind) -> String {
     serde_json::to_value(verdict).unwrap().as_str().unwrap().to_owned()
 }
 
@@ -154,12 +154,16 @@ fn arguments_are_held_to_their_schemas() {
     for (number, row, value, fits) in values(&rows) {
         let decision =
             decided(task.before(&call(&format!("r{number}"), json!({ "v": value })), noon()).unwrap());
-        let message = decision.message.unwrap_or_default();
-        found.extend(wrong(row, value, fits, &word_of(decision.verdict), &message));
+        let message = decision.verdict.message().unwrap_or_default();
+        found.extend(wrong(row, value, fits, &word_of(decision.verdict.kind()), message));
         // nothing of a text of the caller stands in what is said of it
         let secret = json!({ "v": "a text that nobody declared" });
         let decision = decided(task.before(&call(&format!("r{number}"), secret), noon()).unwrap());
-        assert!(!decision.message.unwrap_or_default().contains("nobody declared"), "{}", row.schema);
+        assert!(
+            !decision.verdict.message().unwrap_or_default().contains("nobody declared"),
+            "{}",
+            row.schema
+        );
     }
     none(found);
 }
@@ -182,8 +186,8 @@ fn stored_tasks_hold_to_schemas() {
         let mark = task.mark();
         let decision =
             decided(task.before(&call(&format!("r{number}"), json!({ "v": value })), noon()).unwrap());
-        let message = decision.message.clone().unwrap_or_default();
-        found.extend(wrong(row, value, fits, &word_of(decision.verdict), &message));
+        let message = decision.verdict.message().map(str::to_owned).unwrap_or_default();
+        found.extend(wrong(row, value, fits, &word_of(decision.verdict.kind()), &message));
         let (operation, at, decision) = (OperationKind::Before, noon(), Some(&decision));
         let step = NewEvent { operation, at, task: &task, before: &mark, decision, once: None };
         store.append(&loaded.head, &step).unwrap();
@@ -204,19 +208,23 @@ fn inputs_are_held_to_the_schemas_of_their_agent() {
         let mut task = start(&engine, "t-1");
         for (value, fits) in &row.values {
             let decision = decided(task.input(&json!({ "message": "hi", "v": value }).into(), noon()));
-            let message = decision.message.unwrap_or_default();
-            let verdict = match decision.verdict {
-                Verdict::InvalidInput => "error".to_owned(),
+            let message = decision.verdict.message().unwrap_or_default();
+            let verdict = match decision.verdict.kind() {
+                VerdictKind::InvalidInput => "error".to_owned(),
                 other => word_of(other),
             };
-            found.extend(wrong(&row, value, *fits, &verdict, &message));
+            found.extend(wrong(&row, value, *fits, &verdict, message));
         }
         let (fits, _) = row.values.iter().find(|(_, fits)| *fits).unwrap();
         for message in [json!("too long"), json!([{ "text": "too" }, { "text": " long" }])] {
             let decision = decided(task.input(&json!({ "message": message, "v": fits }).into(), noon()));
-            assert_eq!(decision.verdict, Verdict::InvalidInput);
+            assert_eq!(decision.verdict.kind(), VerdictKind::InvalidInput);
             assert!(
-                decision.message.unwrap().contains("`message`: the value does not keep to `maxLength: 5`")
+                decision
+                    .verdict
+                    .message()
+                    .unwrap()
+                    .contains("`message`: the value does not keep to `maxLength: 5`")
             );
         }
     }
@@ -323,7 +331,7 @@ fn what_the_model_sees_stands_on_its_own() {
     assert_eq!(offers, [expected]);
     // a binding is held to its schema, too
     let decision = decided(task.before(&call("r0", json!({ "v": 1, "w": "abc" })), noon()).unwrap());
-    assert_eq!(word_of(decision.verdict), "error");
+    assert_eq!(word_of(decision.verdict.kind()), "error");
     let codes: Vec<_> = decision.findings.iter().map(|finding| finding.code.clone()).collect();
     assert_eq!(codes, ["binding_misfit"]);
 }
@@ -349,7 +357,7 @@ fn recursion_is_bounded() {
                 let arguments = Json::parse(&text, &EvalLimits::default()).unwrap();
                 let call = celador::task::Call::new("r0", arguments);
                 let decision = decided(task.before(&call, noon()).unwrap());
-                assert!(matches!(decision.verdict, Verdict::Allow | Verdict::Error));
+                assert!(matches!(decision.verdict.kind(), VerdictKind::Allow | VerdictKind::Error));
             }
         }
     }

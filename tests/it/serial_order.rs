@@ -5,7 +5,7 @@ use celador::Engine;
 use celador::cel::Json;
 use celador::task::{
     Answer, Call, CallId, CallResult, Content, Decision, Delivery, Progress, QuestionId, Ran, Request, Task,
-    Verdict,
+    VerdictKind,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -96,7 +96,7 @@ impl Came {
 struct Fate {
     came: Came,
     /// The verdict of its decision, with the value if it was let through.
-    decided: Option<(Verdict, Option<String>)>,
+    decided: Option<(VerdictKind, Option<String>)>,
     /// The question that it asks.
     asks: Option<QuestionId>,
     /// The id of a call that was let through.
@@ -119,17 +119,17 @@ impl Fate {
     }
 
     fn come_to(&mut self, decision: &Decision) {
-        self.asks = decision.question;
-        if decision.verdict != Verdict::Suspend {
+        self.asks = decision.verdict.question();
+        if decision.verdict.kind() != VerdictKind::Suspend {
             self.decided = Some(of(decision));
-            self.open = decision.call.clone().filter(|_| decision.verdict == Verdict::Allow);
+            self.open = decision.call.clone().filter(|_| decision.verdict.kind() == VerdictKind::Allow);
         }
     }
 }
 
-fn of(decision: &Decision) -> (Verdict, Option<String>) {
-    let value = decision.value.as_ref().filter(|_| decision.is_allowed());
-    (decision.verdict, value.map(ToString::to_string))
+fn of(decision: &Decision) -> (VerdictKind, Option<String>) {
+    let value = decision.verdict.value().filter(|_| decision.is_allowed());
+    (decision.verdict.kind(), value.map(ToString::to_string))
 }
 
 fn done() -> CallResult {
@@ -205,10 +205,10 @@ impl Parallel {
             Progress::Decided(decision) => decision,
             Progress::Asks(question) => self.task.suspension_at(question.id).unwrap(),
         };
-        match decision.verdict {
-            Verdict::Wait => self.waiting.push((decision.call.clone().unwrap(), came)),
+        match decision.verdict.kind() {
+            VerdictKind::Wait => self.waiting.push((decision.call.clone().unwrap(), came)),
             // an input or an event asks: then no call begins
-            Verdict::Rejected => {
+            VerdictKind::Rejected => {
                 assert!(matches!(came, Came::Call(_)) && self.task.questions().next().is_some())
             }
             _ => self.fates.push(Fate::new(came, &decision)),

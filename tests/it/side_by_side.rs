@@ -3,7 +3,7 @@
 
 use crate::task_fixture::{Kept, at, call, decided, engine, noon, see, start, task};
 use celador::task::{
-    Answer, CallId, CallResult, Progress, Question, Ran, Request, Task, TaskError, TaskState, Verdict,
+    Answer, CallId, CallResult, Progress, Question, Ran, Request, Task, TaskError, TaskState, VerdictKind,
 };
 use serde_json::json;
 
@@ -49,15 +49,15 @@ fn busy() -> (Task, [CallId; 3], Question) {
 #[test]
 fn a_result_is_taken_while_somebody_reviews() {
     let (mut task, [_, _, probe], review) = busy();
-    assert_eq!(decided(report(&mut task, probe)).verdict, Verdict::Allow);
+    assert_eq!(decided(report(&mut task, probe)).verdict.kind(), VerdictKind::Allow);
     assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(1));
     // the review goes on, and until then no further call is let through and no turn begins
     assert_eq!(task.state(), TaskState::Suspended);
     let held = decided(task.before(&call("probe", json!({})), noon()).unwrap());
     let asked = task.suspension_at(review.id).unwrap().call.unwrap();
-    assert_eq!((held.verdict, held.waits_for), (Verdict::Wait, vec![asked]));
+    assert_eq!((held.verdict.kind(), held.verdict.waits_for()), (VerdictKind::Wait, &*vec![asked]));
     let approved = decided(task.answer(review.id, Answer::approve(), noon()).unwrap());
-    assert_eq!(approved.verdict, Verdict::Allow);
+    assert_eq!(approved.verdict.kind(), VerdictKind::Allow);
     assert_eq!(task.state(), TaskState::Active);
 }
 
@@ -68,7 +68,7 @@ fn several_reviews_are_open_and_each_is_answered_by_its_name() {
     let two = asks(report(&mut task, second));
     assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one, two.clone()]);
     assert_eq!(task.resume(Answer::approve(), noon()).unwrap_err(), TaskError::SeveralPending);
-    assert_eq!(task.suspension_at(two.id).unwrap().reviewer.as_deref(), Some("auditor"));
+    assert_eq!(task.suspension_at(two.id).unwrap().verdict.reviewer(), Some("auditor"));
     // the last first
     assert!(decided(task.answer(two.id, Answer::approve(), noon()).unwrap()).is_allowed());
     assert_eq!(
@@ -107,18 +107,18 @@ capabilities:
     assert!(reviews.iter().all(|review| matches!(&review.request, Request::Review { .. })));
     // a third one may not even be checked before they are answered
     let third = decided(task.before(&call("ledger_lookup", json!({"account": "c"})), noon()).unwrap());
-    assert_eq!(third.verdict, Verdict::Wait);
+    assert_eq!(third.verdict.kind(), VerdictKind::Wait);
     // an edit goes through the steps anew, and what was checked is not checked again
     let edited = json!({"answer": "edit", "arguments": {"account": "d"}});
     let edited = Answer::Review(serde_json::from_value(edited).unwrap());
     let [first, second] = reviews;
     let edited = decided(task.answer(first.id, edited, noon()).unwrap());
-    assert_eq!(edited.verdict, Verdict::Wait, "it is held behind the other review");
+    assert_eq!(edited.verdict.kind(), VerdictKind::Wait, "it is held behind the other review");
     let approved = decided(task.answer(second.id, Answer::approve(), noon()).unwrap());
-    assert_eq!(approved.verdict, Verdict::Allow);
+    assert_eq!(approved.verdict.kind(), VerdictKind::Allow);
     // the third one begins with its check, and the edited one is let through
-    let told = approved.decided.iter().map(|told| (told.call.as_str(), told.decision.verdict));
-    assert_eq!(told.collect::<Vec<_>>(), [("3", Verdict::Suspend), ("1", Verdict::Allow)]);
+    let told = approved.decided.iter().map(|told| (told.call.as_str(), told.decision.verdict.kind()));
+    assert_eq!(told.collect::<Vec<_>>(), [("3", VerdictKind::Suspend), ("1", VerdictKind::Allow)]);
     assert_eq!(see(&task, "context.capabilities.probe.count_successful"), json!(2));
 }
 
@@ -127,7 +127,7 @@ fn a_lock_closes_what_else_waits() {
     let (mut task, [first, second, probe], lead) = busy();
     let one = asks(report(&mut task, first));
     let locked = decided(task.answer(one.id, Answer::deny(), noon()).unwrap());
-    assert_eq!(locked.verdict, Verdict::LockTask);
+    assert_eq!(locked.verdict.kind(), VerdictKind::LockTask);
     assert!(matches!(task.state(), TaskState::Locked { .. }) && task.questions().count() == 0);
     let late = task.answer(lead.id, Answer::approve(), noon()).unwrap_err();
     assert_eq!(late, TaskError::UnknownQuestion(lead.id.0));
@@ -135,7 +135,7 @@ fn a_lock_closes_what_else_waits() {
     // results of calls that were let through are still taken, and withheld
     for id in [second, probe] {
         let withheld = decided(report(&mut task, id));
-        assert_eq!((withheld.verdict, withheld.value), (Verdict::Rejected, None));
+        assert_eq!((withheld.verdict.kind(), withheld.verdict.into_value()), (VerdictKind::Rejected, None));
     }
     assert_eq!(see(&task, "context.capabilities.probe.count_restricted"), json!(1));
 }
@@ -152,7 +152,7 @@ fn what_waits_side_by_side_is_kept_step_by_step() {
     assert_eq!(task.questions().collect::<Vec<_>>(), [lead.clone(), one.clone()]);
     // approved, it is held all the same: a review is still open
     let held = decided(task.answer(lead.id, Answer::approve(), noon()).unwrap());
-    assert_eq!((held.verdict, &*held.waits_for), (Verdict::Wait, &[first][..]));
+    assert_eq!((held.verdict.kind(), held.verdict.waits_for()), (VerdictKind::Wait, &[first][..]));
     let mut task = kept.keep(&task);
     task.withdraw(&probe, Ran::Unknown, noon()).unwrap();
     let mut task = kept.keep(&task);
@@ -169,8 +169,8 @@ fn what_waits_side_by_side_is_kept_step_by_step() {
 fn a_withdrawn_call_is_on_record_as_what_is_known_of_it() {
     let (mut task, [first, _, probe], lead) = busy();
     let withdrawn = task.withdraw(&probe, Ran::Never, noon()).unwrap();
-    assert_eq!(withdrawn.verdict, Verdict::Block);
-    assert_eq!(withdrawn.message.as_deref(), Some("the call was withdrawn"));
+    assert_eq!(withdrawn.verdict.kind(), VerdictKind::Block);
+    assert_eq!(withdrawn.verdict.message(), Some("the call was withdrawn"));
     assert_eq!(task.withdraw(&probe, Ran::Never, noon()).unwrap_err(), TaskError::UnknownCall(probe));
     task.withdraw(&first, Ran::Unknown, noon()).unwrap();
     task.take_back(lead.id, Ran::Unknown, noon()).unwrap();
@@ -198,7 +198,7 @@ fn a_review_that_outlives_the_task_closes_all_that_wait() {
     let one = asks(report(&mut task, open));
     let late = at("2026-06-01T15:00:00Z");
     let ended = decided(task.answer(one.id, Answer::approve(), late).unwrap());
-    assert_eq!(ended.verdict, Verdict::Terminate);
+    assert_eq!(ended.verdict.kind(), VerdictKind::Terminate);
     let gone = task.take_back(lead.id, Ran::Never, late).unwrap_err();
     assert_eq!(gone, TaskError::UnknownQuestion(lead.id.0));
     assert_eq!(see(&task, "context.capabilities.ledger_post_entry.count_restricted"), json!(1));
@@ -247,7 +247,10 @@ fn what_a_step_has_invoked_is_on_record_although_the_task_has_ended_meanwhile() 
                     assert_eq!(task.function_asked(Some(question.id)), Some("audit"));
                     let answer = Answer::Result(result.clone());
                     let told = decided(task.answer(question.id, answer.clone(), noon()).unwrap());
-                    assert_eq!((told.verdict, told.value), (Verdict::Rejected, None));
+                    assert_eq!(
+                        (told.verdict.kind(), told.verdict.into_value()),
+                        (VerdictKind::Rejected, None)
+                    );
                     let again = task.answer(question.id, answer, noon()).unwrap_err();
                     assert_eq!(again, TaskError::UnknownQuestion(question.id.0));
                 }
@@ -278,13 +281,13 @@ fn a_result_for_a_step_of_an_operation_that_a_lock_has_closed_is_taken_after_an_
     );
     let question = asks(task.before(&call("probe", json!({})), noon()).unwrap());
     let locks = call("ledger_lookup", json!({"account": "a"}));
-    assert_eq!(decided(task.before(&locks, noon()).unwrap()).verdict, Verdict::LockTask);
+    assert_eq!(decided(task.before(&locks, noon()).unwrap()).verdict.kind(), VerdictKind::LockTask);
     task.unlock("looked into").unwrap();
     let result = Answer::Result(CallResult::successful(json!({}).into()));
     let told = decided(task.answer(question.id, result, noon()).unwrap());
     assert_eq!(
-        (told.verdict, told.message.as_deref()),
-        (Verdict::Rejected, Some("the operation that this result is for is over"))
+        (told.verdict.kind(), told.verdict.message()),
+        (VerdictKind::Rejected, Some("the operation that this result is for is over"))
     );
     assert_eq!(see(&task, "c.cap.audit.count_successful"), json!(1));
 }

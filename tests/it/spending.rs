@@ -1,7 +1,7 @@
 //! What turns of the model cost: sums without error, and the limits of a task and of one message.
 
 use crate::shop_fixture::{NOW, begin, shop_agent, shop_tool};
-use celador::{Amount, Decision, Engine, Json, ModelCall, Next, Task, Turn, Verdict};
+use celador::{Amount, Decision, Engine, Json, ModelCall, Next, Task, Turn, VerdictKind};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -43,13 +43,13 @@ fn turn(id: &str, cost: &str) -> Result<Turn, serde_json::Error> {
 }
 
 /// What a turn that costs so much comes to: its limits, and its call.
-fn spend(task: &mut Task, id: &str, cost: &str) -> (Decision, Verdict) {
+fn spend(task: &mut Task, id: &str, cost: &str) -> (Decision, VerdictKind) {
     let turned = task.turn(&turn(id, cost).unwrap(), NOW).unwrap();
-    (turned.limits, turned.calls[0].decision.verdict)
+    (turned.limits, turned.calls[0].decision.verdict.kind())
 }
 
 fn limit(decision: &Decision) -> Value {
-    serde_json::to_value(decision.limit.as_ref()).unwrap()
+    serde_json::to_value(decision.verdict.limit()).unwrap()
 }
 
 fn stored(task: &Task) -> Value {
@@ -117,12 +117,12 @@ proptest! {
         // the sum is allowed, and a billionth less is not
         let exact: Amount = sum.parse().unwrap();
         let less = exact.minus("0.000000001".parse().unwrap()).unwrap().to_string();
-        for (name, verdict) in [("max_spend", Verdict::Terminate), ("max_spend_per_message", Verdict::Block)] {
+        for (name, verdict) in [("max_spend", VerdictKind::Terminate), ("max_spend_per_message", VerdictKind::Block)] {
             let bounded = |bound: &str| opened(&engine(&format!("{{{name}: \"{bound}\"}}")), stored(&task));
             prop_assert!(bounded(&sum).limits(Next::ModelTurn, NOW).is_allowed());
             let refused = bounded(&less).limits(Next::ModelTurn, NOW);
             let expected = json!({"which": name, "bound": less, "value": sum, "policy": "shop/tight"});
-            prop_assert_eq!((refused.verdict, limit(&refused)), (verdict, expected));
+            prop_assert_eq!((refused.verdict.kind(), limit(&refused)), (verdict, expected));
         }
     }
 }
@@ -176,43 +176,53 @@ fn sums_of_tenths_are_not_those_of_doubles() {
     for id in ["a", "b", "c"] {
         assert!(spend(&mut task, id, "0.1").0.is_allowed(), "0.1 + 0.1 + 0.1 > 0.3 of doubles");
     }
-    assert_eq!(task.limits(Next::ModelTurn, NOW).verdict, Verdict::Allow, "as much as is allowed is spent");
-    assert_eq!(spend(&mut task, "d", "0.000000001").0.verdict, Verdict::Terminate);
+    assert_eq!(
+        task.limits(Next::ModelTurn, NOW).verdict.kind(),
+        VerdictKind::Allow,
+        "as much as is allowed is spent"
+    );
+    assert_eq!(spend(&mut task, "d", "0.000000001").0.verdict.kind(), VerdictKind::Terminate);
 }
 
 #[test]
 fn the_turn_that_passes_the_cap_is_on_record_and_the_last_one() {
     let mut task = greeted(&engine("{max_spend: 5}"));
-    assert_eq!(spend(&mut task, "a", "\"4.9\"").1, Verdict::Allow);
+    assert_eq!(spend(&mut task, "a", "\"4.9\"").1, VerdictKind::Allow);
     let (limits, call) = spend(&mut task, "b", "70.0123");
     let expected = json!({"which": "max_spend", "bound": "5", "value": "74.9123", "policy": "shop/tight"});
-    assert_eq!((limits.verdict, call, limit(&limits)), (Verdict::Terminate, Verdict::Rejected, expected));
     assert_eq!(
-        limits.message.as_deref(),
+        (limits.verdict.kind(), call, limit(&limits)),
+        (VerdictKind::Terminate, VerdictKind::Rejected, expected)
+    );
+    assert_eq!(
+        limits.verdict.message(),
         Some("the task has ended at a limit: 74.9123 of 5 spent (`max_spend`)")
     );
-    assert_eq!(limits.reason.as_deref(), Some("limit_exceeded"));
+    assert_eq!(limits.verdict.reason(), Some("limit_exceeded"));
     assert_eq!(spent(&task), "74.9123", "nothing of what was spent is lost");
-    assert_eq!(spend(&mut task, "c", "1").0.verdict, Verdict::Rejected);
+    assert_eq!(spend(&mut task, "c", "1").0.verdict.kind(), VerdictKind::Rejected);
 }
 
 #[test]
 fn what_one_message_costs_ends_with_the_next() {
     let mut task = greeted(&engine("{max_spend_per_message: 0.5}"));
-    assert_eq!(spend(&mut task, "a", "0.5").1, Verdict::Allow);
+    assert_eq!(spend(&mut task, "a", "0.5").1, VerdictKind::Allow);
     let (limits, call) = spend(&mut task, "b", "0.01");
     let expected = json!({
         "which": "max_spend_per_message", "bound": "0.5", "value": "0.51", "policy": "shop/tight"
     });
-    assert_eq!((limits.verdict, call, limit(&limits)), (Verdict::Block, Verdict::Rejected, expected.clone()));
+    assert_eq!(
+        (limits.verdict.kind(), call, limit(&limits)),
+        (VerdictKind::Block, VerdictKind::Rejected, expected.clone())
+    );
     let said = "a limit is reached until the next message of the user: 0.51 of 0.5 spent for one message \
                 (`max_spend_per_message`)";
-    assert_eq!(limits.message.as_deref(), Some(said));
+    assert_eq!(limits.verdict.message(), Some(said));
     let ahead = task.limits(Next::ModelTurn, NOW);
-    assert_eq!((ahead.verdict, limit(&ahead)), (Verdict::Block, expected));
+    assert_eq!((ahead.verdict.kind(), limit(&ahead)), (VerdictKind::Block, expected));
     say(&mut task);
     assert!(task.limits(Next::ModelTurn, NOW).is_allowed());
-    assert_eq!(spend(&mut task, "c", "0.5").1, Verdict::Allow);
+    assert_eq!(spend(&mut task, "c", "0.5").1, VerdictKind::Allow);
     assert_eq!(spent(&task), "1.01");
 }
 
@@ -239,7 +249,7 @@ fn the_cost_of_a_turn_whose_answer_came_before_is_counted() {
 fn a_turn_that_comes_again_costs_once() {
     let mut task = greeted(&engine("{max_spend: 1}"));
     for _ in 0..3 {
-        assert_eq!(spend(&mut task, "a", "0.6").1, Verdict::Allow);
+        assert_eq!(spend(&mut task, "a", "0.6").1, VerdictKind::Allow);
     }
     assert_eq!(spent(&task), "0.6");
 }
@@ -259,8 +269,8 @@ fn a_task_of_an_earlier_release_has_spent_nothing() {
     );
     let mut task = opened(&engine, before);
     assert_eq!(spent(&task), "0");
-    assert_eq!(spend(&mut task, "b", "1").1, Verdict::Allow);
-    assert_eq!(spend(&mut task, "c", "1").0.verdict, Verdict::Terminate);
+    assert_eq!(spend(&mut task, "b", "1").1, VerdictKind::Allow);
+    assert_eq!(spend(&mut task, "c", "1").0.verdict.kind(), VerdictKind::Terminate);
     // and one that has spent nothing is stored as it was
     let text = stored(&greeted(&engine)).to_string();
     assert!(!text.contains("spend"), "{text}");

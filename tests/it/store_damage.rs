@@ -5,7 +5,7 @@
 
 use crate::store_fixture::{Kept, once};
 use crate::store_tasks::limits;
-use celador::task::Verdict;
+use celador::task::VerdictKind;
 use celador_store::{
     Database, Location, Once, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks, TaskSummary,
 };
@@ -293,7 +293,7 @@ fn a_review_that_is_gone_is_missed() {
 
     let store = open(&path).unwrap();
     let mut suspended = Kept::load(&store, &kim(), "suspended").unwrap();
-    assert_eq!(suspended.review(true).unwrap().verdict, Verdict::Allow);
+    assert_eq!(suspended.review(true).unwrap().verdict.kind(), VerdictKind::Allow);
     assert_eq!(store.verify().unwrap().reviews, 1);
     take_away(&path);
     assert_eq!(store.verify().map(drop), expected);

@@ -5,7 +5,7 @@ use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::store_load::owner;
 use crate::store_tasks::limits;
-use celador::task::Verdict;
+use celador::task::VerdictKind;
 use celador_store::{
     Database, FaultPlan, Location, Owner, StoreError, StoreLimits, StoredEvent, StoredTasks,
 };
@@ -143,7 +143,7 @@ fn a_full_disk_refuses_and_loses_nothing() {
         let memo = format!("{} {}", memos.len(), "long ".repeat(2_000));
         match kept.post(&memo, None) {
             Ok(decision) => {
-                assert_eq!(decision.verdict, Verdict::Allow);
+                assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
                 memos.push(memo);
             }
             Err(error) => {

@@ -68,7 +68,12 @@ pub fn work(
             match kept.post(&memo, Some(once(&memo))) {
                 Ok(Decision { verdict, .. }) => {
                     let version = kept.head.version();
-                    answered(Answered { memo, task: id.into(), version, verdict: verdict.to_string() });
+                    answered(Answered {
+                        memo,
+                        task: id.into(),
+                        version,
+                        verdict: verdict.kind().to_string(),
+                    });
                     open.insert(id, kept);
                     break;
                 }

@@ -5,7 +5,7 @@ use crate::store_database::databases;
 use crate::store_fixture::{Kept, new_task, once, second};
 use crate::task_change::{AGENT, Deed, deed, run};
 use crate::task_fixture::{call, engine, noon, start};
-use celador::task::{CallResult, Progress, Task, TaskMark, Verdict};
+use celador::task::{CallResult, Progress, Task, TaskMark, VerdictKind};
 use celador_store::{NewEvent, OperationKind, Owner, StoreError, StoreLimits, StoredTasks, Verified};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -37,9 +37,9 @@ fn a_task_comes_back_as_it_was() {
         for round in 0..13 {
             let memo = ["m", "ask", "never"][round % 3];
             let decision = kept.post(memo, None).unwrap();
-            match decision.verdict {
-                Verdict::Suspend => drop(kept.review(true).unwrap()),
-                Verdict::Allow => drop(kept.report(&decision).unwrap()),
+            match decision.verdict.kind() {
+                VerdictKind::Suspend => drop(kept.review(true).unwrap()),
+                VerdictKind::Allow => drop(kept.report(&decision).unwrap()),
                 _ => {}
             }
             let loaded = store.load(&kim(), "t-1").unwrap();

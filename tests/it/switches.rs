@@ -5,7 +5,7 @@ use crate::store_database::databases;
 use crate::store_fixture::second;
 use crate::task_fixture::{call, decided, engine, noon, see, start};
 use celador::EngineLimits;
-use celador::task::{Answer, CallResult, Content, Delivery, Next, Progress, Switch, Usage, Verdict};
+use celador::task::{Answer, CallResult, Content, Delivery, Next, Progress, Switch, Usage, VerdictKind};
 use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location, StoreError, StoreLimits, StoredSwitches, StoredTasks};
 use serde_json::{Value, json};
@@ -79,11 +79,14 @@ fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_ta
             task.invoke(&posting("m"), noon()).unwrap().into_progress(),
         ] {
             let refused = decided(progress);
-            assert_eq!((refused.verdict, refused.switch.as_deref()), (Verdict::Block, Some(&switch)));
-            assert!(refused.message.unwrap().contains("an operator has stopped"), "{switch}");
+            assert_eq!(
+                (refused.verdict.kind(), refused.verdict.switch()),
+                (VerdictKind::Block, Some(&switch))
+            );
+            assert!(refused.verdict.message().unwrap().contains("an operator has stopped"), "{switch}");
         }
         let kept = task.execute(&open, noon()).unwrap();
-        assert_eq!(decided(kept).switch.as_deref(), Some(&switch));
+        assert_eq!(decided(kept).verdict.switch(), Some(&switch));
         assert!(engine.switches().turn_off(&switch) && !engine.switches().turn_off(&switch));
     }
     // another action of the tool, another tool and another namespace stop nothing here
@@ -94,15 +97,15 @@ fn a_tool_that_is_stopped_is_refused_to_the_model_by_name_and_its_results_are_ta
         name: "ledger".into(),
         function: None,
     });
-    assert_eq!(decided(task.before(&posting("m"), noon()).unwrap()).verdict, Verdict::Allow);
+    assert_eq!(decided(task.before(&posting("m"), noon()).unwrap()).verdict.kind(), VerdictKind::Allow);
     engine.switches().turn_on(tool("ledger", None));
     let result = CallResult::successful(json!({ "ok": true }).into());
     let taken = decided(task.after(&open, result, noon()).unwrap());
-    assert_eq!((taken.verdict, taken.switch), (Verdict::Allow, None));
+    assert_eq!((taken.verdict.kind(), taken.verdict.switch()), (VerdictKind::Allow, None));
     assert_eq!(see(&task, "c.cap.ledger_post_entry.successful.filter(s, s).size()"), json!(1));
     assert_eq!(see(&task, "c.cap.ledger_post_entry.restricted.filter(s, s).size()"), json!(8));
     // model, input and output have nothing to do with the tool
-    assert_eq!(decided(task.input(&json!("Hello").into(), noon())).verdict, Verdict::Allow);
+    assert_eq!(decided(task.input(&json!("Hello").into(), noon())).verdict.kind(), VerdictKind::Allow);
 }
 
 #[test]
@@ -131,8 +134,8 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
         for (number, step) in steps.into_iter().enumerate() {
             let refused = decided(step);
             assert_eq!(
-                (refused.verdict, refused.switch.as_deref()),
-                (Verdict::Rejected, Some(&switch)),
+                (refused.verdict.kind(), refused.verdict.switch()),
+                (VerdictKind::Rejected, Some(&switch)),
                 "{number}"
             );
         }
@@ -140,22 +143,22 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
         // a turn that the model has made is counted, and leads nowhere
         let turn =
             task.model_turn(Usage { prompt_tokens: 5, completion_tokens: 1, ..Usage::default() }, noon());
-        assert_eq!(turn.switch.as_deref(), Some(&switch));
+        assert_eq!(turn.verdict.switch(), Some(&switch));
         // a task that begins now is stopped as well
         assert_eq!(
-            decided(start(&engine).input(&json!("Hello").into(), noon())).switch,
-            Some(Box::new(switch.clone()))
+            decided(start(&engine).input(&json!("Hello").into(), noon())).verdict.switch(),
+            Some(&switch)
         );
         engine.switches().turn_off(&switch);
-        assert_eq!(decided(task.input(&json!("Hello").into(), noon())).verdict, Verdict::Allow);
+        assert_eq!(decided(task.input(&json!("Hello").into(), noon())).verdict.kind(), VerdictKind::Allow);
     }
     assert_eq!(see(&task, "context.llm.tokens.total"), json!(12));
     engine.switches().turn_on(clerk());
     let taken = task.after(&open, CallResult::successful(json!({ "ok": true }).into()), noon()).unwrap();
-    assert_eq!(decided(taken).verdict, Verdict::Allow);
+    assert_eq!(decided(taken).verdict.kind(), VerdictKind::Allow);
     assert_eq!(see(&task, "c.cap.ledger_post_entry.successful.filter(s, s).size()"), json!(1));
     // it can be ended all the same
-    assert_eq!(task.end("stopped for good", noon()).verdict, Verdict::Terminate);
+    assert_eq!(task.end("stopped for good", noon()).verdict.kind(), VerdictKind::Terminate);
 }
 
 #[test]
@@ -166,21 +169,27 @@ fn what_waits_when_a_switch_is_turned_gets_no_further() {
     assert!(matches!(task.before(&posting("ask"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(tool("ledger", None));
     let refused = decided(task.resume(Answer::approve(), noon()).unwrap());
-    assert_eq!((refused.verdict, refused.switch), (Verdict::Block, Some(Box::new(tool("ledger", None)))));
+    assert_eq!(
+        (refused.verdict.kind(), refused.verdict.switch()),
+        (VerdictKind::Block, Some(&tool("ledger", None)))
+    );
     engine.switches().turn_off(&tool("ledger", None));
     // that of a task whose agent was stopped is not taken, and can be given again
     assert!(matches!(task.before(&posting("ask"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());
     let refused = decided(task.resume(Answer::approve(), noon()).unwrap());
-    assert_eq!((refused.verdict, refused.switch), (Verdict::Rejected, Some(Box::new(clerk()))));
+    assert_eq!((refused.verdict.kind(), refused.verdict.switch()), (VerdictKind::Rejected, Some(&clerk())));
     engine.switches().turn_off(&clerk());
-    assert_eq!(decided(task.resume(Answer::approve(), noon()).unwrap()).verdict, Verdict::Allow);
+    assert_eq!(decided(task.resume(Answer::approve(), noon()).unwrap()).verdict.kind(), VerdictKind::Allow);
     // a call that is being carried out is recorded, whatever was stopped meanwhile
     assert!(matches!(task.invoke(&posting("m"), noon()).unwrap().into_progress(), Progress::Asks(_)));
     engine.switches().turn_on(clerk());
     engine.switches().turn_on(tool("ledger", None));
     let result = CallResult::successful(json!({ "ok": true }).into());
-    assert_eq!(decided(task.resume(Answer::Result(result), noon()).unwrap()).verdict, Verdict::Allow);
+    assert_eq!(
+        decided(task.resume(Answer::Result(result), noon()).unwrap()).verdict.kind(),
+        VerdictKind::Allow
+    );
     assert_eq!(see(&task, "c.cap.ledger_post_entry.successful.filter(s, s).size()"), json!(1));
 }
 
@@ -190,10 +199,10 @@ fn an_invoke_step_of_a_stopped_tool_fails_and_its_on_fail_decides() {
     let mut task = start(&engine);
     engine.switches().turn_on(tool("audit", Some("append")));
     let goes_on = decided(task.before(&posting("note"), noon()).unwrap());
-    assert_eq!(goes_on.verdict, Verdict::Allow);
+    assert_eq!(goes_on.verdict.kind(), VerdictKind::Allow);
     assert!(goes_on.findings.iter().any(|finding| finding.code == "switched_off"), "{:?}", goes_on.findings);
     let fails = decided(task.before(&posting("must"), noon()).unwrap());
-    assert_eq!((fails.verdict, fails.switch), (Verdict::Block, None));
+    assert_eq!((fails.verdict.kind(), fails.verdict.switch()), (VerdictKind::Block, None));
     assert!(!task.context_json().unwrap().to_string().contains("\"what\""), "it was not called");
 }
 

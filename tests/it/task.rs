@@ -6,7 +6,7 @@ use celador::context::InvocationStatus;
 use celador::limits::EvalLimits;
 use celador::task::{
     Answer, Call, CallResult, CallStatus, Decision, Next, Past, PastCall, Progress, Ran, Request, Task,
-    TaskError, TaskState, Termination, TerminationReason, Usage, Verdict,
+    TaskError, TaskState, Termination, TerminationReason, Usage, VerdictKind,
 };
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn past(function: &str, status: InvocationStatus) -> PastCall {
 }
 
 fn arguments(decision: &Decision) -> Value {
-    serde_json::to_value(decision.value.as_ref().unwrap()).unwrap()
+    serde_json::to_value(decision.verdict.value().unwrap()).unwrap()
 }
 
 fn invoke(task: &mut Task, function: &str, given: Value, host: &mut Script) -> Decision {
@@ -44,14 +44,14 @@ fn calls_in_flight_keep_their_results_apart_and_count() {
     let mut third = task;
     let result = |n: i64| CallResult::successful(json!({ "n": n }).into());
     let after = decided(third.after(&second, result(2), noon()).unwrap());
-    assert_eq!(text_of(after.value.as_ref()), r#"{"n":2}"#);
+    assert_eq!(text_of(after.verdict.value()), r#"{"n":2}"#);
     decided(third.after(&first, result(1), noon()).unwrap());
     assert_eq!(see(&third, "context.capabilities.probe.inputs.map(i, i.host)"), json!(["a", "b"]));
     let again = third.after(&first, result(3), noon()).map(decided);
     assert_eq!(again, Err(TaskError::OtherResult(first)));
     let decision = decided(third.before(&call("probe", json!({})), noon()).unwrap());
-    assert_eq!(decision.verdict, Verdict::Terminate);
-    assert_eq!(decision.limit.unwrap().which, "max_tool_calls");
+    assert_eq!(decision.verdict.kind(), VerdictKind::Terminate);
+    assert_eq!(decision.verdict.limit().unwrap().which, "max_tool_calls");
     assert_eq!(third.state(), at_limit("3 of 2 tool calls (`max_tool_calls`)"));
 }
 
@@ -66,14 +66,14 @@ fn every_attempt_leaves_one_entry_and_one_turn() {
         CallResult::errored(json!({ "ok": true }).into()),
     ]);
     let verdicts = [
-        (json!({}), Verdict::Allow),
-        (json!({}), Verdict::Block),
-        (json!({}), Verdict::Allow),
-        (json!({ "depth": 9 }), Verdict::Block),
-        (json!({ "depth": "deep" }), Verdict::Error),
+        (json!({}), VerdictKind::Allow),
+        (json!({}), VerdictKind::Block),
+        (json!({}), VerdictKind::Allow),
+        (json!({ "depth": 9 }), VerdictKind::Block),
+        (json!({ "depth": "deep" }), VerdictKind::Error),
     ];
     for (given, verdict) in verdicts {
-        assert_eq!(invoke(&mut task, "probe", given, &mut host).verdict, verdict);
+        assert_eq!(invoke(&mut task, "probe", given, &mut host).verdict.kind(), verdict);
     }
     // newest first: not formed, blocked ahead, errored, withheld, successful
     assert_eq!(see(&task, "c.cap.probe.successful"), json!([false, false, false, false, true]));
@@ -95,8 +95,8 @@ fn a_turn_is_added_when_the_model_gets_word_and_not_before() {
     assert!(invoke(&mut task, "probe", json!({}), &mut Script::default()).is_allowed());
     assert_eq!(see(&task, "context._history.turns"), json!(["capability"]));
     let unknown = decided(task.before(&call("nope", json!({})), noon()).unwrap());
-    assert_eq!(unknown.verdict, Verdict::Error);
-    assert_eq!(unknown.message.unwrap(), "there is no function `nope`; there is `probe`");
+    assert_eq!(unknown.verdict.kind(), VerdictKind::Error);
+    assert_eq!(unknown.verdict.message().unwrap(), "there is no function `nope`; there is `probe`");
     assert_eq!(see(&task, "context._history.turn_count"), 2);
 }
 
@@ -110,12 +110,12 @@ fn an_error_that_nothing_recovers_ends_the_task() {
         ..CallResult::errored(json!({ "error": "no route" }).into())
     });
     let decision = invoke(&mut task, "probe", json!({}), &mut host);
-    assert_eq!((decision.verdict, decision.trace.len()), (Verdict::Terminate, 0));
+    assert_eq!((decision.verdict.kind(), decision.trace.len()), (VerdictKind::Terminate, 0));
     let TaskState::Terminated(Termination { reason, message }) = task.state() else { panic!("it has ended") };
     assert_eq!((reason, message.contains("probe")), (TerminationReason::UnrecoverableError, true));
     assert_eq!(see(&task, "context.capabilities.probe.count_errored"), 1);
     let next = decided(task.input(&json!({ "message": "hello?" }).into(), noon()));
-    assert_eq!(next.verdict, Verdict::Rejected);
+    assert_eq!(next.verdict.kind(), VerdictKind::Rejected);
 }
 
 #[test]
@@ -124,9 +124,9 @@ fn a_cel_tool_that_fails_is_a_tool_error() {
     for (agent, key) in [("mount: task\n", "absent"), ("mount: task\n", "../up"), ("", "k")] {
         let mut task = task(&format!("{agent}capabilities: {{notes: '*'}}\n"));
         let decision = invoke(&mut task, "notes_load", json!({ "key": key }), &mut Script::default());
-        assert_eq!(decision.verdict, Verdict::Allow, "{key}");
+        assert_eq!(decision.verdict.kind(), VerdictKind::Allow, "{key}");
         assert!(
-            text_of(decision.value.as_ref()).starts_with(r#"{"error":"the tool failed: "#),
+            text_of(decision.verdict.value()).starts_with(r#"{"error":"the tool failed: "#),
             "{decision:?}"
         );
         assert_eq!(task.state(), TaskState::Active);
@@ -168,7 +168,10 @@ fn arguments_are_formed_from_bindings_the_model_and_defaults() {
     ];
     for (given, message) in rows {
         let decision = resolve(given);
-        assert_eq!((decision.verdict, decision.message.as_deref()), (Verdict::Error, Some(message)));
+        assert_eq!(
+            (decision.verdict.kind(), decision.verdict.message()),
+            (VerdictKind::Error, Some(message))
+        );
     }
 }
 
@@ -187,7 +190,7 @@ fn what_the_model_wrote_is_the_arguments_where_nothing_is_added_or_dropped() {
         let whole = if as_it_is { given } else { whole };
         let given = Json::parse(given, &EvalLimits::default()).unwrap();
         let call = Call::new("ledger_post_entry", given.clone());
-        let resolved = task.resolve(&call, noon()).value.unwrap();
+        let resolved = task.resolve(&call, noon()).verdict.into_value().unwrap();
         assert_eq!((resolved.to_string().as_str(), resolved.is_same(&given)), (whole, as_it_is), "{given}");
     }
 }
@@ -203,9 +206,9 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
     let mut silent = task(&agent("{assert: '!has(input.account)'}"));
     let decision =
         decided(silent.before(&call("ledger_lookup", json!({ "account": "evil" })), noon()).unwrap());
-    assert_eq!(decision.verdict, Verdict::Error);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Error);
     assert_eq!(
-        decision.message.unwrap(),
+        decision.verdict.message().unwrap(),
         "the call cannot be formed: a value that the policy supplies is not available yet"
     );
     let codes: Vec<_> = decision.findings.iter().map(|finding| &*finding.code).collect();
@@ -218,7 +221,10 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
     let mut speaking =
         task(&agent("{assert: 'c.cap.probe.count_successful > 0', error_message: Probe first.}"));
     let decision = decided(speaking.before(&call("ledger_lookup", json!({})), noon()).unwrap());
-    assert_eq!((decision.verdict, decision.message.as_deref()), (Verdict::Block, Some("Probe first.")));
+    assert_eq!(
+        (decision.verdict.kind(), decision.verdict.message()),
+        (VerdictKind::Block, Some("Probe first."))
+    );
     assert_eq!(see(&speaking, "c.cap.ledger_lookup.restricted"), json!([true]));
 
     // a value that does not fit its parameter is none
@@ -232,7 +238,10 @@ fn a_binding_that_fails_is_told_after_the_steps_and_nothing_stands_in_for_it() {
         )
         .unwrap();
     let decision = decided(speaking.before(&call("ledger_lookup", json!({})), noon()).unwrap());
-    assert_eq!((decision.verdict, &*decision.findings[0].code), (Verdict::Error, "binding_misfit"));
+    assert_eq!(
+        (decision.verdict.kind(), &*decision.findings[0].code),
+        (VerdictKind::Error, "binding_misfit")
+    );
 }
 
 #[test]
@@ -253,7 +262,10 @@ fn an_invoke_step_that_cannot_be_formed_fails_and_is_on_record() {
     let agent = "capabilities:\n  probe:\n    before:\n    - {invoke: 'audit:append', bindings: {what: input.nope, who: input.host}, error_message: No audit.}\n";
     let mut task = task(agent);
     let decision = invoke(&mut task, "probe", json!({}), &mut Script::default());
-    assert_eq!((decision.verdict, decision.message.as_deref()), (Verdict::Block, Some("No audit.")));
+    assert_eq!(
+        (decision.verdict.kind(), decision.verdict.message()),
+        (VerdictKind::Block, Some("No audit."))
+    );
     assert_eq!(see(&task, "[c.cap.audit.errored[0], c.cap.audit.inputs[0]]"), json!([true, { "who": "a" }]));
     assert_eq!(
         decision.findings[0].origin.as_ref().unwrap().path,
@@ -293,7 +305,7 @@ fn a_delegation_is_a_message_and_what_the_parent_binds() {
 
     let mut unbound = start_with("'*'");
     let decision = invoke(&mut unbound, "kid", json!({ "message": "go" }), &mut Script::default());
-    assert_eq!(decision.verdict, Verdict::Error);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Error);
 }
 
 #[test]
@@ -307,16 +319,19 @@ fn nothing_is_put_on_record_that_could_not_be_read_back() {
     let agent = format!(
         "capabilities: {{sink: {{bindings: {{x: 'c.cap.probe.outputs[0]'}}, after: [{{transform: '[output]'}}]}}, probe: '*'}}\n{tool}"
     );
-    for (levels, verdict) in [(99, Verdict::Allow), (100, Verdict::Error)] {
+    for (levels, verdict) in [(99, VerdictKind::Allow), (100, VerdictKind::Error)] {
         let mut task = task(&agent);
         let id = task.await_result(&call("probe", json!({}))).unwrap();
         decided(task.after(&id, CallResult::successful(deep(levels)), noon()).unwrap());
         let decision = decided(task.before(&call("sink", json!({})), noon()).unwrap());
-        assert_eq!(decision.verdict, verdict, "{decision:?}");
+        assert_eq!(decision.verdict.kind(), verdict, "{decision:?}");
         if let Some(id) = decision.call {
             // a transform that goes beyond fails its step
             let after = decided(task.after(&id, CallResult::successful(deep(100)), noon()).unwrap());
-            assert_eq!((after.verdict, &*after.findings[0].code), (Verdict::Block, "budget_exceeded"));
+            assert_eq!(
+                (after.verdict.kind(), &*after.findings[0].code),
+                (VerdictKind::Block, "budget_exceeded")
+            );
             assert_eq!(after.findings[0].message, "evaluation budget `max_json_depth` 100 exceeded");
         }
         let text = serde_json::to_string(&task.save()).unwrap();
@@ -332,7 +347,7 @@ fn an_expression_asks_a_bounded_number_of_questions() {
     {
         let mut host = Script { files: [("f".to_owned(), "x".to_owned())].into(), ..Script::default() };
         let decision = invoke(&mut task, "many", json!({ "paths": vec!["f"; count] }), &mut host);
-        assert_eq!(text_of(decision.value.as_ref()), wanted);
+        assert_eq!(text_of(decision.verdict.value()), wanted);
         assert_eq!(host.log.len(), 256);
     }
 }
@@ -347,7 +362,7 @@ fn first_is_for_each_entry_and_with_match_for_each_action() {
     let first = |task: &mut Task, function: &str, given: Value| {
         let decision = decided(task.before(&call(function, given), noon()).unwrap());
         decision.call.map(|id| task.withdraw(&id, Ran::Never, noon()).unwrap());
-        decision.message
+        decision.verdict.message().map(str::to_owned)
     };
     let lookup = json!({ "account": "a" });
     let post = json!({ "account": "a", "amount": 1 });
@@ -398,7 +413,7 @@ fn reviewers_are_asked_one_after_the_other_and_nothing_runs_twice() {
     let mut task = in_review();
     assert_eq!(task.state(), TaskState::Suspended);
     let suspension = task.suspension().unwrap();
-    assert_eq!((suspension.verdict, suspension.reviewer.as_deref()), (Verdict::Suspend, Some("a")));
+    assert_eq!((suspension.verdict.kind(), suspension.verdict.reviewer()), (VerdictKind::Suspend, Some("a")));
     let trace: Vec<_> =
         suspension.trace.iter().map(|entry| format!("{} {}", entry.step, entry.outcome.as_str())).collect();
     assert_eq!(trace, ["before[0] pass", "before[1] suspend"]);
@@ -414,7 +429,7 @@ fn reviewers_are_asked_one_after_the_other_and_nothing_runs_twice() {
 
     let mut denied = in_review();
     let decision = decided(denied.resume(Answer::deny(), noon()).unwrap());
-    assert_eq!((decision.verdict, decision.message.as_deref()), (Verdict::Block, Some("Denied.")));
+    assert_eq!((decision.verdict.kind(), decision.verdict.message()), (VerdictKind::Block, Some("Denied.")));
     assert_eq!(see(&denied, "c.cap.probe.restricted"), json!([true]));
 }
 
@@ -424,10 +439,10 @@ fn while_a_review_is_open_nothing_else_proceeds() {
     let mut task = in_review();
     let message = json!({ "message": "x" }).into();
     for call in [call("probe", json!({})), call("probe", json!({"host": "b"}))] {
-        assert_eq!(decided(task.before(&call, noon()).unwrap()).verdict, Verdict::Wait);
-        assert_eq!(decided(task.invoke(&call, noon()).unwrap()).verdict, Verdict::Wait);
+        assert_eq!(decided(task.before(&call, noon()).unwrap()).verdict.kind(), VerdictKind::Wait);
+        assert_eq!(decided(task.invoke(&call, noon()).unwrap()).verdict.kind(), VerdictKind::Wait);
     }
-    assert_eq!(decided(task.input(&message, noon())).verdict, Verdict::Wait);
+    assert_eq!(decided(task.input(&message, noon())).verdict.kind(), VerdictKind::Wait);
     let decisions = [
         decided(task.output(&message, noon())),
         task.model_turn(Usage::default(), noon()),
@@ -435,7 +450,7 @@ fn while_a_review_is_open_nothing_else_proceeds() {
         task.interrupt(noon()),
     ];
     for decision in decisions {
-        assert_eq!(decision.verdict, Verdict::Rejected);
+        assert_eq!(decision.verdict.kind(), VerdictKind::Rejected);
     }
     assert_eq!(see(&task, "context._history.turn_count"), 0);
     assert_eq!(task.resume(Answer::Written, noon()).unwrap_err(), TaskError::WrongAnswer);
@@ -449,9 +464,12 @@ fn a_review_that_outlives_the_task_ends_it() {
     let one = at("2026-06-01T13:00:00Z");
     let late = at("2026-06-01T13:00:01Z");
     let mut task = in_review();
-    assert_eq!(task.limits(Next::Other, one).verdict, Verdict::Rejected);
+    assert_eq!(task.limits(Next::Other, one).verdict.kind(), VerdictKind::Rejected);
     let decision = decided(task.resume(Answer::approve(), late).unwrap());
-    assert_eq!((decision.verdict, decision.limit.unwrap().which.as_ref()), (Verdict::Terminate, "max_age"));
+    assert_eq!(
+        (decision.verdict.kind(), decision.verdict.limit().unwrap().which.as_ref()),
+        (VerdictKind::Terminate, "max_age")
+    );
     assert_eq!(see(&task, "c.cap.probe.restricted"), json!([true]));
     assert_eq!(task.resume(Answer::approve(), late).unwrap_err(), TaskError::NothingPending);
 }
@@ -474,7 +492,7 @@ fn a_condition_that_has_held_is_not_asked_again() {
     let mut task = task(agent);
     assert_eq!(review(task.before(&call("probe", json!({})), noon()).unwrap()), "a");
     let night = at("2026-06-01T20:00:00Z");
-    assert_eq!(decided(task.resume(Answer::deny(), night).unwrap()).verdict, Verdict::Block);
+    assert_eq!(decided(task.resume(Answer::deny(), night).unwrap()).verdict.kind(), VerdictKind::Block);
 }
 
 #[test]
@@ -485,7 +503,7 @@ fn a_reviewer_must_be_somebody() {
             format!("capabilities:\n  probe:\n    before:\n    - {{assert: \"review({reviewer})\"}}\n");
         let mut task = task(&agent);
         let decision = decided(task.before(&call("probe", json!({})), noon()).unwrap());
-        assert_eq!(decision.verdict, Verdict::Block, "{reviewer}");
+        assert_eq!(decision.verdict.kind(), VerdictKind::Block, "{reviewer}");
     }
 }
 
@@ -496,7 +514,7 @@ fn a_cel_tool_asks_reviewers_and_files_and_a_binding_of_an_invoke_step_may_ask_t
     let mut host = Script::default();
     host.verdicts.extend([true, true]);
     let decision = invoke(&mut signing, "notes_sign", json!({ "key": "k" }), &mut host);
-    assert_eq!(text_of(decision.value.as_ref()), r#""signed""#);
+    assert_eq!(text_of(decision.verdict.value()), r#""signed""#);
     assert_eq!(host.log, ["review a", "review b", "write n/k signed"]);
 
     let agent = "capabilities:\n  probe:\n    before:\n    - invoke: audit:append\n      bindings: {what: \"review('a') ? 'yes' : 'no'\", who: \"review('b') ? 'yes' : 'no'\"}\n";
@@ -517,17 +535,17 @@ fn tokens_are_tested_after_the_turn_and_limits_are_named_in_order() {
         |prompt_tokens, completion_tokens| Usage { prompt_tokens, completion_tokens, ..Usage::default() };
     assert!(task.model_turn(turn(100, 10), noon()).is_allowed());
     let decision = task.model_turn(turn(1, 1), noon());
-    let limit = decision.limit.unwrap();
+    let limit = decision.verdict.limit().unwrap();
     assert_eq!(
         (limit.which.as_ref(), limit.bound.count(), limit.value.count()),
         ("max_prompt_tokens", 100, 101)
     );
-    assert_eq!(decision.reason.as_deref(), Some("limit_exceeded"));
-    assert_eq!(task.limits(Next::Other, noon()).verdict, Verdict::Rejected);
+    assert_eq!(decision.verdict.reason(), Some("limit_exceeded"));
+    assert_eq!(task.limits(Next::Other, noon()).verdict.kind(), VerdictKind::Rejected);
 
     let mut none = crate::task_fixture::task("limits: {max_tool_calls: 0}\ncapabilities: {probe: '*'}\n");
     let decision = decided(none.invoke(&call("probe", json!({})), noon()).unwrap());
-    assert_eq!(decision.limit.unwrap().which, "max_tool_calls");
+    assert_eq!(decision.verdict.limit().unwrap().which, "max_tool_calls");
     assert_eq!(see(&none, "c.cap._meta.count"), 0);
 }
 
@@ -540,8 +558,11 @@ fn parameters_of_an_input_are_inherited_then_defaulted() {
     let mut task = task(agent);
     let input = |task: &mut Task, input: Value| decided(task.input(&input.into(), noon()));
     let refused = input(&mut task, json!({ "message": "hi" }));
-    assert_eq!(refused.verdict, Verdict::InvalidInput);
-    assert_eq!(refused.message.unwrap(), "the input is not valid: the parameter `ticket` is missing");
+    assert_eq!(refused.verdict.kind(), VerdictKind::InvalidInput);
+    assert_eq!(
+        refused.verdict.message().unwrap(),
+        "the input is not valid: the parameter `ticket` is missing"
+    );
     assert!(input(&mut task, json!({ "message": "hi", "ticket": "t", "level": 2, "other": 1 })).is_allowed());
     let second = input(&mut task, json!({ "message": [{ "mimeType": "text/plain", "text": "again" }] }));
     assert_eq!(second.text().unwrap(), "again");
@@ -553,7 +574,7 @@ fn parameters_of_an_input_are_inherited_then_defaulted() {
         json!(7),
         json!({ "message": "x", "level": "high" }),
     ] {
-        assert_eq!(input(&mut task, bad).verdict, Verdict::InvalidInput);
+        assert_eq!(input(&mut task, bad).verdict.kind(), VerdictKind::InvalidInput);
     }
     assert_eq!(see(&task, "size(context.input)"), 2);
 }
@@ -566,16 +587,16 @@ fn a_refused_input_was_never_accepted_and_a_refused_response_never_delivered() {
     assert!(decided(task.input(&message("good"), noon())).is_allowed());
     let delivered = decided(task.output(&message("four"), noon()));
     // EXP-03, GR-17: what cannot be had is null and said so
-    assert_eq!(text_of(delivered.exposes.as_ref()), r#"{"score":4,"lost":null}"#);
+    assert_eq!(text_of(delivered.verdict.exposes()), r#"{"score":4,"lost":null}"#);
     assert_eq!(delivered.findings[0].origin.as_ref().unwrap().path, "exposes.lost");
     let mut other = crate::task_fixture::task(agent);
     let locked = decided(other.input(&message("bad"), noon()));
     assert_eq!(
-        (locked.verdict, locked.message.as_deref()),
-        (Verdict::LockTask, Some("Task locked by policy."))
+        (locked.verdict.kind(), locked.verdict.message()),
+        (VerdictKind::LockTask, Some("Task locked by policy."))
     );
     assert_eq!(see(&other, "[size(context.input), context._history.turn_count]"), json!([0, 0]));
-    assert_eq!(decided(task.output(&message("fifth"), noon())).verdict, Verdict::LockTask);
+    assert_eq!(decided(task.output(&message("fifth"), noon())).verdict.kind(), VerdictKind::LockTask);
     assert_eq!(see(&task, "context.output.map(o, o.message[0].text)"), json!(["four"]));
 }
 
@@ -583,17 +604,17 @@ fn a_refused_input_was_never_accepted_and_a_refused_response_never_delivered() {
 fn a_guardrail_transform_takes_three_forms_and_no_fourth() {
     // GR-11, GR-12
     let rows = [
-        ("'text'", Verdict::Allow, json!(["text"])),
-        ("[{'text': 'a'}, {'text': 'b'}]", Verdict::Allow, json!(["a", "b"])),
-        ("{'message': 'm', 'extra': 1}", Verdict::Allow, json!(["m"])),
-        ("7", Verdict::LockTask, json!([])),
-        ("{'extra': 1}", Verdict::LockTask, json!([])),
-        ("['text']", Verdict::LockTask, json!([])),
+        ("'text'", VerdictKind::Allow, json!(["text"])),
+        ("[{'text': 'a'}, {'text': 'b'}]", VerdictKind::Allow, json!(["a", "b"])),
+        ("{'message': 'm', 'extra': 1}", VerdictKind::Allow, json!(["m"])),
+        ("7", VerdictKind::LockTask, json!([])),
+        ("{'extra': 1}", VerdictKind::LockTask, json!([])),
+        ("['text']", VerdictKind::LockTask, json!([])),
     ];
     for (transform, verdict, texts) in rows {
         let mut task = task(&format!("guardrails:\n  before:\n  - {{transform: \"{transform}\"}}\n"));
         let decision = decided(task.input(&json!({ "message": "x" }).into(), noon()));
-        assert_eq!(decision.verdict, verdict, "{transform}");
+        assert_eq!(decision.verdict.kind(), verdict, "{transform}");
         let seen = "context.input.map(i, i.message.map(p, p.text))";
         assert_eq!(see(&task, seen).get(0).cloned().unwrap_or(json!([])), texts, "{transform}");
     }
@@ -633,8 +654,8 @@ fn a_running_task_keeps_its_policy_and_a_bad_set_changes_nothing() {
     assert_eq!(engine.replace(&catalog(&step("now == ''"))).unwrap().len(), 0);
     assert!(decided(old.before(&call("probe", json!({})), noon()).unwrap()).is_allowed());
     assert_eq!(
-        decided(start(&engine).before(&call("probe", json!({})), noon()).unwrap()).verdict,
-        Verdict::Block
+        decided(start(&engine).before(&call("probe", json!({})), noon()).unwrap()).verdict.kind(),
+        VerdictKind::Block
     );
     assert_eq!(engine.policy("demo", "nobody").unwrap_err(), TaskError::UnknownAgent("nobody".into()));
 }

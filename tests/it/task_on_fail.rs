@@ -6,7 +6,7 @@ use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::task::{CallResult, Decision, StepOutcome, Task, TaskState, Verdict};
+use celador::task::{CallResult, Decision, StepOutcome, Task, TaskState, VerdictKind};
 use serde_json::json;
 
 const LISTS: [&str; 5] = ["before_first", "before", "after", "guardrails.before", "guardrails.after"];
@@ -59,13 +59,13 @@ fn operate(task: &mut Task, list: &str) -> Decision {
 }
 
 /// The verdict of a failed step.
-fn failing(list: &str, on_fail: Option<&str>) -> Verdict {
+fn failing(list: &str, on_fail: Option<&str>) -> VerdictKind {
     match on_fail {
-        Some("continue") => Verdict::Allow,
-        Some("lock_task") => Verdict::LockTask,
-        Some(_) => Verdict::Block,
-        None if list.starts_with("guardrails") => Verdict::LockTask,
-        None => Verdict::Block,
+        Some("continue") => VerdictKind::Allow,
+        Some("lock_task") => VerdictKind::LockTask,
+        Some(_) => VerdictKind::Block,
+        None if list.starts_with("guardrails") => VerdictKind::LockTask,
+        None => VerdictKind::Block,
     }
 }
 
@@ -114,17 +114,17 @@ fn check(
         (Some(false), false) | (None, _) => Some(StepOutcome::Fail),
     };
     let failed = outcome == Some(StepOutcome::Fail);
-    let wanted = if failed { failing(list, on_fail) } else { Verdict::Allow };
-    assert_eq!(decision.verdict, wanted, "{row}");
+    let wanted = if failed { failing(list, on_fail) } else { VerdictKind::Allow };
+    assert_eq!(decision.verdict.kind(), wanted, "{row}");
     let trace: Vec<_> = decision.trace.iter().map(|entry| (entry.step.to_string(), entry.outcome)).collect();
     let expected: Vec<_> = outcome.map(|outcome| (format!("{list}[0]"), outcome)).into_iter().collect();
     assert_eq!(trace, expected, "{row}");
     // an error leaves word of itself, whatever follows from it
     assert_eq!(decision.findings.len(), usize::from(truthy.is_none()), "{row}");
-    assert_eq!(decision.decided_by.is_some(), wanted != Verdict::Allow, "{row}");
-    assert_eq!(decision.message.is_some(), wanted != Verdict::Allow, "{row}");
+    assert_eq!(decision.decided_by.is_some(), wanted != VerdictKind::Allow, "{row}");
+    assert_eq!(decision.verdict.message().is_some(), wanted != VerdictKind::Allow, "{row}");
     match wanted {
-        Verdict::LockTask => assert!(matches!(task.state(), TaskState::Locked { .. }), "{row}"),
+        VerdictKind::LockTask => assert!(matches!(task.state(), TaskState::Locked { .. }), "{row}"),
         _ => assert_eq!(task.state(), TaskState::Active, "{row}"),
     }
 }

@@ -4,7 +4,8 @@ use crate::task_fixture::{at, call, engine, noon, start};
 use celador::cel::{Json, Timestamp};
 use celador::engine::Engine;
 use celador::task::{
-    Answer, Call, CallResult, CallStatus, Decision, Progress, Request, SavedTask, Task, TaskError, Verdict,
+    Answer, Call, CallResult, CallStatus, Decision, Progress, Request, SavedTask, Task, TaskError,
+    VerdictKind,
 };
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -96,9 +97,9 @@ proptest! {
             }
             let progress = task.before(&call(function, arguments), noon()).unwrap();
             let Progress::Decided(decision) = progress.into_progress() else { panic!("nobody is asked") };
-            prop_assert!(matches!(decision.verdict, Verdict::Allow | Verdict::Error));
+            prop_assert!(matches!(decision.verdict.kind(), VerdictKind::Allow | VerdictKind::Error));
             if let Some(id) = decision.call {
-                let resolved = decision.value.unwrap();
+                let resolved = decision.verdict.into_value().unwrap();
                 let (name, wanted) = match function {
                     "notes_load" => ("key", json!("u-1")),
                     // what an earlier result says, and nothing else

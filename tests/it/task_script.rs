@@ -2,7 +2,7 @@
 
 use crate::task_fixture::{Script, at, call, decided, engine, noon, see, task, text_of};
 use celador::cel::{LIBRARIES, MACROS};
-use celador::task::{Answer, CallResult, FileReference, Progress, Request, Task, Verdict};
+use celador::task::{Answer, CallResult, FileReference, Progress, Request, Task, VerdictKind};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -42,9 +42,9 @@ fn a_script_goes_on_elsewhere_without_repeating_a_call() {
     let answer = Answer::Result(CallResult::successful(json!({ "at": "far", "size": 0.1 }).into()));
     let asked = asks(first.resume(answer, noon()).unwrap());
     assert_eq!(asked, Request::Review { reviewer: "boss".into(), panel: None });
-    assert_eq!(first.suspension().unwrap().verdict, Verdict::Suspend);
+    assert_eq!(first.suspension().unwrap().verdict.kind(), VerdictKind::Suspend);
     let refused = decided(first.invoke(&call("ledger_lookup", json!({ "account": "a" })), noon()).unwrap());
-    assert_eq!(refused.verdict, Verdict::Rejected);
+    assert_eq!(refused.verdict.kind(), VerdictKind::Rejected);
     let stored = serde_json::to_string(&first.save()).unwrap();
 
     let mut second = engine.restore(serde_json::from_str(&stored).unwrap()).unwrap();
@@ -53,7 +53,10 @@ fn a_script_goes_on_elsewhere_without_repeating_a_call() {
     let mut host = Script { results: results.into(), ..Script::default() };
     let progress = second.resume(Answer::approve(), noon()).unwrap();
     let decision = progress.drive(&mut host).unwrap().into_decision();
-    assert_eq!((decision.verdict, text_of(decision.value.as_ref())), (Verdict::Allow, "5".to_owned()));
+    assert_eq!(
+        (decision.verdict.kind(), text_of(decision.verdict.value())),
+        (VerdictKind::Allow, "5".to_owned())
+    );
     assert_eq!(host.log.len(), 3, "{:?}", host.log);
     let order = see(&second, "context.capabilities._meta.invocations");
     assert_eq!(order, json!(["ledger_lookup", "probe", "probe", "probe"]));
@@ -65,8 +68,8 @@ fn a_script_whose_review_takes_too_long_ends_with_its_task() {
     let mut task = task(&format!("{AGENT}limits: {{max_age: 2h}}\n"));
     asks(task.script("probe({'host': 'far'})", noon()).unwrap());
     let decision = decided(task.resume(Answer::approve(), at("2026-06-01T18:00:00Z")).unwrap());
-    assert_eq!(decision.verdict, Verdict::Terminate);
-    assert_eq!(decided(task.script("1", noon()).unwrap()).verdict, Verdict::Rejected);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Terminate);
+    assert_eq!(decided(task.script("1", noon()).unwrap()).verdict.kind(), VerdictKind::Rejected);
 }
 
 /// Each line of `refused.txt` is a script that is refused; what is said of it stands in `refused.expected`. Run with
@@ -138,7 +141,7 @@ fn a_call_that_was_let_through_is_executed() {
         let id = allowed.call.unwrap();
         let progress = task.execute(&id, noon()).unwrap();
         let decision = progress.drive(&mut host).unwrap().into_decision();
-        assert_eq!(decision.verdict, Verdict::Allow, "{function}");
+        assert_eq!(decision.verdict.kind(), VerdictKind::Allow, "{function}");
         assert!(task.execute(&id, noon()).is_err(), "no call runs twice");
     }
     assert_eq!(see(&task, "context.capabilities._meta.invocations"), json!(["notes_load", "probe"]));

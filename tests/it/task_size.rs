@@ -13,7 +13,7 @@ use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
 use celador::task::{
     Answer, CallResult, CallStatus, Decision, Given, InterpolationError, Next, Past, PastCall, Progress,
-    Request, SavedTask, Task, TaskChange, TemplateKind, Trial, Tried, Usage, Verdict,
+    Request, SavedTask, Task, TaskChange, TemplateKind, Trial, Tried, Usage, VerdictKind,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn large(bytes: usize) -> Value {
 }
 
 fn limit(decision: &Decision) -> (&str, u64, u64) {
-    let limit = decision.limit.as_ref().unwrap();
+    let limit = decision.verdict.limit().unwrap();
     (&limit.which, limit.bound.count(), limit.value.count())
 }
 
@@ -66,7 +66,10 @@ fn a_step_that_would_exceed_the_bound_ends_the_task_and_one_that_just_fits_does_
     assert!(decided(room(full).input(&message, noon())).is_allowed());
     let mut over = room(full - 600);
     let decision = decided(over.input(&message, noon()));
-    assert_eq!((decision.verdict, decision.reason.as_deref()), (Verdict::Terminate, Some("limit_exceeded")));
+    assert_eq!(
+        (decision.verdict.kind(), decision.verdict.reason()),
+        (VerdictKind::Terminate, Some("limit_exceeded"))
+    );
     assert!(limit(&decision).0 == "max_task_bytes" && limit(&decision).1 == full - 600);
     assert_eq!(over.context().inputs().len(), 0);
     // a response
@@ -77,14 +80,14 @@ fn a_step_that_would_exceed_the_bound_ends_the_task_and_one_that_just_fits_does_
     assert!(decided(room(5_500).before(&posting, noon()).unwrap()).is_allowed());
     let mut over = room(5_000);
     let decision = decided(over.before(&posting, noon()).unwrap());
-    assert_eq!((decision.verdict, limit(&decision).0), (Verdict::Terminate, "max_task_bytes"));
+    assert_eq!((decision.verdict.kind(), limit(&decision).0), (VerdictKind::Terminate, "max_task_bytes"));
     assert_eq!(see_count(&over), 0);
     // and so do the calls that nobody has reported
     let mut open = room(20_000);
     let decisions: Vec<Decision> = (0..4).map(|_| decided(open.before(&posting, noon()).unwrap())).collect();
     assert!(decisions[..3].iter().all(Decision::is_allowed));
     assert_eq!(limit(&decisions[3]).0, "max_task_bytes");
-    assert_eq!(open.limits(Next::Other, noon()).verdict, Verdict::Rejected);
+    assert_eq!(open.limits(Next::Other, noon()).verdict.kind(), VerdictKind::Rejected);
 }
 
 fn see_count(task: &Task) -> usize {
@@ -112,7 +115,7 @@ fn the_result_of_a_call_is_recorded_however_full_the_task_is_and_the_next_step_s
         let result = CallResult::successful(large(8_000).into());
         let decision = decided(task.after(&call, result, noon()).unwrap());
         // whoever carried it out gets the whole of it
-        assert_eq!(serde_json::to_value(decision.value.unwrap()).unwrap(), large(8_000));
+        assert_eq!(serde_json::to_value(decision.verdict.into_value().unwrap()).unwrap(), large(8_000));
     }
     let kept: Vec<bool> =
         task.context().invocations().map(|it| it.output.as_ref().unwrap().is_shortened()).collect();
@@ -121,8 +124,8 @@ fn the_result_of_a_call_is_recorded_however_full_the_task_is_and_the_next_step_s
     assert!(task.context().bytes() < 20_000);
     let decision = task.limits(Next::Other, noon());
     assert_eq!(
-        (decision.verdict, limit(&decision)),
-        (Verdict::Terminate, ("max_task_bytes", 20_000, task.bytes()))
+        (decision.verdict.kind(), limit(&decision)),
+        (VerdictKind::Terminate, ("max_task_bytes", 20_000, task.bytes()))
     );
 }
 
@@ -168,8 +171,8 @@ fn the_steps_of_the_call_see_the_whole_result_also_after_a_review_and_in_another
     let mut task = engine.restore(serde_json::from_str(&stored).unwrap()).unwrap();
     let mark = task.mark();
     let decision = decided(task.resume(Answer::approve(), noon()).unwrap());
-    assert_eq!(decision.verdict, Verdict::Allow, "{:?}", decision.findings);
-    assert_eq!(decision.value.unwrap().to_string(), r#"{"n":5000}"#);
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow, "{:?}", decision.findings);
+    assert_eq!(decision.verdict.into_value().unwrap().to_string(), r#"{"n":5000}"#);
     // now both results and the argument that middleware formed are digests, here and in the store
     let whole = |task: &Task| {
         let values = task.context().invocations();
@@ -192,13 +195,13 @@ fn what_is_withheld_blocked_or_cannot_be_recovered_is_shortened_too() {
     let agent = "capabilities:\n  probe:\n    after: [{assert: \"false\"}]\n  ledger: '*'\n";
     let engine = engine(agent, |limits| limits.max_kept_value_bytes = 1_000);
     let mut task = start(&engine);
-    assert_eq!(report(&mut task, &large(5_000)).verdict, Verdict::Block);
+    assert_eq!(report(&mut task, &large(5_000)).verdict.kind(), VerdictKind::Block);
     let posting = call("ledger_lookup", json!({"account": "a"}));
     let [first, second] = [(); 2].map(|()| decided(task.before(&posting, noon()).unwrap()).call.unwrap());
     let dead = CallResult { status: CallStatus::Unrecoverable, ..CallResult::errored(large(5_000).into()) };
-    assert_eq!(decided(task.after(&first, dead, noon()).unwrap()).verdict, Verdict::Terminate);
+    assert_eq!(decided(task.after(&first, dead, noon()).unwrap()).verdict.kind(), VerdictKind::Terminate);
     let late = CallResult::successful(large(5_000).into());
-    assert_eq!(decided(task.after(&second, late, noon()).unwrap()).verdict, Verdict::Rejected);
+    assert_eq!(decided(task.after(&second, late, noon()).unwrap()).verdict.kind(), VerdictKind::Rejected);
     assert!(task.context().invocations().all(|it| it.output.as_ref().unwrap().is_shortened()));
     assert_eq!(see_count(&task), 3);
 }
@@ -417,10 +420,10 @@ fn steps_bindings_messages_and_templates_that_read_it_fail_and_fail_closed() {
     let mut task = start(&engine);
     report(&mut task, &large(5_000));
     let bound = decided(task.before(&call("ledger_lookup", json!({})), noon()).unwrap());
-    assert_eq!((bound.verdict, &*bound.findings[0].code), (Verdict::Error, "value_shortened"));
+    assert_eq!((bound.verdict.kind(), &*bound.findings[0].code), (VerdictKind::Error, "value_shortened"));
     let guarded = decided(task.before(&call("notes_load", json!({"key": "k"})), noon()).unwrap());
-    assert_eq!((guarded.verdict, &*guarded.findings[0].code), (Verdict::Block, "value_shortened"));
-    assert_eq!(guarded.message.unwrap(), "It said (value_shortened).");
+    assert_eq!((guarded.verdict.kind(), &*guarded.findings[0].code), (VerdictKind::Block, "value_shortened"));
+    assert_eq!(guarded.verdict.message().unwrap(), "It said (value_shortened).");
     // texts for the model say that there was more; a field that a call is formed from has no such text
     let read = |kind, path: &str| {
         task.interpolate(kind, &format!("<{{context.capabilities.probe.{path}}}>"), &Given::default(), noon())

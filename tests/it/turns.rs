@@ -8,7 +8,7 @@ use celador::Engine;
 use celador::limits::EngineLimits;
 use celador::task::{
     Answer, Call, CallId, CallResult, DecidedCall, Decision, Request, StartTask, Task, TaskError, Turn,
-    Usage, User, Verdict,
+    Usage, User, VerdictKind,
 };
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
@@ -56,8 +56,8 @@ fn done() -> CallResult {
     CallResult::successful(json!({"ok": true}).into())
 }
 
-fn verdicts(calls: &[DecidedCall]) -> Vec<(&str, Verdict)> {
-    calls.iter().map(|decided| (decided.call.as_str(), decided.decision.verdict)).collect()
+fn verdicts(calls: &[DecidedCall]) -> Vec<(&str, VerdictKind)> {
+    calls.iter().map(|decided| (decided.call.as_str(), decided.decision.verdict.kind())).collect()
 }
 
 #[test]
@@ -73,11 +73,11 @@ fn a_turn_is_what_its_parts_would_be() {
         assert_eq!(decided.decision, decision, "{call:?}");
     }
     let expected = [
-        ("a", Verdict::Allow),
-        ("b", Verdict::Allow),
-        ("c", Verdict::Wait),
-        ("d", Verdict::Suspend),
-        ("e", Verdict::Error),
+        ("a", VerdictKind::Allow),
+        ("b", VerdictKind::Allow),
+        ("c", VerdictKind::Wait),
+        ("d", VerdictKind::Suspend),
+        ("e", VerdictKind::Error),
     ];
     assert_eq!(verdicts(&turned.calls), expected);
     assert_eq!(serde_json::to_string(&whole.save()).unwrap(), serde_json::to_string(&parts.save()).unwrap());
@@ -87,13 +87,13 @@ fn a_turn_is_what_its_parts_would_be() {
 fn what_a_rule_needs_and_what_it_guards_come_in_one_turn() {
     let mut task = task(DESK);
     let turned = task.turn(&turn([lookup("look"), entry("one"), entry("two")]), noon()).unwrap();
-    let waits: Vec<_> = turned.calls.iter().map(|it| it.decision.waits_for.len()).collect();
+    let waits: Vec<_> = turned.calls.iter().map(|it| it.decision.verdict.waits_for().len()).collect();
     assert_eq!(waits, [0, 1, 2]);
     let reported = task.results(vec![("look".into(), done())], noon()).unwrap();
-    assert_eq!(verdicts(&reported.calls), [("look", Verdict::Allow)]);
-    assert_eq!(verdicts(&reported.decided), [("one", Verdict::Allow)]);
+    assert_eq!(verdicts(&reported.calls), [("look", VerdictKind::Allow)]);
+    assert_eq!(verdicts(&reported.decided), [("one", VerdictKind::Allow)]);
     let reported = task.results(vec![("one".into(), done())], noon()).unwrap();
-    assert_eq!(verdicts(&reported.decided), [("two", Verdict::Block)]);
+    assert_eq!(verdicts(&reported.decided), [("two", VerdictKind::Block)]);
 }
 
 #[test]
@@ -101,8 +101,8 @@ fn a_turn_beyond_the_limits_lets_nothing_through() {
     let mut task = task(DESK);
     let usage = Usage { prompt_tokens: 101, completion_tokens: 0, ..Usage::default() };
     let turned = task.turn(&Turn { usage, calls: vec![probe("a", 1)] }, noon()).unwrap();
-    assert_eq!(turned.limits.verdict, Verdict::Terminate);
-    assert_eq!(verdicts(&turned.calls), [("a", Verdict::Rejected)]);
+    assert_eq!(turned.limits.verdict.kind(), VerdictKind::Terminate);
+    assert_eq!(verdicts(&turned.calls), [("a", VerdictKind::Rejected)]);
     assert_eq!(
         see(&task, "context._history.turns.filter(t, t == 'llm').size()"),
         json!(1),
@@ -219,7 +219,7 @@ fn carry_out(task: &mut Task, first: Vec<DecidedCall>) -> BTreeMap<String, usize
     let mut news = first;
     loop {
         for DecidedCall { call, function, decision, .. } in std::mem::take(&mut news) {
-            if decision.verdict == Verdict::Allow {
+            if decision.verdict.kind() == VerdictKind::Allow {
                 *through.entry(function.clone()).or_default() += 1;
                 open.push((call, function));
             }
@@ -230,7 +230,7 @@ fn carry_out(task: &mut Task, first: Vec<DecidedCall>) -> BTreeMap<String, usize
             let result = CallResult::successful(result_of(&invocation.function).into());
             let progress = task.answer(question.id, Answer::Result(result), noon()).unwrap();
             let told = progress.outcome().into_decision();
-            if told.verdict == Verdict::Allow {
+            if told.verdict.kind() == VerdictKind::Allow {
                 *through.entry("payments_refund".into()).or_default() += 1;
                 open.push((call, "payments_refund".into()));
             }
@@ -255,7 +255,7 @@ fn one_refund_stays_one_in_a_turn_of_fifty() {
     let fetch = call("zendesk_fetch_ticket", json!({}));
     let refunds = (0..49).map(|_| call("payments_refund", json!({"amount": 80, "reason": "Broken."})));
     let turned = task.turn(&turn(std::iter::once(fetch).chain(refunds)), noon()).unwrap();
-    let waiting = turned.calls.iter().filter(|it| it.decision.verdict == Verdict::Wait).count();
+    let waiting = turned.calls.iter().filter(|it| it.decision.verdict.kind() == VerdictKind::Wait).count();
     assert_eq!(waiting, 49, "each depends on the ticket");
     let through = carry_out(&mut task, turned.calls);
     assert_eq!(through["payments_refund"], 1);

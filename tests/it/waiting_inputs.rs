@@ -5,7 +5,7 @@ use celador::Engine;
 use celador::cel::Json;
 use celador::task::{
     Answer, CallId, CallResult, DecidedCall, Decision, Next, Outcome, Progress, QuestionId, Ran, ReviewState,
-    Task, TaskState, Usage, Verdict,
+    Task, TaskState, Usage, VerdictKind,
 };
 use serde_json::json;
 
@@ -37,8 +37,8 @@ fn says(task: &mut Task, text: &str) -> Progress {
 /// The id of an input that waits, with the ids that it waits for.
 fn waits(progress: Progress) -> (CallId, Vec<CallId>) {
     let decision = decided(progress);
-    assert_eq!((decision.verdict, decision.value), (Verdict::Wait, None));
-    (decision.call.unwrap(), decision.waits_for)
+    assert_eq!((decision.verdict.kind(), decision.verdict.value()), (VerdictKind::Wait, None));
+    (decision.call.unwrap(), decision.verdict.waits_for().to_vec())
 }
 
 fn asks<P: Into<Progress>>(progress: P) -> QuestionId {
@@ -55,7 +55,7 @@ fn deep(task: &mut Task) -> QuestionId {
 fn open(task: &mut Task, function: &str) -> CallId {
     let arguments = json!({"account": "a", "amount": 1, "key": "k"});
     let decision = decided(task.before(&call(function, arguments), noon()).unwrap());
-    assert_eq!(decision.verdict, Verdict::Allow, "{decision:?}");
+    assert_eq!(decision.verdict.kind(), VerdictKind::Allow, "{decision:?}");
     decision.call.unwrap()
 }
 
@@ -72,8 +72,8 @@ fn done() -> CallResult {
 }
 
 /// What was decided with an operation: ids, kinds and verdicts.
-fn told(decision: &Decision) -> Vec<(String, &str, Verdict)> {
-    let told = |it: &DecidedCall| (it.call.to_string(), it.kind.as_str(), it.decision.verdict);
+fn told(decision: &Decision) -> Vec<(String, &str, VerdictKind)> {
+    let told = |it: &DecidedCall| (it.call.to_string(), it.kind.as_str(), it.decision.verdict.kind());
     decision.decided.iter().map(told).collect()
 }
 
@@ -96,17 +96,17 @@ fn what_is_said_during_a_review_is_judged_after_it_in_order() {
     task = kept.keep(&task);
     // nothing of them is in the context, and no turn begins
     assert_eq!((texts(&task), task.state()), (json!([]), TaskState::Suspended));
-    assert_eq!(task.model_turn(Usage::default(), noon()).verdict, Verdict::Rejected);
-    assert_eq!(task.standing(&second).unwrap().waits_for, [asked, first.clone()]);
+    assert_eq!(task.model_turn(Usage::default(), noon()).verdict.kind(), VerdictKind::Rejected);
+    assert_eq!(task.standing(&second).unwrap().verdict.waits_for(), [asked, first.clone()]);
     let last = decided(answer(&mut task, question, Answer::approve()));
-    assert_eq!(last.verdict, Verdict::Allow);
-    let both = [&first, &second].map(|id| (id.to_string(), "input", Verdict::Allow));
+    assert_eq!(last.verdict.kind(), VerdictKind::Allow);
+    let both = [&first, &second].map(|id| (id.to_string(), "input", VerdictKind::Allow));
     assert_eq!(told(&last), both);
-    let value = last.decided[0].decision.value.as_ref().unwrap().to_string();
+    let value = last.decided[0].decision.verdict.value().unwrap().to_string();
     assert_eq!(value, r#"{"message":[{"mimeType":"text/plain","text":"first"}]}"#);
     assert_eq!((texts(&task), task.queued().count()), (json!(["first", "second"]), 0));
     task = kept.keep(&task);
-    assert_eq!(task.standing(&first).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&first).unwrap().verdict.kind(), VerdictKind::Allow);
     // the model has its next turn
     assert!(task.model_turn(Usage::default(), noon()).is_allowed());
 }
@@ -123,13 +123,13 @@ fn an_input_waits_for_the_calls_that_its_guardrails_read_and_for_no_others() {
     // a turn may begin: it comes ahead of what was said and is not judged yet
     assert!(task.model_turn(Usage::default(), noon()).is_allowed());
     let reported = report(&mut task, &entry, done());
-    assert_eq!(told(&reported), [(input.to_string(), "input", Verdict::Allow)]);
+    assert_eq!(told(&reported), [(input.to_string(), "input", VerdictKind::Allow)]);
     // an error on record is one that the guardrail sees: it locks
     let entry = open(&mut task, "ledger_post_entry");
     let (refused, _) = waits(says(&mut task, "much later"));
     let (behind, _) = waits(says(&mut task, "last"));
     let failed = CallResult::errored(json!({"error": "503"}).into());
-    let locked = [(refused, Verdict::LockTask), (behind, Verdict::Rejected)];
+    let locked = [(refused, VerdictKind::LockTask), (behind, VerdictKind::Rejected)];
     let locked = locked.map(|(id, verdict)| (id.to_string(), "input", verdict));
     assert_eq!(told(&report(&mut task, &entry, failed)), locked);
     assert!(matches!(task.state(), TaskState::Locked { .. }));
@@ -143,12 +143,12 @@ fn a_call_that_reads_inputs_waits_for_one_that_was_said_before_it() {
     let (input, _) = waits(says(&mut task, "please"));
     let sign = call("notes_sign", json!({"key": "k"}));
     let sign = decided(task.before(&sign, noon()).unwrap());
-    assert_eq!((sign.verdict, &sign.waits_for), (Verdict::Wait, &vec![input.clone()]));
+    assert_eq!((sign.verdict.kind(), sign.verdict.waits_for()), (VerdictKind::Wait, &*vec![input.clone()]));
     // one that reads no input is decided at once
     open(&mut task, "probe");
     let reported = report(&mut task, &entry, done());
     let expected = [(input, "input"), (sign.call.unwrap(), "call")];
-    assert_eq!(told(&reported), expected.map(|(id, kind)| (id.to_string(), kind, Verdict::Allow)));
+    assert_eq!(told(&reported), expected.map(|(id, kind)| (id.to_string(), kind, VerdictKind::Allow)));
 }
 
 #[test]
@@ -160,16 +160,16 @@ fn an_input_that_waited_may_ask_somebody_and_those_behind_it_wait_for_that() {
     let (odd, _) = waits(says(&mut task, "odd"));
     let (plain, _) = waits(says(&mut task, "plain"));
     let last = decided(answer(&mut task, question, Answer::deny()));
-    assert_eq!(told(&last), [(odd.to_string(), "input", Verdict::Suspend)]);
+    assert_eq!(told(&last), [(odd.to_string(), "input", VerdictKind::Suspend)]);
     task = kept.keep(&task);
-    let watch = last.decided[0].decision.question.unwrap();
-    assert_eq!(task.standing(&plain).unwrap().waits_for, std::slice::from_ref(&odd));
-    assert_eq!(task.model_turn(Usage::default(), noon()).verdict, Verdict::Rejected);
+    let watch = last.decided[0].decision.verdict.question().unwrap();
+    assert_eq!(task.standing(&plain).unwrap().verdict.waits_for(), std::slice::from_ref(&odd));
+    assert_eq!(task.model_turn(Usage::default(), noon()).verdict.kind(), VerdictKind::Rejected);
     let answered = decided(answer(&mut task, watch, Answer::Result(done())));
-    assert_eq!(answered.verdict, Verdict::Allow);
-    assert_eq!(told(&answered), [(plain.to_string(), "input", Verdict::Allow)]);
+    assert_eq!(answered.verdict.kind(), VerdictKind::Allow);
+    assert_eq!(told(&answered), [(plain.to_string(), "input", VerdictKind::Allow)]);
     task = kept.keep(&task);
-    assert_eq!(task.standing(&odd).unwrap().verdict, Verdict::Allow);
+    assert_eq!(task.standing(&odd).unwrap().verdict.kind(), VerdictKind::Allow);
     assert_eq!(texts(&task), json!(["odd", "plain"]));
     // an input that never waited has a name once somebody waits for it
     let question = asks(says(&mut task, "odd again"));
@@ -184,9 +184,9 @@ fn the_end_of_a_task_refuses_inputs_that_wait() {
     deep(&mut task);
     let (input, _) = waits(says(&mut task, "first"));
     let ended = task.end("enough", noon());
-    assert_eq!(told(&ended), [(input.to_string(), "input", Verdict::Rejected)]);
+    assert_eq!(told(&ended), [(input.to_string(), "input", VerdictKind::Rejected)]);
     assert_eq!((task.queued().count(), texts(&task)), (0, json!([])));
-    assert_eq!(task.standing(&input).unwrap().verdict, Verdict::Rejected);
+    assert_eq!(task.standing(&input).unwrap().verdict.kind(), VerdictKind::Rejected);
 }
 
 #[test]
@@ -195,8 +195,8 @@ fn a_limit_that_ends_the_task_closes_its_reviews_and_refuses_what_waits() {
     deep(&mut task);
     let (input, _) = waits(says(&mut task, "first"));
     let ended = decided(task.before(&call("probe", json!({"depth": 1})), noon()).unwrap());
-    assert_eq!(ended.verdict, Verdict::Terminate);
-    assert_eq!(told(&ended), [(input.to_string(), "input", Verdict::Rejected)]);
+    assert_eq!(ended.verdict.kind(), VerdictKind::Terminate);
+    assert_eq!(told(&ended), [(input.to_string(), "input", VerdictKind::Rejected)]);
     assert_eq!(task.reviews().map(|review| review.state).collect::<Vec<_>>(), [ReviewState::Withdrawn]);
     assert_eq!(task.questions().count(), 0);
 }
@@ -209,12 +209,12 @@ fn an_input_that_waits_can_be_taken_back() {
     let (second, _) = waits(says(&mut task, "second"));
     let gone = task.withdraw(&first, Ran::Never, noon()).unwrap();
     assert_eq!(
-        (gone.verdict, gone.message.as_deref()),
-        (Verdict::Block, Some("it was withdrawn before it was judged"))
+        (gone.verdict.kind(), gone.verdict.message()),
+        (VerdictKind::Block, Some("it was withdrawn before it was judged"))
     );
-    assert_eq!(task.standing(&first).unwrap().verdict, Verdict::Block);
+    assert_eq!(task.standing(&first).unwrap().verdict.kind(), VerdictKind::Block);
     let last = decided(answer(&mut task, question, Answer::approve()));
-    assert_eq!(told(&last), [(second.to_string(), "input", Verdict::Allow)]);
+    assert_eq!(told(&last), [(second.to_string(), "input", VerdictKind::Allow)]);
     assert_eq!(texts(&task), json!(["second"]));
 }
 
@@ -226,7 +226,7 @@ fn an_input_waits_as_long_as_what_it_waits_for() {
     let late = at("2026-06-01T18:00:00Z");
     assert!(!task.has_overdue_calls(late));
     assert!(task.limits(Next::Other, late).decided.is_empty());
-    assert_eq!(told(&report(&mut task, &entry, done())), [(input.to_string(), "input", Verdict::Allow)]);
+    assert_eq!(told(&report(&mut task, &entry, done())), [(input.to_string(), "input", VerdictKind::Allow)]);
 }
 
 #[test]
@@ -237,8 +237,8 @@ fn a_review_that_nobody_answers_lets_inputs_go() {
     let (input, _) = waits(says(&mut task, "first"));
     let late = at("2026-06-01T12:01:00Z");
     let turned = task.model_turn(Usage::default(), late);
-    assert_eq!(turned.verdict, Verdict::Allow);
-    let expected = [(asked, "call", Verdict::Block), (input, "input", Verdict::Allow)];
+    assert_eq!(turned.verdict.kind(), VerdictKind::Allow);
+    let expected = [(asked, "call", VerdictKind::Block), (input, "input", VerdictKind::Allow)];
     assert_eq!(told(&turned), expected.map(|(id, kind, verdict)| (id.to_string(), kind, verdict)));
 }
 
@@ -251,11 +251,11 @@ fn max_queued_inputs() {
     let mark = task.mark();
     let refused = decided(says(&mut task, "third"));
     let why = "2 inputs and events wait already (`max_queued_inputs`): send it again when some are judged";
-    assert_eq!((refused.verdict, refused.reason.as_deref()), (Verdict::Rejected, Some(why)));
+    assert_eq!((refused.verdict.kind(), refused.verdict.reason()), (VerdictKind::Rejected, Some(why)));
     assert!(task.turned_away_since(&mark, &refused));
     // calls have a bound of their own
     let held = decided(task.before(&call("probe", json!({"depth": 1})), noon()).unwrap());
-    assert_eq!(held.verdict, Verdict::Wait);
+    assert_eq!(held.verdict.kind(), VerdictKind::Wait);
     assert_eq!(decided(answer(&mut task, question, Answer::approve())).decided.len(), 3);
     assert!(decided(says(&mut task, "third")).is_allowed());
 }
@@ -272,13 +272,13 @@ fn max_queued_input_bytes() {
     assert!(taken >= 240, "what waits counts: {taken}");
     // just enough for one, and too little by a byte
     let one = Json::string(&words).heap_bytes();
-    for (most, verdict) in [(one, Verdict::Wait), (one - 1, Verdict::Rejected)] {
+    for (most, verdict) in [(one, VerdictKind::Wait), (one - 1, VerdictKind::Rejected)] {
         let mut task = within(most);
         deep(&mut task);
         let decision = decided(says(&mut task, &words));
-        assert_eq!(decision.verdict, verdict);
-        let names_it = |text: &String| text.contains("`max_queued_input_bytes`");
-        assert_eq!(decision.reason.as_ref().is_some_and(names_it), verdict == Verdict::Rejected);
+        assert_eq!(decision.verdict.kind(), verdict);
+        let names_it = |text: &str| text.contains("`max_queued_input_bytes`");
+        assert_eq!(decision.verdict.reason().is_some_and(names_it), verdict == VerdictKind::Rejected);
     }
 }
 
@@ -307,7 +307,7 @@ fn a_task_that_was_stored_with_calls_that_wait_opens() {
     assert_eq!(keys, ["call", "extent", "held", "id"]);
     saved["pending"][0]["operation"].as_object_mut().unwrap().remove("name");
     let task = engine.restore(serde_json::from_value(saved).unwrap()).unwrap();
-    assert_eq!(task.standing(&held).unwrap().verdict, Verdict::Wait);
+    assert_eq!(task.standing(&held).unwrap().verdict.kind(), VerdictKind::Wait);
 }
 
 /// A restored task goes on under other manifests with the words that wait, if no review does.
@@ -319,5 +319,5 @@ fn what_waits_for_calls_is_judged_by_the_policy_of_its_time() {
     let other: Engine = engine(&DESK.replace("'bad'", "'strange'"));
     let mut task = other.restore(task.save()).unwrap();
     let reported = report(&mut task, &entry, done());
-    assert_eq!(told(&reported), [(input.to_string(), "input", Verdict::LockTask)]);
+    assert_eq!(told(&reported), [(input.to_string(), "input", VerdictKind::LockTask)]);
 }

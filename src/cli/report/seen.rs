@@ -4,7 +4,7 @@
 //! operation or would have. No text and no value of a task comes along.
 
 use celador::manifest::policy_step::{Labels, PolicyStep, Severity};
-use celador::task::{DecidedCall, Decision, LimitReached, TraceEntry, Verdict};
+use celador::task::{DecidedCall, Decision, LimitReached, TraceEntry, VerdictKind};
 use celador::{Enforced, ObservedStep};
 use celador_store::StoredEvent;
 use celador_store::decision_log::Notice;
@@ -55,7 +55,7 @@ struct Told {
 #[derive(Debug, Default, Deserialize)]
 struct Tried {
     #[serde(default)]
-    verdict: Option<Verdict>,
+    verdict: Option<VerdictKind>,
     #[serde(default)]
     step: Option<String>,
     #[serde(default)]
@@ -186,10 +186,10 @@ impl Told {
         let origin = decision.decided_by.as_ref();
         Self {
             function: None,
-            verdict: Some(decision.verdict.as_str().to_owned()),
+            verdict: Some(decision.verdict.kind().as_str().to_owned()),
             step: origin.map(|origin| origin.path.clone()),
             policy: origin.and_then(|origin| origin.policy.as_deref().cloned()),
-            limit: decision.limit.as_ref().map(|limit| limit.which.to_string()),
+            limit: decision.verdict.limit().map(|limit| limit.which.to_string()),
             observed: decision.observed.iter().filter(|it| it.would_change()).map(tried).collect(),
             exceptions: exceptions_of(decision),
             enforced: decision.enforced.as_deref().map(enforced),
@@ -213,7 +213,7 @@ impl Told {
 
 impl Tried {
     fn stop(self) -> Stop {
-        let verdict = self.verdict.map_or("change", Verdict::as_str).to_owned();
+        let verdict = self.verdict.map_or("change", VerdictKind::as_str).to_owned();
         let by = called(self.policy.as_ref(), self.step.as_deref(), self.limit.as_deref(), &verdict);
         let severity = self.policy.as_ref().and_then(|policy| policy.severity);
         let labels = self.policy.map(|policy| policy.labels).unwrap_or_default();
@@ -223,7 +223,7 @@ impl Tried {
 
 /// The exceptions by which something passed. An operation that waits is counted when it is decided.
 fn exceptions_of(decision: &Decision) -> Vec<Excepted> {
-    if matches!(decision.verdict, Verdict::Suspend | Verdict::Wait) {
+    if matches!(decision.verdict.kind(), VerdictKind::Suspend | VerdictKind::Wait) {
         return Vec::new();
     }
     let excepted = |entry: &TraceEntry| {

@@ -9,7 +9,7 @@ use super::witness::MOST;
 use crate::cel::Json;
 use crate::evidence::Evidence;
 use crate::policy::{answer_schema, request_schema};
-use crate::task::{CallId, ModelCall, Progress, TaskError, Usage, Verdict};
+use crate::task::{CallId, ModelCall, Progress, TaskError, Usage, VerdictKind};
 use serde_json::{Map, Value, json};
 
 /// A bound on the requests and on the answers, each.
@@ -43,7 +43,8 @@ impl Search<'_> {
             let asked = world.drive(task.model_before(&made, now)?, &mut |_| None)?;
             let Some(answer) = call.get("answer").map(Json::from) else { return Ok(asked) };
             // an answer comes only to what was sent
-            if !matches!(&asked, Progress::Decided(decision) if decision.verdict == Verdict::Allow) {
+            if !matches!(&asked, Progress::Decided(decision) if decision.verdict.kind() == VerdictKind::Allow)
+            {
                 return Ok(asked);
             }
             if world.keep_changes(task).is_none() {

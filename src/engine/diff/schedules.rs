@@ -9,7 +9,7 @@ use crate::cel::Timestamp;
 use crate::evidence::Evidence;
 use crate::manifest::Catalog;
 use crate::manifest::schedule::Schedule;
-use crate::task::Verdict;
+use crate::task::VerdictKind;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +91,7 @@ fn tried(old: &Schedule, new: &Schedule) -> (Difference, Evidence) {
     let outcomes = |at: &Timestamp| {
         [(old, &runs[0]), (new, &runs[1])].map(|(side, runs)| {
             let runs_then = runs.binary_search(at).is_ok();
-            let verdict = if runs_then { Verdict::Allow } else { Verdict::Block };
+            let verdict = if runs_then { VerdictKind::Allow } else { VerdictKind::Block };
             let outcome = Outcome { verdict, value: runs_then.then(|| task(side)), message: None, by: None };
             Judgement { outcome: Some(outcome), reached: Ok(()) }
         })

@@ -16,7 +16,7 @@ use crate::manifest::brought::BroughtTool;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::policy::Policy;
 use crate::task::{
-    Call, CallResult, Decision, Past, PastCall, Progress, Request, StartTask, Task, TaskError, Verdict,
+    Call, CallResult, Decision, Past, PastCall, Progress, Request, StartTask, Task, TaskError,
 };
 use serde_json::{Map, Value, json};
 use std::cell::OnceCell;
@@ -278,9 +278,7 @@ impl<'s> Search<'s> {
         let decision = match take(&mut task, call, &mut world) {
             Ok(Progress::Decided(decision)) => decision,
             Ok(Progress::Asks(question)) => match question.request {
-                Request::Review { reviewer, .. } => {
-                    Decision { reviewer: Some(reviewer), ..Decision::new(Verdict::Suspend) }
-                }
+                Request::Review { reviewer, .. } => Decision::suspended(question.id, Some(reviewer)),
                 _ => return (cannot(TaskError::Waiting), Vec::new()),
             },
             Err(error) => return (cannot(error), Vec::new()),

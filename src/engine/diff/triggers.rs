@@ -15,7 +15,7 @@ use crate::manifest::Catalog;
 use crate::manifest::launch::Launch;
 use crate::manifest::trigger::DeclaredTrigger;
 use crate::policy::{FiringOutcome, Trigger, rules_of_trigger};
-use crate::task::Verdict;
+use crate::task::VerdictKind;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -57,7 +57,7 @@ impl<'s> TriggerOfSet<'s> {
     /// What an event of this payload comes to: a task with its owner and its first input, or none. A payload that does not fit reaches no step.
     fn judge(&self, payload: &Json) -> Judgement {
         let none = |message: Option<String>, by: Option<String>| Outcome {
-            verdict: Verdict::Block,
+            verdict: VerdictKind::Block,
             value: None,
             message,
             by,
@@ -68,7 +68,7 @@ impl<'s> TriggerOfSet<'s> {
                 let Launch { agent, owner, .. } = self.trigger.launch();
                 let input = input.and_then(|input| serde_json::to_value(input).ok());
                 let value = json!({ "agent": &*agent.text, "owner": &*owner.text, "input": input });
-                Outcome { verdict: Verdict::Allow, value: Some(value), message: None, by: None }
+                Outcome { verdict: VerdictKind::Allow, value: Some(value), message: None, by: None }
             }
             FiringOutcome::Disabled => none(None, None),
             FiringOutcome::Misfit { message, by } => {

@@ -5,7 +5,7 @@
 use super::Difference;
 use crate::evidence::Evidence;
 use crate::manifest::brought::BroughtTool;
-use crate::task::{Decision, Verdict};
+use crate::task::{Decision, VerdictKind};
 use serde_json::{Value, json};
 use std::cmp::Ordering;
 
@@ -16,7 +16,7 @@ pub(super) const MOST: usize = 3_000;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: VerdictKind,
     /// The value to go on with.
     pub value: Option<Value>,
     /// The message.
@@ -118,10 +118,10 @@ impl Tries {
 }
 
 /// How much stands in the way: nothing, a person who may still say yes, or the rules.
-const fn strictness(verdict: Verdict) -> u8 {
+const fn strictness(verdict: VerdictKind) -> u8 {
     match verdict {
-        Verdict::Allow | Verdict::Route => 0,
-        Verdict::Suspend | Verdict::Wait => 1,
+        VerdictKind::Allow | VerdictKind::Route => 0,
+        VerdictKind::Suspend | VerdictKind::Wait => 1,
         _ => 2,
     }
 }
@@ -129,14 +129,14 @@ const fn strictness(verdict: Verdict) -> u8 {
 impl Outcome {
     pub(super) fn of(decision: &Decision) -> Self {
         let by = decision.decided_by_name();
-        let value = decision.value.as_ref().and_then(|value| serde_json::to_value(value).ok());
-        let message = decision.message.clone().or_else(|| decision.reviewer.clone());
-        Self { verdict: decision.verdict, value, message, by }
+        let value = decision.verdict.value().and_then(|value| serde_json::to_value(value).ok());
+        let message = decision.verdict.reviewer().or(decision.verdict.message()).map(str::to_owned);
+        Self { verdict: decision.verdict.kind(), value, message, by }
     }
 
     /// The outcome of a task that does not begin.
     pub(super) fn not_begun(why: String) -> Self {
-        Self { verdict: Verdict::Error, value: None, message: Some(why), by: None }
+        Self { verdict: VerdictKind::Error, value: None, message: Some(why), by: None }
     }
 
     fn to_json(&self) -> Value {

@@ -7,7 +7,7 @@ use super::Invariant;
 use super::play::{Made, name};
 use crate::candidates::MESSAGE;
 use crate::manifest::brought::BroughtTool;
-use crate::task::Verdict;
+use crate::task::VerdictKind;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -127,7 +127,7 @@ fn steps_of(at: usize, made: &Made, step: &mut impl FnMut(Value, Value)) {
         }
         json!({ "expect": expect })
     };
-    let asks = |who: &str| json!({ "expect": { "decision": Verdict::Suspend, "reviewer": who } });
+    let asks = |who: &str| json!({ "expect": { "decision": VerdictKind::Suspend, "reviewer": who } });
     let first = made.reviews.first().map_or_else(decided, |(who, _)| asks(who));
     step(json!({ "call": { "id": id, "fn": made.function, "args": made.arguments } }), first);
     for (at, (_, approved)) in made.reviews.iter().enumerate() {

@@ -10,7 +10,9 @@ use crate::engine::Engine;
 use crate::evidence::reason_of;
 use crate::manifest::brought::BroughtTool;
 use crate::scenario::{Environment, by_somebody};
-use crate::task::{Answer, Call, CallId, CallResult, CallStatus, Decision, Progress, Request, Task, Verdict};
+use crate::task::{
+    Answer, Call, CallId, CallResult, CallStatus, Decision, Progress, Request, Task, VerdictKind,
+};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
@@ -40,13 +42,13 @@ pub struct Made {
     /// Who was asked, and whether they approved.
     pub reviews: Vec<(String, bool)>,
     /// The decision on it.
-    pub verdict: Verdict,
+    pub verdict: VerdictKind,
     /// The arguments that it ran with, if it ran.
     pub ran_with: Option<Value>,
     /// The result that the tool gave; nothing if it did not run, and null if it failed.
     pub result: Option<Value>,
     /// The decision on the result.
-    pub result_verdict: Option<Verdict>,
+    pub result_verdict: Option<VerdictKind>,
     /// Whether the engine itself carried it out.
     pub is_evaluated: bool,
     /// Whether the result came behind all calls of the task, as where calls are made side by side.
@@ -56,7 +58,7 @@ pub struct Made {
 impl Made {
     /// Whether the call was let by.
     pub(super) fn is_let_by(&self) -> bool {
-        self.verdict == Verdict::Allow
+        self.verdict == VerdictKind::Allow
     }
 }
 
@@ -170,17 +172,17 @@ impl<'s> Stage<'s> {
         let arguments = Value::Object(call.arguments.clone());
         let wanted = Call::new(&*call.function, Json::from(&arguments)).with_id(&*name);
         let decision = match world.drive(task.before(&wanted, Self::now()).ok()?, &mut review).ok()? {
-            Progress::Decided(decision) if decision.verdict != Verdict::Wait => decision,
+            Progress::Decided(decision) if decision.verdict.kind() != VerdictKind::Wait => decision,
             Progress::Decided(_) | Progress::Asks(_) => return None,
         };
         world.keep_changes(&mut task)?;
-        let is_allowed = decision.verdict == Verdict::Allow;
+        let is_allowed = decision.verdict.kind() == VerdictKind::Allow;
         let mut one = Made {
             function: call.function.clone(),
             arguments,
             reviews,
-            verdict: decision.verdict,
-            ran_with: decision.value.as_ref().filter(|_| is_allowed).map(json_of),
+            verdict: decision.verdict.kind(),
+            ran_with: decision.verdict.value().filter(|_| is_allowed).map(json_of),
             result: None,
             result_verdict: None,
             is_evaluated: call.is_evaluated,
@@ -234,11 +236,11 @@ impl<'s> Stage<'s> {
             world.drive(task.after(&id, result, Self::now()).ok()?, &mut nobody)
         };
         let decision = match progress.ok()? {
-            Progress::Decided(decision) if decision.verdict != Verdict::Wait => decision,
+            Progress::Decided(decision) if decision.verdict.kind() != VerdictKind::Wait => decision,
             Progress::Decided(_) | Progress::Asks(_) => return None,
         };
         world.keep_changes(&mut task)?;
-        one.result_verdict = Some(decision.verdict);
+        one.result_verdict = Some(decision.verdict.kind());
         let GeneratedWorld { book, filled, .. } = world;
         Some(State { task, book, filled, made })
     }

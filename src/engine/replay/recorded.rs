@@ -12,7 +12,7 @@
 use super::error::RecordError;
 use crate::cel::{Json, Timestamp};
 use crate::limits::EngineLimits;
-use crate::task::{Call, CallId, CallResult, CallStatus, Ran, ReviewWord, Usage, User, Verdict};
+use crate::task::{Call, CallId, CallResult, CallStatus, Ran, ReviewWord, Usage, User, VerdictKind};
 use crate::unfit::unfit;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -44,7 +44,7 @@ pub struct Recorded {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Was {
     /// The verdict.
-    pub verdict: Verdict,
+    pub verdict: VerdictKind,
     /// What decided: the name of a step of a policy, the place of one of a manifest, a limit.
     pub by: Option<String>,
 }
@@ -120,7 +120,7 @@ struct Line {
     user: Option<User>,
     started_at: Option<String>,
     at: Option<String>,
-    verdict: Option<Verdict>,
+    verdict: Option<VerdictKind>,
     by: Option<String>,
     #[serde(default)]
     mocks: BTreeMap<String, Vec<LineResult>>,
@@ -151,7 +151,7 @@ struct LineCall {
     #[serde(rename = "fn")]
     function: String,
     args: Option<Json>,
-    verdict: Option<Verdict>,
+    verdict: Option<VerdictKind>,
     by: Option<String>,
 }
 

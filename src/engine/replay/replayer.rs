@@ -9,7 +9,7 @@ use super::tally::{FlipKind, NotJudged, Tally};
 use crate::cel::{Json, Timestamp};
 use crate::counter::CounterBook;
 use crate::engine::Engine;
-use crate::task::{Call, CallId, TaskError, Turn, Verdict};
+use crate::task::{Call, CallId, TaskError, Turn, VerdictKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -323,9 +323,10 @@ impl Judging<'_> {
         };
         let (verdict, by, other_value) = match (old, was) {
             (Some(Came::To(old)), _) => {
-                let other_value =
-                    old.verdict == Verdict::Allow && is.verdict == Verdict::Allow && old.value != is.value;
-                (old.verdict, None, other_value)
+                let other_value = old.verdict.kind() == VerdictKind::Allow
+                    && is.verdict.kind() == VerdictKind::Allow
+                    && old.verdict.value() != is.verdict.value();
+                (old.verdict.kind(), None, other_value)
             }
             (Some(Came::Unanswered), _) => return self.tally.leave(NotJudged::NoResult),
             (Some(Came::Nothing), _) => return,
@@ -333,7 +334,7 @@ impl Judging<'_> {
             (None, None) => return self.tally.leave(NotJudged::NothingToCompare),
         };
         self.tally.decisions = self.tally.decisions.saturating_add(1);
-        if verdict == is.verdict && !other_value {
+        if verdict == is.verdict.kind() && !other_value {
             return;
         }
         let by = match old {
@@ -345,7 +346,7 @@ impl Judging<'_> {
             function: function.map(str::to_owned),
             was: verdict,
             was_by: by,
-            is: is.verdict,
+            is: is.verdict.kind(),
             is_by: is.decided_by_name(),
             other_value,
         };
@@ -356,7 +357,7 @@ impl Judging<'_> {
 /// How something stood then: as was recorded, else as the policies say that it is compared with, else as the new ones say.
 fn stood(was: Option<&Was>, old: Option<&Came>, came: &Came) -> Stood {
     let of = |came: &Came| match came {
-        Came::To(decision) => Some(decision.verdict),
+        Came::To(decision) => Some(decision.verdict.kind()),
         Came::Unanswered | Came::Nothing => None,
     };
     let verdict = was.map(|was| was.verdict).or_else(|| old.and_then(of)).or_else(|| of(came));

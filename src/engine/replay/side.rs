@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::policy::Execute;
 use crate::task::{
     Answer, Call, CallId, CallResult, Decision, Host, Invocation, Past, Progress, QuestionId, Ran, Retain,
-    ReviewState, ReviewWord, StartTask, Task, TaskError, TaskState, Turn, User, Verdict,
+    ReviewState, ReviewWord, StartTask, Task, TaskError, TaskState, Turn, User, Verdict, VerdictKind,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -81,10 +81,10 @@ pub(super) enum Stood {
 }
 
 impl Stood {
-    pub(super) const fn with(verdict: Verdict) -> Self {
+    pub(super) const fn with(verdict: VerdictKind) -> Self {
         match verdict {
-            Verdict::Allow | Verdict::Route => Self::Through,
-            Verdict::Suspend | Verdict::Wait => Self::Waits,
+            VerdictKind::Allow | VerdictKind::Route => Self::Through,
+            VerdictKind::Suspend | VerdictKind::Wait => Self::Waits,
             _ => Self::Stopped,
         }
     }
@@ -240,7 +240,7 @@ impl Side {
         let mut gave = std::mem::take(&mut self.gave);
         let mut world = Recollection { now: at, gave: [&mut own, &mut gave], counters };
         for decided in turned.calls {
-            let open = decided.decision.question.filter(|asked| self.is_open(*asked));
+            let open = decided.decision.verdict.question().filter(|asked| self.is_open(*asked));
             came.push(match open {
                 Some(question) => self.drive_at(question, &mut world)?,
                 None => Came::To(Box::new(decided.decision)),
@@ -270,7 +270,7 @@ impl Side {
     fn drive_at(&mut self, question: QuestionId, world: &mut Recollection<'_>) -> Result<Came, TaskError> {
         let pending = self.task.pending_at(question).ok_or(TaskError::NothingPending)?;
         let decision = pending.drive(world)?.into_decision();
-        let is_unanswered = decision.verdict == Verdict::Suspend && decision.reviewer.is_none();
+        let is_unanswered = matches!(decision.verdict, Verdict::Suspend { reviewer: None, .. });
         Ok(if is_unanswered { Came::Unanswered } else { Came::To(Box::new(decision)) })
     }
 
@@ -296,7 +296,7 @@ impl Side {
     }
 
     fn is_waiting(&self, id: &CallId) -> bool {
-        self.task.standing(id).is_some_and(|decision| Stood::with(decision.verdict) == Stood::Waits)
+        self.task.standing(id).is_some_and(|decision| Stood::with(decision.verdict.kind()) == Stood::Waits)
     }
 
     /// The answer of a reviewer, if somebody is asked here too.
@@ -334,10 +334,10 @@ impl Side {
         counters: &mut CounterBook,
     ) -> Result<(), TaskError> {
         let verdict = match came {
-            Came::To(decision) => Some(decision.verdict),
+            Came::To(decision) => Some(decision.verdict.kind()),
             Came::Unanswered => None,
             // of a review that nobody is asked for here: the call stands as it stood before
-            Came::Nothing => self.task.standing(id).map(|decision| decision.verdict),
+            Came::Nothing => self.task.standing(id).map(|decision| decision.verdict.kind()),
         };
         let here = verdict.map_or(Stood::Waits, Stood::with);
         let stray = |side: &mut Self, under| {
@@ -375,7 +375,7 @@ impl Side {
         at: Timestamp,
     ) -> Result<(), TaskError> {
         let is_through =
-            matches!(came, Came::To(decision) if Stood::with(decision.verdict) == Stood::Through);
+            matches!(came, Came::To(decision) if Stood::with(decision.verdict.kind()) == Stood::Through);
         if stood != Stood::Through || is_through {
             return Ok(());
         }
@@ -426,8 +426,8 @@ impl Side {
             let came = self.review(Some(question), ReviewWord::Approve, &mut world);
             self.gave = gave;
             match came? {
-                Came::To(decision) if decision.verdict == Verdict::Allow => return Ok(true),
-                Came::To(decision) if decision.verdict == Verdict::Suspend => {}
+                Came::To(decision) if decision.verdict.kind() == VerdictKind::Allow => return Ok(true),
+                Came::To(decision) if decision.verdict.kind() == VerdictKind::Suspend => {}
                 _ => return Ok(false),
             }
         }

@@ -3,7 +3,7 @@
 //! In: one difference after the other. Out: rows, as many as the bound allows, and the number of what has no row. Two tallies can be put
 //! together, so parts of a recording can be judged apart.
 
-use crate::task::Verdict;
+use crate::task::VerdictKind;
 use indexmap::IndexMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -20,12 +20,12 @@ pub struct FlipKind {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub function: Option<String>,
     /// The verdict that it was compared with.
-    pub was: Verdict,
+    pub was: VerdictKind,
     /// What decided then: a step, or a limit; nothing where nothing stood in the way, or where it is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub was_by: Option<String>,
     /// The verdict of the new policies.
-    pub is: Verdict,
+    pub is: VerdictKind,
     /// What decides now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_by: Option<String>,

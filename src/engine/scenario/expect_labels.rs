@@ -84,7 +84,7 @@ impl FoundLabels {
             }
         }
         // a call that was let through has a name, and its arguments are what goes on
-        let arguments = decision.value.clone().filter(|_| decision.call.is_some());
+        let arguments = decision.verdict.value().cloned().filter(|_| decision.call.is_some());
         Self { given: texts(&given), arguments, ..Self::default() }
     }
 

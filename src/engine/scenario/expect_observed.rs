@@ -7,7 +7,7 @@ use super::values;
 use crate::manifest::node::Node;
 use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{List, Nullable, OneOf, Required, Text, Vocabulary, mapping};
-use crate::task::{ObservedStep, StepOutcome, Verdict};
+use crate::task::{ObservedStep, StepOutcome, VerdictKind};
 use serde_json::{Map, Value, json};
 
 mapping! {
@@ -47,11 +47,11 @@ pub(super) enum Verdicts {}
 impl Vocabulary for Verdicts {
     type Meaning = ();
     const WORDS: &'static [(&'static str, ())] = &[
-        (Verdict::Block.as_str(), ()),
-        (Verdict::LockTask.as_str(), ()),
-        (Verdict::Suspend.as_str(), ()),
-        (Verdict::Respond.as_str(), ()),
-        (Verdict::Discard.as_str(), ()),
+        (VerdictKind::Block.as_str(), ()),
+        (VerdictKind::LockTask.as_str(), ()),
+        (VerdictKind::Suspend.as_str(), ()),
+        (VerdictKind::Respond.as_str(), ()),
+        (VerdictKind::Discard.as_str(), ()),
     ];
 }
 

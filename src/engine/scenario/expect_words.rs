@@ -8,7 +8,7 @@ use crate::manifest::reader::{Path, Reader};
 use crate::manifest::shape::{Vocabulary, words};
 use crate::manifest::task_limit::TaskLimit;
 use crate::source::Embedded;
-use crate::task::{EventStage, TaskState, Verdict};
+use crate::task::{EventStage, TaskState, VerdictKind};
 
 /// The outcome of an operation: a verdict, or the answer of an operation that has no verdict.
 pub(super) enum DecisionWord {}
@@ -34,14 +34,14 @@ macro_rules! vocabulary {
 
 vocabulary! {
     DecisionWord:
-        Verdict::Allow.as_str(), Verdict::Block.as_str(), Verdict::LockTask.as_str(), Verdict::Suspend.as_str(),
-        Verdict::Wait.as_str(), Verdict::Respond.as_str(), Verdict::Terminate.as_str(), Verdict::Rejected.as_str(),
-        Verdict::InvalidInput.as_str(), Verdict::Error.as_str(), Verdict::Route.as_str(), Verdict::Discard.as_str(),
+        VerdictKind::Allow.as_str(), VerdictKind::Block.as_str(), VerdictKind::LockTask.as_str(), VerdictKind::Suspend.as_str(),
+        VerdictKind::Wait.as_str(), VerdictKind::Respond.as_str(), VerdictKind::Terminate.as_str(), VerdictKind::Rejected.as_str(),
+        VerdictKind::InvalidInput.as_str(), VerdictKind::Error.as_str(), VerdictKind::Route.as_str(), VerdictKind::Discard.as_str(),
         "valid", "invalid", "value", "reject", "ok", "create", "none";
     VerdictWord:
-        Verdict::Allow.as_str(), Verdict::Block.as_str(), Verdict::LockTask.as_str(), Verdict::Suspend.as_str(),
-        Verdict::Wait.as_str(), Verdict::Respond.as_str(), Verdict::Terminate.as_str(), Verdict::Rejected.as_str(),
-        Verdict::InvalidInput.as_str(), Verdict::Error.as_str(), Verdict::Route.as_str(), Verdict::Discard.as_str();
+        VerdictKind::Allow.as_str(), VerdictKind::Block.as_str(), VerdictKind::LockTask.as_str(), VerdictKind::Suspend.as_str(),
+        VerdictKind::Wait.as_str(), VerdictKind::Respond.as_str(), VerdictKind::Terminate.as_str(), VerdictKind::Rejected.as_str(),
+        VerdictKind::InvalidInput.as_str(), VerdictKind::Error.as_str(), VerdictKind::Route.as_str(), VerdictKind::Discard.as_str();
     StageWord:
         EventStage::Inactive.as_str(), EventStage::Signature.as_str(), EventStage::Payload.as_str(),
         EventStage::Filter.as_str(), EventStage::Before.as_str(), EventStage::After.as_str(),

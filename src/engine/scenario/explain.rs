@@ -7,7 +7,7 @@ use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::script::Script;
 use crate::diagnostic::Diagnostic;
-use crate::task::{ExplainedDecision, Explanation, Operation, Origin, Verdict};
+use crate::task::{ExplainedDecision, Explanation, Operation, Origin, VerdictKind};
 use serde::Serialize;
 
 /// One operation, and what it went through.
@@ -52,14 +52,14 @@ impl ExplainedOperation {
         Some(Self {
             number,
             called: called.join(", "),
-            decision: Some(decision.verdict.to_string()),
-            message: decision.message,
+            decision: Some(decision.verdict.kind().to_string()),
+            message: decision.verdict.message().map(str::to_owned),
             decided_by: decision.decided_by,
             explanation,
             agent,
             limits: events
                 .iter()
-                .filter_map(|event| Some(event.decision.limit.as_ref()?.which.to_string()))
+                .filter_map(|event| Some(event.decision.verdict.limit()?.which.to_string()))
                 .collect(),
             events: events.iter().filter_map(|event| event.happened.event_name()).collect(),
         })
@@ -77,12 +77,12 @@ impl ExplainedOperation {
         Self {
             number,
             called: operation.called(),
-            decision: Some(decision.verdict.to_string()),
-            message: decision.message.clone(),
+            decision: Some(decision.verdict.kind().to_string()),
+            message: decision.verdict.message().map(str::to_owned),
             decided_by: decision.decided_by.clone(),
             explanation: explained.explanation.clone(),
             agent: agent.to_owned(),
-            limits: decision.limit.iter().map(|limit| limit.which.to_string()).collect(),
+            limits: decision.verdict.limit().iter().map(|limit| limit.which.to_string()).collect(),
             events: Vec::new(),
         }
     }
@@ -98,7 +98,7 @@ impl ExplainedOperation {
     /// Whether it went on.
     #[must_use]
     pub fn went_on(&self) -> bool {
-        let goes_on = [Verdict::Allow, Verdict::Route].map(|verdict| verdict.to_string());
+        let goes_on = [VerdictKind::Allow, VerdictKind::Route].map(|verdict| verdict.to_string());
         self.decision.as_ref().is_some_and(|decision| goes_on.contains(decision))
     }
 }

@@ -5,7 +5,7 @@
 use super::messages;
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
-use crate::task::{Decision, QuestionId, Verdict};
+use crate::task::{Decision, QuestionId, Verdict, VerdictKind};
 
 /// A call that was made.
 #[derive(Clone, Debug)]
@@ -28,7 +28,7 @@ pub(super) enum Stage {
     /// It was let through, and its result is awaited.
     Open,
     /// It was not let through, or it was withdrawn.
-    Refused(Verdict),
+    Refused(VerdictKind),
     /// Its result is in; steps behind the call may still ask.
     Done,
     /// It was evaluated by its tool's own expression.
@@ -38,12 +38,12 @@ pub(super) enum Stage {
 impl Stage {
     /// How far a call came with a decision about whether it may run.
     pub(super) fn after(decision: &Decision) -> Self {
-        match (decision.verdict, decision.question, &decision.call) {
-            (Verdict::Suspend, Some(question), _) => Self::Asks(question),
-            (Verdict::Wait, ..) => Self::Queued,
-            (Verdict::Allow, _, Some(_)) => Self::Open,
-            (Verdict::Allow, _, None) => Self::Evaluated,
-            (verdict, ..) => Self::Refused(verdict),
+        match (&decision.verdict, &decision.call) {
+            (Verdict::Suspend { question, .. }, _) => Self::Asks(*question),
+            (Verdict::Wait { .. }, _) => Self::Queued,
+            (Verdict::Allow(_), Some(_)) => Self::Open,
+            (Verdict::Allow(_), None) => Self::Evaluated,
+            (verdict, _) => Self::Refused(verdict.kind()),
         }
     }
 

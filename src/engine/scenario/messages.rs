@@ -8,7 +8,7 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::manifest::load::LoadError;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{Task, TaskError, Verdict};
+use crate::task::{Task, TaskError, VerdictKind};
 use std::sync::Arc;
 
 // Reading.
@@ -330,7 +330,7 @@ pub(super) fn unknown_call(id: &Embedded) -> Diagnostic {
     Diagnostic::error("unknown_call", message, id.place.clone())
 }
 
-pub(super) fn result_of_refused(place: &Place, id: &str, verdict: Verdict) -> Diagnostic {
+pub(super) fn result_of_refused(place: &Place, id: &str, verdict: VerdictKind) -> Diagnostic {
     let message = format!("the call `{id}` ended in `{verdict}`, so it has no result");
     Diagnostic::error("result_of_refused", message, place.clone())
 }

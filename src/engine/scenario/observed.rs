@@ -17,28 +17,28 @@ pub(super) fn decided(decision: Decision) -> Found {
     let mut found = Found {
         trace: trace.map(|entry| (entry.called(), entry.outcome.as_str().to_owned())).collect(),
         observed: expect_observed::found(&decision.observed),
-        terms: expect_terms::found(decision.terms.as_deref()),
+        terms: expect_terms::found(decision.verdict.terms()),
         labels: FoundLabels::of(&decision),
-        value: decision.value,
-        exposes: decision.exposes,
+        value: decision.verdict.value().cloned(),
+        exposes: decision.verdict.exposes().cloned(),
         decided_by: decision.decided_by,
         findings: decision.findings,
-        waits_for: decision.waits_for.iter().map(ToString::to_string).collect(),
-        asks: decision.question,
+        waits_for: decision.verdict.waits_for().iter().map(ToString::to_string).collect(),
+        asks: decision.verdict.question(),
         notes: decision.notes,
         ..Found::default()
     };
-    found.set(Aspect::Decision, Some(decision.verdict.as_str()));
-    found.set(Aspect::Message, decision.message);
-    found.set(Aspect::UserMessage, decision.user_message);
-    found.set(Aspect::Stage, decision.stage.map(EventStage::as_str));
-    found.set(Aspect::Reason, decision.reason);
-    found.set(Aspect::Reviewer, decision.reviewer);
+    found.set(Aspect::Decision, Some(decision.verdict.kind().as_str()));
+    found.set(Aspect::Message, decision.verdict.message().map(str::to_owned));
+    found.set(Aspect::UserMessage, decision.verdict.user_message().map(str::to_owned));
+    found.set(Aspect::Stage, decision.verdict.stage().map(EventStage::as_str));
+    found.set(Aspect::Reason, decision.verdict.reason().map(str::to_owned));
+    found.set(Aspect::Reviewer, decision.verdict.reviewer().map(str::to_owned));
     if let Some(enforced) = decision.enforced {
         found.set(Aspect::Enforced, Some(enforced.verdict.as_str()));
         found.set(Aspect::EnforcedMessage, enforced.message);
     }
-    found.set(Aspect::Limit, decision.limit.map(|limit| limit.which));
+    found.set(Aspect::Limit, decision.verdict.limit().map(|limit| limit.which.clone()));
     found
 }
 

@@ -23,7 +23,7 @@ use crate::policy::Execute;
 use crate::source::{Embedded, Place};
 use crate::task::{
     Call, CallId, Decision, Explanation, ModelCall, Next, Progress, Ran, Reported, Task, TaskError, Turn,
-    Turned, Usage, Verdict,
+    Turned, Usage,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -257,13 +257,13 @@ impl Replay {
     fn carried_on(&mut self, place: &Place, name: &str, decision: Decision) -> Result<Decision, Impossible> {
         let impossible = |error| messages::impossible_call(place, &error);
         let id = CallId::from(name);
-        let mut decision = match decision.question {
+        let mut decision = match decision.verdict.question() {
             None => decision,
             Some(asked) if self.is_open(asked) => {
                 drive_at(&mut self.task, asked, &mut self.world).map_err(impossible)?
             }
             // another call of the same turn has meanwhile stopped the task
-            Some(_) => self.task.standing(&id).unwrap_or_else(|| Decision::new(Verdict::Rejected)),
+            Some(_) => self.task.standing(&id).unwrap_or_else(Decision::not_known),
         };
         let is_let_through = matches!(Stage::after(&decision), Stage::Open);
         let is_evaluated = self.calls.get(name).is_some_and(|known| self.is_evaluated(&known.function));
@@ -328,7 +328,7 @@ impl Replay {
         let Reported { calls, .. } = self.task.results(given, self.world.now).map_err(blame)?;
         for (ScriptResult { id, result }, reported) in results.iter().zip(calls) {
             self.enter_stage(&id.text, Stage::Done);
-            let decision = match reported.decision.question.filter(|asked| self.is_open(*asked)) {
+            let decision = match reported.decision.verdict.question().filter(|asked| self.is_open(*asked)) {
                 Some(asked) => drive_at(&mut self.task, asked, &mut self.world).map_err(blame)?,
                 None => reported.decision,
             };
@@ -366,7 +366,7 @@ impl Replay {
     ) -> Result<(), Impossible> {
         while let Some(name) = self.no_longer_waiting() {
             let standing = self.task.standing(&CallId::from(&*name));
-            let decision = standing.unwrap_or_else(|| Decision::new(Verdict::Rejected));
+            let decision = standing.unwrap_or_else(Decision::not_known);
             let decision = self.carried_on(place, &name, decision)?;
             self.tell(place, Happened::Decided { id: name }, decision, events);
         }

@@ -34,8 +34,9 @@ use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Answer, Call, CallResult, Decision, Exchange, Explanation, Given, ModelCall, Next, Progress, Request,
-    StepName, StepOutcome, Task, TaskError, TemplateKind, Trial, Tried, Usage, User, Verdict,
+    Allowed, Answer, Call, CallResult, Decision, Exchange, Explanation, Given, ModelCall, Next, Progress,
+    Request, StepName, StepOutcome, Task, TaskError, TemplateKind, Trial, Tried, Usage, User, Verdict,
+    VerdictKind,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -489,7 +490,7 @@ impl<'c> Running<'c> {
         let now = self.world.now;
         let resolved = self.task.resolve(call, now);
         let mut call = call.clone();
-        if let (Verdict::Allow, Some(arguments)) = (resolved.verdict, resolved.value) {
+        if let Verdict::Allow(Allowed { value: Some(arguments), .. }) = resolved.verdict {
             call.arguments = arguments;
         }
         let place = &self.case.operation_place;
@@ -527,7 +528,7 @@ impl<'c> Running<'c> {
     fn drive(&mut self, progress: Progress) -> Result<Decision, Broken> {
         let wrong = |error| messages::impossible_call(&self.case.operation_place, &error);
         let mut decision = drive(&mut self.task, progress, &mut self.world).map_err(wrong)?;
-        while let Some(asked) = &decision.reviewer
+        while let Some(asked) = decision.verdict.reviewer()
             && let Some(approved) = self.next_verdict(asked)?
         {
             let panel = self.task.questions().next().and_then(|open| match open.request {
@@ -561,7 +562,7 @@ impl<'c> Running<'c> {
             FiringOutcome::Create(Some(input)) => {
                 let progress = self.task.input(&input, self.world.now).into_progress();
                 let mut found = self.message(progress)?;
-                if found.text(Aspect::Decision) == Some(Verdict::Allow.as_str()) {
+                if found.text(Aspect::Decision) == Some(VerdictKind::Allow.as_str()) {
                     found.set(Aspect::Decision, Some("create"));
                 }
                 found

@@ -69,7 +69,7 @@ impl Stage {
     }
 
     fn of_call(task: Task, now: Timestamp, scope: Scope, call: &Call) -> Self {
-        let resolved = task.resolve(call, now).value;
+        let resolved = task.resolve(call, now).verdict.into_value();
         let input = Some(resolved.unwrap_or_else(|| call.arguments.clone()));
         Self { input, ..Self::new(task, now, scope) }
     }

@@ -13,7 +13,7 @@ use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::step::ScriptStep;
 use crate::diagnostic::Diagnostic;
-use crate::task::{CallId, Verdict};
+use crate::task::{CallId, VerdictKind};
 
 /// Plays the steps.
 pub(super) fn tell(
@@ -37,7 +37,7 @@ pub(super) fn tell(
             Ok(()) => None,
             // an answer that is not for this person changes nothing, so a case may expect that
             Err(finding) if finding.code == messages::NOT_ADDRESSED && expects_decision(&tested.expect) => {
-                Some(failed(Verdict::Rejected.as_str(), Some(finding.message)))
+                Some(failed(VerdictKind::Rejected.as_str(), Some(finding.message)))
             }
             Err(impossible) => return story.broken_off(impossible),
         };

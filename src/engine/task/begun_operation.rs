@@ -99,7 +99,10 @@ impl<'t, T: HandedOver> BegunOperation<'t, T> {
             Progress::Decided(decision) => Outcome::new(decision),
             Progress::Asks(question) => {
                 // a task that asks has a decision that says so
-                let waiting = self.task.suspension_at(question.id).unwrap_or_else(Decision::suspended);
+                let waiting = self
+                    .task
+                    .suspension_at(question.id)
+                    .unwrap_or_else(|| Decision::suspended(question.id, None));
                 Outcome::waits(question, waiting)
             }
         }

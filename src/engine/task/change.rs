@@ -9,7 +9,7 @@ use super::save::{SavedAllowList, SavedCall, SavedTask};
 use super::state::{
     Activity, Call, CallClaim, CallId, CallsChange, CallsMark, Decision, DeliveriesChange, End, Holdings,
     ModelCalls, ModelMark, OpenCall, Pending, QuestionId, Queue, Review, Stretches, Task, TaskError,
-    Termination, TerminationReason, Verdict,
+    Termination, TerminationReason, VerdictKind,
 };
 use crate::cel::Json;
 use crate::context::{ContextChange, ContextMark};
@@ -128,7 +128,7 @@ impl Task {
     /// Linear in the calls that are let through and not reported, and in the capabilities.
     #[must_use]
     pub fn turned_away_since(&self, mark: &TaskMark, decision: &Decision) -> bool {
-        (decision.verdict == Verdict::Rejected || mark.is_ended) && self.is_at(mark)
+        (decision.verdict.kind() == VerdictKind::Rejected || mark.is_ended) && self.is_at(mark)
     }
 
     /// Whether nothing happened since this task was at a mark: the step that was taken only looked at it, such as one that brings a
@@ -197,10 +197,10 @@ impl TaskChange {
     /// The operation that the change came of, as far as it tells: a call that was let through, put on record or asked about, or an input that was
     /// admitted. What was turned away without a trace is not told, nor are several calls of one turn. `policy` is that of the task.
     #[must_use]
-    pub fn operation(&self, verdict: Verdict, policy: &Policy) -> Option<Operation> {
+    pub fn operation(&self, verdict: VerdictKind, policy: &Policy) -> Option<Operation> {
         let call =
             |function: &str, arguments: &Json| Operation::Before(Call::new(function, arguments.clone()));
-        if verdict == Verdict::Suspend {
+        if verdict == VerdictKind::Suspend {
             let asked = self.waiting.last()?.operation.subject.call()?;
             return Some(call(&policy.function(asked.function)?.key, &asked.arguments));
         }
@@ -255,7 +255,7 @@ impl SavedTask {
             holdings: Holdings::default(),
             brought: Vec::new(),
         };
-        Some((change, termination.told_by(Decision::new(Verdict::Terminate))))
+        Some((change, Decision::new(termination.verdict())))
     }
 
     /// The task after a change: what [`Task::save`] gave, or would have given, once it had happened.

@@ -104,7 +104,7 @@ impl Task {
     /// ([`ModelCall::id`]), or one that the task makes up. A call that will not be answered is withdrawn ([`Task::withdraw`]).
     ///
     /// While an operation waits for an answer no call of the model begins, nor while calls are open that may change what the steps read:
-    /// the verdict is rejected then, with the calls in [`Decision::waits_for`], and the host asks again. A request that is not of the
+    /// the verdict is rejected then, with the calls in [`Verdict::waits_for`](crate::task::Verdict::waits_for), and the host asks again. A request that is not of the
     /// shape that steps see is an invalid input.
     ///
     /// A call that is announced once more, under the same id with the same request, does nothing: the answer is how far it has come.

@@ -2,8 +2,8 @@
 
 use super::messages;
 use super::state::{
-    Decision, End, Pending, QuestionId, Request, Stage, StepOutcome, Task, TaskError, TaskState, Termination,
-    TerminationReason, Verdict,
+    Allowed, Decision, End, Pending, QuestionId, Refused, Request, Stage, StepOutcome, Task, TaskError,
+    TaskState, Termination, TerminationReason, Verdict,
 };
 use crate::cel::Timestamp;
 use crate::policy::Step;
@@ -20,16 +20,16 @@ impl Task {
             return rejection;
         }
         self.activity.interrupt(now);
-        Decision::new(Verdict::Allow)
+        Decision::new(Verdict::allow(None))
     }
 
     pub(super) fn begin_end(&mut self, reason: TerminationReason, message: &str, now: Timestamp) -> Decision {
         if self.end.is_some() {
-            return self.rejection().unwrap_or_else(|| Decision::new(Verdict::Rejected));
+            return self.rejection().unwrap_or_else(Decision::not_known);
         }
         let termination = Termination { reason, message: message.to_owned() };
         self.end = Some(End::Terminated(termination.clone()));
-        let decision = termination.told_by(Decision::new(Verdict::Terminate));
+        let decision = Decision::new(termination.verdict());
         self.stop_waiting(decision, now)
     }
 
@@ -39,7 +39,8 @@ impl Task {
             Some(End::Terminated(_)) => return Err(TaskError::HasEnded),
             None => return Err(TaskError::NotLocked),
         }
-        Ok(Decision { reason: Some(reason.to_owned()), ..Decision::new(Verdict::Allow) })
+        let passed = Allowed { reason: Some(reason.to_owned()), ..Allowed::default() };
+        Ok(Decision::new(Verdict::Allow(passed)))
     }
 
     /// Why no step may be taken now, whatever it is; an expired review ends the task first (RV-12).
@@ -79,8 +80,8 @@ impl Task {
             None if self.waiting.is_empty() => return None,
             None => (&*waiting, &*waiting),
         };
-        let (reason, message) = (Some(reason.to_owned()), Some(message.to_owned()));
-        Some(Decision { reason, message, ..Decision::new(Verdict::Rejected) })
+        let refused = Refused { reason: Some(reason.to_owned()), ..Refused::new(message.to_owned()) };
+        Some(Decision::new(Verdict::rejected(refused)))
     }
 }
 
@@ -109,10 +110,7 @@ impl Task {
         let mut trace = operation.course.trace.clone();
         trace.extend(step.and_then(|step| operation.course.trace_of(step, StepOutcome::Suspend, None)));
         let decision = Decision {
-            question: Some(*id),
             call: operation.name().cloned(),
-            reviewer,
-            message: Some(messages::waiting()),
             decided_by: step.map(Step::origin),
             trace,
             observed: operation.course.observed.clone(),
@@ -120,11 +118,24 @@ impl Task {
             findings: operation.course.findings.clone(),
             counters: operation.course.counters.clone(),
             cost: operation.course.cost,
-            ..Decision::new(Verdict::Suspend)
+            ..Decision::new(Verdict::Suspend { question: *id, reviewer, message: messages::waiting() })
         };
         match script {
             Some(script) => script.told_before(decision),
             None => decision,
         }
+    }
+}
+
+impl Decision {
+    /// The decision of an operation that asks: its verdict and nothing else. It is for callers that have the question alone.
+    #[must_use]
+    pub fn suspended(question: QuestionId, reviewer: Option<String>) -> Self {
+        Self::new(Verdict::Suspend { question, reviewer, message: messages::waiting() })
+    }
+
+    /// The decision on an operation of which the task knows nothing any more.
+    pub(crate) fn not_known() -> Self {
+        Self::turned_away(messages::not_kept())
     }
 }

@@ -7,14 +7,14 @@
 
 use super::begun_operation::BegunOperation;
 use super::driver::Host;
-use super::flow::Stopped;
+use super::flow::{StopKind, Stopped};
 use super::messages;
 use super::outcome::RoutedEvent;
 use super::size;
 use super::state::delivery_name;
 use super::state::{
-    CallId, Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Progress, Sender, Stage,
-    Subject, Task, TaskError, UnderWay, Verdict, Wanted,
+    CallId, Decision, End, EventStage, EventUnderWay, Finding, Hidden, Next, Progress, Refused, Sender,
+    Stage, Subject, Task, TaskError, UnderWay, Verdict, Wanted,
 };
 use crate::cel::{Json, Timestamp};
 use crate::context::{TaskIo, TaskIoError};
@@ -83,8 +83,8 @@ impl Dismissal {
 
 impl From<Dismissal> for Progress {
     fn from(Dismissal { stage, message, findings }: Dismissal) -> Self {
-        let message = Some(message);
-        Decision { stage: Some(stage), message, findings, ..Decision::new(Verdict::Discard) }.into()
+        let verdict = Verdict::Discard { stage, refused: Refused::new(message) };
+        Decision { findings, ..Decision::new(verdict) }.into()
     }
 }
 
@@ -98,8 +98,7 @@ impl Task {
     ) -> Progress {
         if let Some(rejected) = self.refusal_at_end(now) {
             // a task at its end has no subscriptions (SUB-12)
-            let stage = Some(EventStage::Inactive);
-            return Decision { verdict: Verdict::Discard, stage, ..rejected }.into();
+            return rejected.discarded(EventStage::Inactive).into();
         }
         if let Some(switch) = self.stopped() {
             return Decision::switched_off(switch).into();
@@ -127,13 +126,13 @@ impl Task {
         let (capability, event) = (capability.to_owned(), event.to_owned());
         match self.put_off(operation, || Wanted::Event { capability, event, payload }) {
             Some(decision) => {
-                if decision.verdict == Verdict::Wait {
+                if matches!(decision.verdict, Verdict::Wait { .. }) {
                     self.delivered.add(names, policy.limits().max_deliveries);
                 }
                 decision.into()
             }
             // it waits, as was found above
-            None => Decision::new(Verdict::Rejected).into(),
+            None => Decision::not_known().into(),
         }
     }
 
@@ -262,8 +261,7 @@ impl Task {
         let beyond = self.beyond(Next::Other, now).or_else(|| self.beyond_bytes(size::of(&data)));
         if let Some(beyond) = beyond {
             // the task has ended, and with it the subscription (SUB-12)
-            let stage = Some(EventStage::Inactive);
-            return Decision { verdict: Verdict::Discard, stage, ..beyond }.into();
+            return beyond.discarded(EventStage::Inactive).into();
         }
         self.delivered.add(names, self.policy.limits().max_deliveries);
         let subject = EventUnderWay::new(position, event.format(&data), data);
@@ -276,7 +274,8 @@ impl Task {
     /// An event that became an input is a step of the task (SUB-07); one that did not is none, so that nobody keeps a
     /// subscription alive with what is not wanted.
     pub(super) fn settle_event(&mut self, progress: Progress, now: Timestamp) -> Progress {
-        if matches!(&progress, Progress::Decided(decision) if decision.verdict == Verdict::Route) {
+        if matches!(&progress, Progress::Decided(decision) if matches!(decision.verdict, Verdict::Route { .. }))
+        {
             self.take_step(now);
         }
         progress
@@ -300,21 +299,18 @@ impl Task {
     /// Ends an event that a step stopped: nothing of it reaches the model (EVT-10), and the message stays for the caller and
     /// the trace.
     pub(super) fn stop_event(&mut self, operation: UnderWay, stopped: Stopped) -> Decision {
-        let Stopped { verdict, message, user_message, origin } = stopped;
+        let Stopped { kind, message, user_message, origin } = stopped;
         let secret = Hidden::said(message.shown.clone(), user_message.as_ref());
-        let user_message = user_message.map(|said| said.text);
-        let stage = operation.course.stage.of_event();
-        let decided_by = Some(origin);
-        if verdict == Verdict::LockTask {
+        if kind == StopKind::LockTask {
             self.end = Some(End::Locked(message.shown().to_owned()));
-            let reason = Some(message.text.clone());
-            let message = Some(message.text);
-            let locked = operation.decide(verdict);
-            return Decision { message, user_message, reason, decided_by, secret, ..locked };
         }
-        let message = Some(message.text);
-        let discarded = operation.decide(Verdict::Discard);
-        Decision { message, user_message, stage, decided_by, secret, ..discarded }
+        let refused =
+            Refused { user_message: user_message.map(|said| said.text), ..Refused::new(message.text) };
+        let verdict = match kind {
+            StopKind::Block => Verdict::Discard { stage: operation.course.stage.of_event(), refused },
+            StopKind::LockTask => kind.with(refused),
+        };
+        Decision { secret, decided_by: Some(origin), ..operation.decide(verdict) }
     }
 }
 

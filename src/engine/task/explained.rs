@@ -12,7 +12,7 @@ use serde::Serialize;
 ///
 /// ```
 /// use celador::task::{Call, Operation};
-/// use celador::{Engine, EngineLimits, StartTask, User, Verdict};
+/// use celador::{Engine, EngineLimits, StartTask, User, VerdictKind};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
 ///
@@ -24,7 +24,7 @@ use serde::Serialize;
 ///
 /// // no rule of this agent counts across tasks
 /// let explained = call.explained(task.copy()?, now, None, |_| Ok::<_, celador::TaskError>(Vec::new()))?;
-/// assert_eq!(explained.decision.verdict, Verdict::Block);
+/// assert_eq!(explained.decision.verdict.kind(), VerdictKind::Block);
 /// assert_eq!(explained.explanation.steps[0].why_not[0].text, "amount at most 1000");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -62,7 +62,9 @@ impl Operation {
         let decision = match copy.settle_counters(progress, read, at)? {
             Progress::Decided(decision) => decision,
             // a task that asks has a decision that says so
-            Progress::Asks(question) => copy.suspension_at(question.id).unwrap_or_else(Decision::suspended),
+            Progress::Asks(question) => {
+                copy.suspension_at(question.id).unwrap_or_else(|| Decision::suspended(question.id, None))
+            }
         };
         let same = stored.map(|stored| stored.verdict == decision.verdict);
         let explanation = copy.explanation().unwrap_or_default();

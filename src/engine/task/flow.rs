@@ -1,7 +1,9 @@
 //! How steps and stages end, as plain data, and what follows from an expression that gave no value.
 
 use super::evaluation::replay::Halt;
-use super::state::{Course, Decision, Finding, Request, Said, Termination, UnderWay, Verdict};
+use super::state::{
+    Course, Decision, Finding, Refused, Request, Said, Termination, UnderWay, Verdict, VerdictKind,
+};
 use crate::cel::EvalError;
 use crate::context::{FunctionId, LabelSet};
 use crate::policy::{Expression, Origin};
@@ -25,10 +27,33 @@ pub(super) enum Flow {
     Asks(Request),
 }
 
+/// How a failed step stops an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StopKind {
+    Block,
+    LockTask,
+}
+
+impl StopKind {
+    pub(super) const fn verdict(self) -> VerdictKind {
+        match self {
+            Self::Block => VerdictKind::Block,
+            Self::LockTask => VerdictKind::LockTask,
+        }
+    }
+
+    /// The verdict. The reason for which a task is locked is the message.
+    pub(super) fn with(self, refused: Refused) -> Verdict {
+        match self {
+            Self::Block => Verdict::Block(refused),
+            Self::LockTask => Verdict::LockTask(Refused { reason: Some(refused.message.clone()), ..refused }),
+        }
+    }
+}
+
 /// A failed step that does not let the operation go on.
 pub(super) struct Stopped {
-    /// Block or lock_task.
-    pub(super) verdict: Verdict,
+    pub(super) kind: StopKind,
     /// Its rendered message, or the default.
     pub(super) message: Said,
     /// What the user is told.
@@ -81,13 +106,13 @@ pub(super) fn halted(halt: Halt, course: &mut Course, expression: &Expression) -
 
 /// The decision of an operation at whose end the task has ended too.
 pub(super) fn ended(operation: UnderWay, termination: Termination) -> Decision {
-    termination.told_by(operation.decide(Verdict::Terminate))
+    operation.decide(termination.verdict())
 }
 
 impl Termination {
-    /// The decision that tells of it.
-    pub(super) fn told_by(self, decision: Decision) -> Decision {
+    /// The verdict of the operation that has ended the task, other than at a limit.
+    pub(super) fn verdict(self) -> Verdict {
         let Self { reason, message } = self;
-        Decision { message: Some(message), reason: Some(reason.as_str().to_owned()), ..decision }
+        Verdict::Terminate { reason, message, limit: None }
     }
 }

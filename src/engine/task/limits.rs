@@ -3,8 +3,8 @@
 use super::messages;
 use super::model_counting::uncounted;
 use super::state::{
-    Decision, End, Enforced, LimitReached, MAX_TASK_BYTES, Next, Pending, ReviewState, Task, Termination,
-    TerminationReason, Usage, Verdict,
+    Decision, End, Enforced, LimitReached, MAX_TASK_BYTES, Next, Pending, Refused, ReviewState, Task,
+    Termination, TerminationReason, Usage, Verdict, VerdictKind,
 };
 use crate::cel::Timestamp;
 use crate::context::{Moment, TurnKind};
@@ -27,7 +27,7 @@ impl Task {
         }
         let enforced = self.would_be_beyond(next, now).map(Box::new);
         let beyond = self.beyond(next, now).or_else(|| self.beyond_a_stretch(next));
-        beyond.unwrap_or_else(|| Decision { enforced, ..Decision::new(Verdict::Allow) })
+        beyond.unwrap_or_else(|| Decision { enforced, ..Decision::new(Verdict::allow(None)) })
     }
 
     pub(super) fn begin_model_turn(&mut self, usage: Usage, now: Timestamp) -> Decision {
@@ -44,7 +44,7 @@ impl Task {
         }
         // the turn was made and is on record; nothing that the model asked for in it may run
         let enforced = self.would_be_beyond(Next::Other, now).map(Box::new);
-        let allow = || Decision { enforced, ..Decision::new(Verdict::Allow) };
+        let allow = || Decision { enforced, ..Decision::new(Verdict::allow(None)) };
         self.stopped().map_or_else(allow, Decision::switched_off)
     }
 
@@ -77,8 +77,8 @@ impl Task {
     pub(super) fn beyond_a_stretch(&self, next: Next) -> Option<Decision> {
         let exceeded = self.exceeded_stretch(next).filter(|_| !self.policy.observes())?;
         let limit = self.limit_reached(exceeded);
-        let message = Some(messages::stretch_exceeded(&limit));
-        Some(Decision { message, limit: Some(limit), ..Decision::new(Verdict::Block) })
+        let message = messages::stretch_exceeded(&limit);
+        Some(Decision::new(Verdict::Block(Refused { limit: Some(limit), ..Refused::new(message) })))
     }
 
     /// Ends the task if the step would exceed a limit.
@@ -103,8 +103,8 @@ impl Task {
             let limit = self.limit_reached(exceeded);
             Enforced { limit: Some(limit.clone()), ..Enforced::new(verdict, say(&limit)) }
         };
-        let ends = |exceeded| of(Verdict::Terminate, exceeded, messages::limit_exceeded);
-        let blocks = |exceeded| of(Verdict::Block, exceeded, messages::stretch_exceeded);
+        let ends = |exceeded| of(VerdictKind::Terminate, exceeded, messages::limit_exceeded);
+        let blocks = |exceeded| of(VerdictKind::Block, exceeded, messages::stretch_exceeded);
         self.exceeded(next, now).map(ends).or_else(|| self.exceeded_stretch(next).map(blocks))
     }
 
@@ -147,9 +147,9 @@ impl Task {
 
     fn end_at(&mut self, limit: LimitReached) -> Decision {
         let reason = TerminationReason::LimitExceeded;
-        let termination = Termination { reason, message: messages::limit_exceeded(&limit) };
-        self.end = Some(End::Terminated(termination.clone()));
-        termination.told_by(Decision { limit: Some(limit), ..Decision::new(Verdict::Terminate) })
+        let message = messages::limit_exceeded(&limit);
+        self.end = Some(End::Terminated(Termination { reason, message: message.clone() }));
+        Decision::new(Verdict::Terminate { reason, message, limit: Some(limit) })
     }
 
     fn limit_reached(&self, Exceeded { limit, bound, value }: Exceeded) -> LimitReached {

@@ -6,8 +6,8 @@
 use super::evaluation::replay::{Halt, Replay};
 use super::messages;
 use super::state::{
-    CallId, Decision, Enforced, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay, Verdict,
-    Wanted,
+    Allowed, CallId, Decision, Enforced, Finding, Next, Progress, Sender, Stage, Subject, Task, UnderWay,
+    Verdict, VerdictKind, Wanted,
 };
 use crate::cel::{Json, JsonRef, Timestamp};
 use crate::context::{Activations, Moment, TaskIo};
@@ -34,12 +34,11 @@ impl Task {
             Ok(entry) => entry,
             Err(message) => match self.unfit_entry(input.root()) {
                 Some(entry) => {
-                    operation.course.would_stop(Enforced::new(Verdict::InvalidInput, message));
+                    operation.course.would_stop(Enforced::new(VerdictKind::InvalidInput, message));
                     entry
                 }
                 None => {
-                    let message = Some(message);
-                    return Decision { message, ..Decision::new(Verdict::InvalidInput) }.into();
+                    return Decision::new(Verdict::invalid_input(message)).into();
                 }
             },
         };
@@ -73,8 +72,7 @@ impl Task {
         let entry = match TaskIo::new(message) {
             Ok(entry) => entry,
             Err(error) => {
-                let message = Some(messages::not_a_message(error));
-                return Decision { message, ..Decision::new(Verdict::InvalidInput) }.into();
+                return Decision::new(Verdict::invalid_input(messages::not_a_message(error))).into();
             }
         };
         if let Some(decision) = self.beyond_bytes(entry.bytes() as u64) {
@@ -137,12 +135,12 @@ impl Task {
     pub(super) fn admit(&mut self, operation: UnderWay) -> Decision {
         self.record_message();
         let value = self.context.last_input().map(TaskIo::to_json);
-        let verdict = match operation.subject {
-            Subject::Input(Sender::Event) => Verdict::Route,
-            _ => Verdict::Allow,
-        };
         let secret = self.hidden_input(value.as_ref());
-        Decision { value, secret, ..operation.decide(verdict) }
+        let verdict = match operation.subject {
+            Subject::Input(Sender::Event) => Verdict::Route { value },
+            _ => Verdict::allow(value),
+        };
+        Decision { secret, ..operation.decide(verdict) }
     }
 
     /// Lets the response under test out.
@@ -151,6 +149,7 @@ impl Task {
         let value = entry.map(TaskIo::to_json);
         let exposes = entry.map(|entry| entry.extra().to_json()).filter(|exposes| !exposes.root().is_empty());
         let secret = self.hidden_response(exposes.as_ref());
-        Decision { value, exposes, secret, ..operation.decide(Verdict::Allow) }
+        let passed = Allowed { value, exposes, ..Allowed::default() };
+        Decision { secret, ..operation.decide(Verdict::Allow(passed)) }
     }
 }

@@ -27,7 +27,7 @@
 //! Nothing here does IO or reads a clock: an operation that needs something from outside ends in [`Progress::Asks`] and
 //! goes on with [`Task::resume`], in this process or, through [`Task::save`], in another. A locked or terminated task takes
 //! no step any more. Several operations may wait at once: while one does, the task takes results of calls that were let through,
-//! withdrawals and answers; calls, inputs and events that may not be decided yet are [`Verdict::Wait`]; whatever else is tried is [`Verdict::Rejected`].
+//! withdrawals and answers; calls, inputs and events that may not be decided yet are [`VerdictKind::Wait`]; whatever else is tried is [`VerdictKind::Rejected`].
 //!
 //! `state` holds what a task is as plain data, and names nothing else. The parts beside it work on that data: `evaluation` is what
 //! expressions see and ask, `judge`, `invoke_step` and `steps` run lists of steps, `calls`, `message`, `model` and `event` are what operations
@@ -91,12 +91,12 @@ pub use outcome::{
 pub use record::{Past, PastCall};
 pub use save::SavedTask;
 pub use state::{
-    Answer, Call, CallId, CallResult, CallStatus, CounterUse, Credential, DecidedCall, DecidedKind, Decision,
-    Enforced, EventStage, Exchange, ExplainedExpression, ExplainedStep, Explanation, Finding, Hidden,
-    Identity, Invocation, LackingValues, LimitReached, ModelCall, Next, Obligation, ObservedStep, Offer,
-    Parent, Progress, Question, QuestionId, Ran, Request, Retain, Review, ReviewAnswer, ReviewChoice,
-    ReviewState, ReviewWord, Reviewed, Rule, SkipReason, StartTask, StepEnding, StepKind, StepName,
-    StepOutcome, Suggestion, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
-    Terms, TraceEntry, Turn, Usage, User, Verdict,
+    Allowed, Answer, Call, CallId, CallResult, CallStatus, CounterUse, Credential, DecidedCall, DecidedKind,
+    Decision, Enforced, EventStage, Exchange, ExplainedExpression, ExplainedStep, Explanation, Finding,
+    Hidden, Identity, Invocation, LackingValues, LimitReached, ModelCall, Next, Obligation, ObservedStep,
+    Offer, Parent, Progress, Question, QuestionId, Ran, Refused, Request, Retain, Review, ReviewAnswer,
+    ReviewChoice, ReviewState, ReviewWord, Reviewed, Rule, SkipReason, StartTask, StepEnding, StepKind,
+    StepName, StepOutcome, Suggestion, Switch, Switches, Task, TaskError, TaskState, Termination,
+    TerminationReason, Terms, TraceEntry, Turn, Usage, User, Verdict, VerdictKind,
 };
 pub(crate) use state::{ClauseSeen, NameSeen};

@@ -11,7 +11,8 @@ use super::messages;
 use super::size;
 use super::state::{
     CallId, CountedTurn, DecidedKind, Decision, Finding, Hidden, KnownCall, Mark, ModelCall, ModelUnderWay,
-    Next, OpenModelCall, Progress, Ran, SpentTurn, Stage, Subject, Task, TaskError, UnderWay, Usage, Verdict,
+    Next, OpenModelCall, Progress, Ran, Refused, SpentTurn, Stage, Subject, Task, TaskError, UnderWay, Usage,
+    Verdict,
 };
 use crate::cel::{Json, Timestamp};
 use crate::counter::HoldEnd;
@@ -45,9 +46,9 @@ impl Task {
         }
         let policy = self.policy.clone();
         if let Some(waits_for) = self.awaited_by(policy.dependencies_of_model(), self.queue.waiting.len()) {
-            let turned_away = Decision::turned_away(messages::model_waits());
             let because = self.because(DecidedOperation::Model, &waits_for);
-            return Decision { waits_for, because, ..turned_away }.into();
+            let refused = Refused::for_the_reason(messages::model_waits());
+            return Decision::new(Verdict::Rejected { refused, waits_for, because }).into();
         }
         let would_be_beyond = self.would_be_beyond(Next::ModelTurn, now);
         let beyond = self.beyond(Next::ModelTurn, now).or_else(|| self.beyond_a_stretch(Next::ModelTurn));
@@ -127,9 +128,8 @@ impl Task {
         self.model.count(CountedTurn { has_usage: usage.is_some(), has_cost: cost.is_some(), spent });
         if let Some(fault) = turn.fault {
             return Decision {
-                message: Some(messages::answer_refused()),
                 findings: turn.findings.into_iter().chain([fault]).collect(),
-                ..Decision::new(Verdict::Block)
+                ..Decision::new(Verdict::block(messages::answer_refused()))
             }
             .into();
         }
@@ -148,7 +148,7 @@ impl Task {
     /// What an answer came to that is reported once more.
     fn answered_before(&self, id: &CallId) -> Decision {
         match &self.model.last {
-            Some((last, answer)) if last == id => self.answer_decision(Decision::new(Verdict::Allow), answer),
+            Some((last, answer)) if last == id => self.answered_with(answer),
             _ => self
                 .known
                 .get(id)
@@ -161,32 +161,35 @@ impl Task {
         let name = operation.name().cloned();
         let Subject::Model(ModelUnderWay { request, answer, usage, counters: _ }) = &mut operation.subject
         else {
-            return operation.decide(Verdict::Rejected);
+            return operation.decide(Verdict::rejected(Refused::for_the_reason(messages::not_kept())));
         };
         match answer.take() {
             Some(answer) => {
                 self.model.last = name.map(|id| (id, answer.clone()));
-                self.answer_decision(operation.decide(Verdict::Allow), &answer)
+                let secret = self.hidden_of_model();
+                Decision { secret, ..operation.decide(Verdict::allow(Some(answer.json().clone()))) }
             }
             None => {
                 let (request, usage) = (request.clone(), *usage);
                 let id = name.unwrap_or_else(|| self.made_up_id(DecidedKind::Model));
                 let open = OpenModelCall { id, request, usage };
-                let decision = self.request_decision(operation.decide(Verdict::Allow), &open);
+                let passed = self.request_decision(&open);
                 self.model.open.push(open);
-                decision
+                Decision { call: passed.call, secret: passed.secret, ..operation.decide(passed.verdict) }
             }
         }
     }
 
     /// The decision that lets a request go out.
-    pub(super) fn request_decision(&self, decision: Decision, open: &OpenModelCall) -> Decision {
-        let (call, value) = (Some(open.id.clone()), Some(open.request.json().clone()));
-        Decision { call, value, secret: self.hidden_of_model(), ..decision }
+    pub(super) fn request_decision(&self, open: &OpenModelCall) -> Decision {
+        let verdict = Verdict::allow(Some(open.request.json().clone()));
+        Decision { call: Some(open.id.clone()), secret: self.hidden_of_model(), ..Decision::new(verdict) }
     }
 
-    fn answer_decision(&self, decision: Decision, answer: &ModelAnswer) -> Decision {
-        Decision { value: Some(answer.json().clone()), secret: self.hidden_of_model(), ..decision }
+    /// The decision that lets an answer through.
+    fn answered_with(&self, answer: &ModelAnswer) -> Decision {
+        let verdict = Verdict::allow(Some(answer.json().clone()));
+        Decision { secret: self.hidden_of_model(), ..Decision::new(verdict) }
     }
 
     /// What is secret of what is sent to a model and of what it answers: all of it where anything of the task is, as nobody
@@ -206,7 +209,7 @@ impl Task {
             // the model may have been paid as much as was expected
             self.holdings.end(id.as_str(), HoldEnd::Spent);
         }
-        let decision = Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) };
+        let decision = Decision::new(Verdict::block(messages::withdrawn()));
         self.close_unless_open(Some(id), &decision);
         Some(decision)
     }
@@ -255,5 +258,5 @@ impl Task {
 }
 
 fn not_valid(why: String) -> Decision {
-    Decision { message: Some(why), ..Decision::new(Verdict::InvalidInput) }
+    Decision::new(Verdict::invalid_input(why))
 }

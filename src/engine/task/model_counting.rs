@@ -142,5 +142,5 @@ fn is_same_counter(one: &CounterId, other: &CounterId) -> bool {
 
 /// A turn that cannot be counted.
 pub(super) fn uncounted(fault: Finding) -> Decision {
-    Decision { message: Some(messages::blocked()), findings: vec![fault], ..Decision::new(Verdict::Block) }
+    Decision { findings: vec![fault], ..Decision::new(Verdict::block(messages::blocked())) }
 }

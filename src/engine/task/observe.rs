@@ -7,12 +7,12 @@
 
 use super::compute::NotComputed;
 use super::evaluation::replay::Halt;
-use super::flow::Stopped;
+use super::flow::{StopKind, Stopped};
 use super::invoke_step::Formed;
 use super::rewrite::with_arguments;
 use super::state::{
     Answer, Course, Enforced, Exchange, Finding, ObservedStep, Request, Sender, Stage, StepKind, StepName,
-    StepOutcome, Subject, Task, Verdict,
+    StepOutcome, Subject, Task, VerdictKind,
 };
 use super::steps::{misshapen, stopped};
 use crate::cel::{HostFunctions, Json, Stop};
@@ -290,22 +290,23 @@ impl Task {
         match seen {
             Seen::Passed => {}
             Seen::Labels(labels) => observed.labels = labels,
-            Seen::Responds => observed.verdict = Some(Verdict::Respond),
+            Seen::Responds => observed.verdict = Some(VerdictKind::Respond),
             Seen::Asks(request) => {
                 observed.outcome = StepOutcome::Suspend;
                 if let Request::Review { reviewer, .. } = request {
-                    (observed.verdict, observed.reviewer) = (Some(Verdict::Suspend), Some(reviewer));
+                    (observed.verdict, observed.reviewer) = (Some(VerdictKind::Suspend), Some(reviewer));
                 }
             }
             Seen::Failed(findings) => {
                 (observed.outcome, observed.findings) = (StepOutcome::Fail, findings);
                 let message = self.message_of(step, (subject, &course.results), now);
                 let said = match stopped(step, subject, message.clone()) {
-                    Some(Stopped { verdict, message, .. }) => {
+                    Some(Stopped { kind, message, .. }) => {
                         // an event that is refused as an input is dropped
                         let is_dropped =
-                            verdict == Verdict::Block && matches!(subject, Subject::Input(Sender::Event));
-                        observed.verdict = Some(if is_dropped { Verdict::Discard } else { verdict });
+                            kind == StopKind::Block && matches!(subject, Subject::Input(Sender::Event));
+                        observed.verdict =
+                            Some(if is_dropped { VerdictKind::Discard } else { kind.verdict() });
                         Some(message)
                     }
                     None => message,

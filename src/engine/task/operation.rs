@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// ```
 /// use celador::task::{Operation, Progress};
-/// use celador::{Engine, EngineLimits, StartTask, User, Verdict};
+/// use celador::{Engine, EngineLimits, StartTask, User, VerdictKind};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
@@ -24,7 +24,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// assert_eq!((operation.name(), operation.function()), ("before", Some("payout")));
 /// let Progress::Decided(decision) = task.apply(operation, now)? else { panic!("nobody is asked") };
-/// assert_eq!(decision.verdict, Verdict::Block);
+/// assert_eq!(decision.verdict.kind(), VerdictKind::Block);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -4,7 +4,9 @@
 //! that are its own. The decision stays inside, for whoever writes it down.
 
 use super::model_outcome::{AllowedModelCall, ReceivedAnswer};
-use super::state::{CallId, Decision, EventStage, LimitReached, Question, QuestionId, Request, Verdict};
+use super::state::{
+    CallId, Decision, EventStage, LimitReached, Question, QuestionId, Request, Verdict, VerdictKind,
+};
 use crate::cel::Json;
 
 /// The end of an operation: it goes on, is refused, or waits for an answer.
@@ -174,7 +176,7 @@ pub struct DeliveredOutput {
 /// Why an operation does not go on.
 ///
 /// ```
-/// use celador::{Call, Engine, EngineLimits, Outcome, Refusal, StartTask, User, Verdict};
+/// use celador::{Call, Engine, EngineLimits, Outcome, Refusal, StartTask, User, VerdictKind};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
@@ -188,12 +190,12 @@ pub struct DeliveredOutput {
 /// }
 ///
 /// // a call that is blocked goes back to the model as an error of the tool, and the model may try another one
-/// assert_eq!((refusals[0].verdict(), refusals[0].limit()), (Verdict::Block, None));
+/// assert_eq!((refusals[0].verdict(), refusals[0].limit()), (VerdictKind::Block, None));
 /// assert_eq!(refusals[0].message(), "2000 is outside what a clerk may pay.");
 /// // after `max_tool_calls` of the manifest the task has ended
 /// let last = refusals.last().ok_or("there are refusals")?;
 /// let limit = last.limit().ok_or("a limit was reached")?;
-/// assert_eq!((refusals.len(), last.verdict(), &*limit.which, limit.bound.count()), (6, Verdict::Terminate, "max_tool_calls", 5));
+/// assert_eq!((refusals.len(), last.verdict(), &*limit.which, limit.bound.count()), (6, VerdictKind::Terminate, "max_tool_calls", 5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -302,7 +304,7 @@ handed_over! {
     ReceivedAnswer = |decision| Outcome::Allowed(Self { answer: value_of(&decision), decision });
     RoutedEvent = |decision| Outcome::Allowed(Self { entry: value_of(&decision), decision });
     DeliveredOutput = |decision| {
-        Outcome::Allowed(Self { entry: value_of(&decision), exposes: decision.exposes.clone(), decision })
+        Outcome::Allowed(Self { entry: value_of(&decision), exposes: decision.verdict.exposes().cloned(), decision })
     };
 }
 
@@ -324,7 +326,7 @@ impl HandedOver for Decision {
 
 /// The value of a decision: `null` for a call whose result is none. A clone shares its text.
 fn value_of(decision: &Decision) -> Json {
-    decision.value.clone().unwrap_or_else(Json::null)
+    decision.verdict.value().cloned().unwrap_or_else(Json::null)
 }
 
 impl<T: HandedOver> Outcome<T> {
@@ -332,8 +334,8 @@ impl<T: HandedOver> Outcome<T> {
     pub(super) fn new(decision: Decision) -> Self {
         match decision.call.clone() {
             _ if decision.is_allowed() => T::of(decision),
-            Some(call) if decision.verdict == Verdict::Wait => {
-                Self::Queued(Queued { call, waits_for: decision.waits_for.clone(), decision })
+            Some(call) if matches!(decision.verdict, Verdict::Wait { .. }) => {
+                Self::Queued(Queued { call, waits_for: decision.verdict.waits_for().to_vec(), decision })
             }
             _ => Self::Refused(Refusal { decision }),
         }
@@ -376,32 +378,32 @@ impl<T: HandedOver> Outcome<T> {
 impl Refusal {
     /// How it was refused: block, lock_task, terminate, rejected, invalid_input, error or discard.
     #[must_use]
-    pub const fn verdict(&self) -> Verdict {
-        self.decision.verdict
+    pub const fn verdict(&self) -> VerdictKind {
+        self.decision.verdict.kind()
     }
 
     /// The text for the model in the place of a result, or for the caller in the place of an answer.
     #[must_use]
     pub fn message(&self) -> &str {
-        self.decision.message.as_deref().unwrap_or_default()
+        self.decision.verdict.message().unwrap_or_default()
     }
 
     /// Whether the task takes no step any more because of it.
     #[must_use]
     pub const fn ends_task(&self) -> bool {
-        matches!(self.decision.verdict, Verdict::LockTask | Verdict::Terminate)
+        matches!(self.decision.verdict, Verdict::LockTask(_) | Verdict::Terminate { .. })
     }
 
     /// The limit that was reached, if that is why.
     #[must_use]
-    pub const fn limit(&self) -> Option<&LimitReached> {
-        self.decision.limit.as_ref()
+    pub fn limit(&self) -> Option<&LimitReached> {
+        self.decision.verdict.limit()
     }
 
     /// How far an event came that was discarded.
     #[must_use]
     pub const fn stage(&self) -> Option<EventStage> {
-        self.decision.stage
+        self.decision.verdict.stage()
     }
 }
 

@@ -8,8 +8,8 @@
 
 use super::flow::function_id;
 use super::state::{
-    CallStatus, CallUnderWay, DecidedCall, Decision, Hidden, Invocation, Made, ObservedStep, Request,
-    Subject, Task, Terms, TraceEntry,
+    Allowed, CallStatus, CallUnderWay, DecidedCall, Decision, Hidden, Invocation, Made, ObservedStep,
+    Request, Subject, Task, Terms, TraceEntry, Verdict,
 };
 use crate::cel::{Json, JsonRef};
 use crate::context::{MASK, SecretView, TaskSecrets, mask_places};
@@ -25,7 +25,7 @@ impl Decision {
                 *message = Some(shown);
             }
         }
-        if let Some(terms) = &mut self.terms {
+        if let Verdict::Allow(Allowed { terms: Some(terms), .. }) = &mut self.verdict {
             terms.mask();
         }
         for ObservedStep { message, shown, .. } in &mut self.observed {
@@ -41,16 +41,21 @@ impl Decision {
         let shown = |call: DecidedCall| DecidedCall { decision: call.decision.masked(), ..call };
         self.decided = self.decided.into_iter().map(shown).collect();
         let Some(mut hidden) = self.secret.take() else { return self };
-        self.value = self.value.map(|value| mask_places(&value, &hidden.value));
-        self.exposes = self.exposes.map(|exposes| mask_places(&exposes, &hidden.exposes));
-        if let Some(shown) = hidden.message.take() {
-            if self.reason == self.message {
-                self.reason = Some(shown.clone());
-            }
-            self.message = Some(shown);
+        if let Some(value) = self.verdict.value_mut() {
+            *value = mask_places(value, &hidden.value);
         }
-        if let Some(shown) = hidden.user_message.take() {
-            self.user_message = Some(shown);
+        if let Verdict::Allow(Allowed { exposes: Some(exposes), .. }) = &mut self.verdict {
+            *exposes = mask_places(exposes, &hidden.exposes);
+        }
+        let (message, user_message) = (hidden.message.take(), hidden.user_message.take());
+        if let Some(refused) = self.verdict.refused_mut() {
+            if let Some(shown) = message {
+                if refused.reason.as_deref() == Some(&*refused.message) {
+                    refused.reason = Some(shown.clone());
+                }
+                refused.message = shown;
+            }
+            refused.user_message = user_message.or_else(|| refused.user_message.take());
         }
         self.secret = hidden.some();
         self

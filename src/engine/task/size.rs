@@ -40,7 +40,8 @@ impl Task {
             let held = queued.held.as_deref().map_or(0, UnderWay::bytes);
             held.saturating_add(of(queued.wanted.document()))
         });
-        let settled = self.queue.settled.iter().filter_map(|settled| settled.decision.value.as_ref().map(of));
+        let settled =
+            self.queue.settled.iter().filter_map(|settled| settled.decision.verdict.value().map(of));
         let reviews = self.reviews.iter().map(Review::bytes);
         [self.open_bytes, self.script_bytes, self.known.bytes(), self.model.bytes()]
             .into_iter()

@@ -5,12 +5,12 @@
 
 use super::evaluation::replay::Halt;
 use super::execution::{RESULT_MISFIT, result_misfit};
-use super::flow::{Flow, StepEnd, Stopped, ended, halted};
+use super::flow::{Flow, StepEnd, StopKind, Stopped, ended, halted};
 use super::judge::Due;
 use super::messages;
 use super::state::{
     Course, Enforced, Exchange, Finding, Pending, Progress, QuestionId, Request, Results, Rewriting, Said,
-    Stage, StepEnding, StepOutcome, Subject, Task, UnderWay, Verdict,
+    Stage, StepEnding, StepOutcome, Subject, Task, UnderWay, VerdictKind,
 };
 use crate::cel::{HostFunctions, Json, Stop};
 use crate::context::{Activations, InvocationStatus, Moment, TaskIo};
@@ -40,7 +40,7 @@ impl Task {
                 None => self.run_call(policy, &mut operation, &now),
             };
             if policy.observes() && matches!(flow, Flow::Passed) && operation.goes_on_unbound() {
-                let enforced = Enforced::new(Verdict::Error, messages::missing_policy_value());
+                let enforced = Enforced::new(VerdictKind::Error, messages::missing_policy_value());
                 operation.course.would_stop(enforced);
             }
             match flow {
@@ -175,7 +175,7 @@ impl Task {
                     operation.course.leave_trace(step, StepOutcome::Fail, message.clone());
                     if let Some(mut stopped) = stopped(step, &operation.subject, message) {
                         stopped.user_message = self.user_message_of(step, about, now);
-                        if stopped.verdict == Verdict::Block && step.note == NoteReader::Model {
+                        if stopped.kind == StopKind::Block && step.note == NoteReader::Model {
                             let notes = operation.course.denial_notes();
                             stopped.message = notes.fold(stopped.message, Said::with_note);
                         }
@@ -381,22 +381,22 @@ impl Task {
 
 /// What follows from a failed step: nothing under `continue`, else the end of the operation.
 pub(super) fn stopped(step: &Step, subject: &Subject, message: Option<Said>) -> Option<Stopped> {
-    let verdict = match step.on_fail {
+    let kind = match step.on_fail {
         OnFail::Continue => return None,
-        OnFail::Block => Verdict::Block,
-        OnFail::LockTask => Verdict::LockTask,
+        OnFail::Block => StopKind::Block,
+        OnFail::LockTask => StopKind::LockTask,
     };
     let default = match subject {
         Subject::Call(_) | Subject::Event(_) => messages::blocked,
-        Subject::Model(model) if verdict == Verdict::Block => match model.answer {
+        Subject::Model(model) if kind == StopKind::Block => match model.answer {
             Some(_) => messages::answer_refused,
             None => messages::request_refused,
         },
-        _ if verdict == Verdict::Block => messages::message_refused,
+        _ if kind == StopKind::Block => messages::message_refused,
         Subject::Input(_) | Subject::Output | Subject::Model(_) | Subject::Script(_) => messages::locked,
     };
     let message = message.unwrap_or_else(|| default().into());
-    Some(Stopped { verdict, message, user_message: None, origin: step.origin() })
+    Some(Stopped { kind, message, user_message: None, origin: step.origin() })
 }
 
 fn no_counters(step: &Step) -> Finding {

@@ -6,7 +6,7 @@
 
 use super::messages;
 use super::state::{
-    Answer, Decision, EventStage, Finding, Request, Subject, Switch, Switches, Task, UnderWay, Verdict,
+    Answer, Decision, Finding, Refused, Request, Subject, Switch, Switches, Task, UnderWay, Verdict,
 };
 use crate::cel::{HostFunctionSet, Timestamp};
 use crate::context::{Moment, TurnKind};
@@ -100,18 +100,18 @@ impl Task {
     pub(super) fn switch_off(&mut self, operation: UnderWay, switch: Switch, now: Moment) -> Decision {
         self.revoke(&operation, now);
         let is_call = operation.subject.call().is_some();
-        let is_event = matches!(operation.subject, Subject::Event(_));
-        let stage: Option<EventStage> = if is_event { operation.course.stage.of_event() } else { None };
         if is_call {
             self.context.turn(TurnKind::Capability);
         }
+        let refused = Refused::by_switch(switch);
         let verdict = match operation.subject {
-            Subject::Call(_) => Verdict::Block,
-            Subject::Event(_) => Verdict::Discard,
-            Subject::Input(_) | Subject::Output | Subject::Model(_) | Subject::Script(_) => Verdict::Rejected,
+            Subject::Call(_) => Verdict::Block(refused),
+            Subject::Event(_) => Verdict::Discard { stage: operation.course.stage.of_event(), refused },
+            Subject::Input(_) | Subject::Output | Subject::Model(_) | Subject::Script(_) => {
+                Verdict::rejected(refused)
+            }
         };
-        let Decision { message, reason, switch, .. } = Decision::switched_off(switch);
-        Decision { message, reason, switch, stage, ..operation.decide(verdict) }
+        operation.decide(verdict)
     }
 
     /// What an invoke step comes to whose function is stopped: a failed step, so that its `on_fail` decides.
@@ -124,12 +124,13 @@ impl Task {
 impl Decision {
     /// Not now, by an operator's switch. Nothing has happened.
     pub(super) fn switched_off(switch: Switch) -> Self {
+        Self::new(Verdict::rejected(Refused::by_switch(switch)))
+    }
+}
+
+impl Refused {
+    fn by_switch(switch: Switch) -> Self {
         let told = messages::switched_off(&switch);
-        Self {
-            message: Some(told.clone()),
-            reason: Some(told),
-            switch: Some(Box::new(switch)),
-            ..Self::new(Verdict::Rejected)
-        }
+        Self { switch: Some(Box::new(switch)), ..Self::for_the_reason(told) }
     }
 }

@@ -7,7 +7,7 @@
 use super::flow::{StepEnd, function_id};
 use super::judge::Due;
 use super::record::{Past, PastCall};
-use super::state::{Call, Stage, Subject, Suggestion, Task, UnderWay, Verdict};
+use super::state::{Allowed, Call, Stage, Subject, Suggestion, Task, UnderWay, Verdict};
 use crate::cel::{Expr, ExprKind, Json, Literal};
 use crate::context::{InvocationStatus, Moment, Root, Selector};
 use crate::manifest::step::OnFail;
@@ -119,7 +119,7 @@ impl Task {
     ) -> bool {
         let Some(time) = now.timestamp() else { return false };
         let resolved = self.resolve(&Call::new(&*function.key, arguments.into()), time);
-        let (Verdict::Allow, Some(arguments)) = (resolved.verdict, resolved.value) else { return false };
+        let Verdict::Allow(Allowed { value: Some(arguments), .. }) = resolved.verdict else { return false };
         let mut tried = operation.clone();
         if let Subject::Call(call) = &mut tried.subject {
             call.arguments = arguments;

@@ -7,7 +7,7 @@ use crate::giving;
 use crate::parts::{Credential, Finding, Limit, Obligation, ObservedStep, Origin, Step};
 use crate::raising::long_door;
 use crate::review::Review;
-use celador::task::{DecidedKind, Request, Verdict};
+use celador::task::{DecidedKind, Request, VerdictKind};
 use celador_embed::{Decided, ReviewFilter, Several, Task};
 use pyo3::PyClass;
 use pyo3::exceptions::PyValueError;
@@ -46,7 +46,7 @@ where
 impl Decision {
     #[getter]
     fn verdict(&self) -> &'static str {
-        self.decided.decision.verdict.as_str()
+        self.decided.decision.verdict.kind().as_str()
     }
 
     #[getter]
@@ -68,7 +68,7 @@ impl Decision {
 
     #[getter]
     fn value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        giving::optional(py, self.decided.decision.value.as_ref())
+        giving::optional(py, self.decided.decision.verdict.value())
     }
 
     #[getter]
@@ -78,12 +78,12 @@ impl Decision {
 
     #[getter]
     fn message(&self) -> Option<&str> {
-        self.decided.decision.message.as_deref()
+        self.decided.decision.verdict.message()
     }
 
     #[getter]
     fn user_message(&self) -> Option<&str> {
-        self.decided.decision.user_message.as_deref()
+        self.decided.decision.verdict.user_message()
     }
 
     #[getter]
@@ -93,12 +93,12 @@ impl Decision {
 
     #[getter]
     fn held_by<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.decided.decision.held_by.iter().map(|question| question.0))
+        PyTuple::new(py, self.decided.decision.verdict.held_by().iter().map(|question| question.0))
     }
 
     #[getter]
     fn reason(&self) -> Option<&str> {
-        self.decided.decision.reason.as_deref()
+        self.decided.decision.verdict.reason()
     }
 
     #[getter]
@@ -118,18 +118,18 @@ impl Decision {
 
     #[getter]
     fn waits_for<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.decided.decision.waits_for.iter().map(|call| call.as_str()))
+        PyTuple::new(py, self.decided.decision.verdict.waits_for().iter().map(|call| call.as_str()))
     }
 
     #[getter]
     fn because(&self) -> Vec<(String, Origin)> {
-        let reasons = self.decided.decision.because.iter();
+        let reasons = self.decided.decision.verdict.because().iter();
         reasons.map(|reason| (reason.call.to_string(), Origin(reason.reads.clone()))).collect()
     }
 
     #[getter]
     fn question(&self) -> Option<u32> {
-        self.decided.decision.question.map(|question| question.0)
+        self.decided.decision.verdict.question().map(|question| question.0)
     }
 
     #[getter]
@@ -139,14 +139,14 @@ impl Decision {
 
     #[getter]
     fn reviewer(&self) -> Option<&str> {
-        self.decided.decision.reviewer.as_deref()
+        self.decided.decision.verdict.reviewer()
     }
 
     #[getter]
     fn review(&self, py: Python<'_>) -> PyResult<Option<Review>> {
-        let Some(question) = self.decided.decision.question else { return Ok(None) };
+        let Some(question) = self.decided.decision.verdict.question() else { return Ok(None) };
         let is_review = matches!(self.decided.asks, Some(Request::Review { .. }) | None);
-        if self.decided.decision.verdict != Verdict::Suspend || !is_review {
+        if self.decided.decision.verdict.kind() != VerdictKind::Suspend || !is_review {
             return Ok(None);
         }
         let reviews = long_door(py, || self.task.reviews(&ReviewFilter::default()))?;
@@ -156,12 +156,12 @@ impl Decision {
 
     #[getter]
     fn limit(&self) -> Option<Limit> {
-        self.decided.decision.limit.clone().map(Limit)
+        self.decided.decision.verdict.limit().cloned().map(Limit)
     }
 
     #[getter]
     fn switch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        giving::written(py, &self.decided.decision.switch)
+        giving::written(py, &self.decided.decision.verdict.switch())
     }
 
     #[getter]
@@ -193,25 +193,25 @@ impl Decision {
     #[getter]
     #[expect(clippy::cast_precision_loss, reason = "a delay of 2^53 milliseconds is 285,000 years")]
     fn delay(&self) -> Option<f64> {
-        let millis = self.decided.decision.terms.as_ref()?.delay_ms?;
+        let millis = self.decided.decision.verdict.terms()?.delay_ms?;
         Some(millis as f64 / 1000.0)
     }
 
     #[getter]
     fn obligations<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let terms = self.decided.decision.terms.iter();
+        let terms = self.decided.decision.verdict.terms().into_iter();
         tuple(py, terms.flat_map(|terms| terms.obligations.iter().cloned().map(Obligation)))
     }
 
     #[getter]
     fn credentials<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let terms = self.decided.decision.terms.iter();
+        let terms = self.decided.decision.verdict.terms().into_iter();
         tuple(py, terms.flat_map(|terms| terms.credentials.iter().cloned().map(Credential)))
     }
 
     #[getter]
     fn exposes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        giving::optional(py, self.decided.decision.exposes.as_ref())
+        giving::optional(py, self.decided.decision.verdict.exposes())
     }
 
     #[getter]
@@ -298,7 +298,8 @@ impl Turn {
     }
 
     fn __repr__(&self) -> String {
-        let verdicts: Vec<&str> = self.came.calls.iter().map(|call| call.decision.verdict.as_str()).collect();
+        let verdicts: Vec<&str> =
+            self.came.calls.iter().map(|call| call.decision.verdict.kind().as_str()).collect();
         format!("<Turn [{}]>", verdicts.join(", "))
     }
 }
@@ -329,7 +330,8 @@ impl Results {
     }
 
     fn __repr__(&self) -> String {
-        let verdicts: Vec<&str> = self.came.calls.iter().map(|call| call.decision.verdict.as_str()).collect();
+        let verdicts: Vec<&str> =
+            self.came.calls.iter().map(|call| call.decision.verdict.kind().as_str()).collect();
         format!("<Results [{}]>", verdicts.join(", "))
     }
 }

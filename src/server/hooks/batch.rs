@@ -11,7 +11,7 @@ use super::session::Named;
 use super::subagent::is_launch;
 use crate::problem::{Kind as ProblemKind, Problem};
 use celador::cel::Json;
-use celador::task::{CallId, Review, Verdict};
+use celador::task::{CallId, Review, VerdictKind};
 use serde_json::json;
 
 /// What is on record about a call of a turn.
@@ -113,9 +113,9 @@ impl Hook<'_> {
         let never = || -> Result<Named, Problem> { Err(ProblemKind::UnknownCall.into()) };
         let reported = self.reported(id, never, json!("errored"), Some(text), Approval::OfPrompt)?;
         let (Reported::Judged(decision) | Reported::NotToBeMade(decision)) = reported;
-        Ok(match decision.verdict {
-            Verdict::Allow => decision.value.is_none_or(|value| value == *text),
-            Verdict::LockTask | Verdict::Terminate => false,
+        Ok(match decision.verdict.kind() {
+            VerdictKind::Allow => decision.verdict.into_value().is_none_or(|value| value == *text),
+            VerdictKind::LockTask | VerdictKind::Terminate => false,
             _ => true,
         })
     }

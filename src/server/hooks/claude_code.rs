@@ -18,7 +18,7 @@ use crate::request::{Answer, Request};
 use crate::service::Service;
 use crate::tasks::bodies::{After, Before, Input, ModelTurn, Output, Resume, Withdraw};
 use celador::cel::Json;
-use celador::task::{Decision, Request as Asked, Task, TaskState, Verdict};
+use celador::task::{Decision, Refused, Request as Asked, Task, TaskState, Verdict, VerdictKind};
 use celador_store::decision_log::Notice;
 use serde_json::{Value, json};
 use std::thread::sleep;
@@ -157,10 +157,10 @@ impl Hook<'_> {
         }
         let outcome = self.session.step::<Input>(json!({"message": prompt}))?;
         let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
-        match decision.verdict {
-            Verdict::Allow if decision.text().as_deref() == Some(prompt) => Ok(HookAnswer::nothing()),
-            Verdict::Allow => Ok(HookAnswer::refuse_prompt(self.event, messages::cannot_rewrite())),
-            Verdict::Wait => {
+        match decision.verdict.kind() {
+            VerdictKind::Allow if decision.text().as_deref() == Some(prompt) => Ok(HookAnswer::nothing()),
+            VerdictKind::Allow => Ok(HookAnswer::refuse_prompt(self.event, messages::cannot_rewrite())),
+            VerdictKind::Wait => {
                 // it is said anew
                 decision.call.iter().try_for_each(|id| self.withdraw(id.as_str(), json!(false)))?;
                 Ok(HookAnswer::refuse_prompt(self.event, messages::said_too_early()))
@@ -178,20 +178,20 @@ impl Hook<'_> {
         let id = self.event.required(&self.event.tool_use_id, "tool_use_id")?;
         let named = self.tool(tool)?;
         let Settled { decision, asked } = self.judge(&named, &self.event.call_id(id), Approval::OfPrompt)?;
-        match decision.verdict {
-            Verdict::Allow => Ok(self.allowed(&named, &decision, asked)),
-            Verdict::Respond => {
-                let value = decision.value.as_ref().map(|value| match value.root().as_str() {
+        match decision.verdict.kind() {
+            VerdictKind::Allow => Ok(self.allowed(&named, &decision, asked)),
+            VerdictKind::Respond => {
+                let value = decision.verdict.value().map(|value| match value.root().as_str() {
                     Some(text) => text.to_owned(),
                     None => value.to_string(),
                 });
                 Ok(HookAnswer::deny(self.event, value.unwrap_or_default()))
             }
-            Verdict::Wait => {
-                let open = decision.waits_for.iter().map(ToString::to_string).collect::<Vec<_>>();
+            VerdictKind::Wait => {
+                let open = decision.verdict.waits_for().iter().map(ToString::to_string).collect::<Vec<_>>();
                 Ok(HookAnswer::deny(self.event, messages::call_again(&open)))
             }
-            Verdict::Error if self.is_undeclared(&named)? => {
+            VerdictKind::Error if self.is_undeclared(&named)? => {
                 Ok(HookAnswer::deny(self.event, messages::undeclared(tool)))
             }
             _ => Ok(ended(HookAnswer::deny(self.event, told_to_model(&decision)), &decision)),
@@ -205,18 +205,18 @@ impl Hook<'_> {
         let named = self.tool(tool)?;
         let given = Json::from(&named.arguments);
         let Settled { decision, asked } = self.judge(&named, &id, Approval::OfPrompt)?;
-        let why = match decision.verdict {
-            Verdict::Allow
-                if asked.is_empty() && decision.value.as_ref().is_none_or(|value| *value == given) =>
+        let why = match decision.verdict.kind() {
+            VerdictKind::Allow
+                if asked.is_empty() && decision.verdict.value().is_none_or(|value| *value == given) =>
             {
                 self.withdraw(&id, json!("unknown"))?;
                 return Ok(HookAnswer::nothing());
             }
-            Verdict::Allow => {
+            VerdictKind::Allow => {
                 self.withdraw(&id, json!(false))?;
                 messages::no_review_of_skills(&asked.join("\n"))
             }
-            Verdict::Error if self.is_undeclared(&named)? => messages::undeclared(tool),
+            VerdictKind::Error if self.is_undeclared(&named)? => messages::undeclared(tool),
             _ => told_to_model(&decision),
         };
         Ok(ended(HookAnswer::deny(self.event, why), &decision))
@@ -240,7 +240,7 @@ impl Hook<'_> {
         let body = json!({"id": id, "function": function, "arguments": arguments});
         let outcome = self.session.step::<Before>(body)?;
         let settled = self.settle(outcome, approval)?;
-        if settled.decision.verdict == Verdict::Wait {
+        if settled.decision.verdict.kind() == VerdictKind::Wait {
             // the model makes it anew, under another id
             self.withdraw(id, json!(false))?;
         }
@@ -250,7 +250,7 @@ impl Hook<'_> {
     /// The answer to a call that is allowed: with the arguments that rules have left it, asked where somebody has to be.
     fn allowed(&self, named: &Named, decision: &Decision, asked: Vec<String>) -> HookAnswer {
         let given = Json::from(&named.arguments);
-        let changed = decision.value.as_ref().filter(|value| **value != given);
+        let changed = decision.verdict.value().filter(|value| **value != given);
         let is_granted = self.query.grants();
         let mut specific = Specific::of(self.event);
         if let Some(arguments) = changed {
@@ -283,7 +283,7 @@ impl Hook<'_> {
             Err(problem) if problem.kind == ProblemKind::UnknownCall => {
                 let Settled { decision, asked } = self.judge(&named()?, id, approval)?;
                 let is_asked = approval == Approval::OfPrompt && !asked.is_empty();
-                if decision.verdict != Verdict::Allow || is_asked {
+                if decision.verdict.kind() != VerdictKind::Allow || is_asked {
                     return Ok(Reported::NotToBeMade(decision));
                 }
                 self.session.step::<After>(result)?
@@ -312,9 +312,9 @@ impl Hook<'_> {
             }
         };
         let is_failure = self.event.kind() == Kind::Failed;
-        match decision.verdict {
-            Verdict::Allow if is_failure => Ok(HookAnswer::nothing()),
-            Verdict::Allow => self.result(output, decision.value.as_ref()),
+        match decision.verdict.kind() {
+            VerdictKind::Allow if is_failure => Ok(HookAnswer::nothing()),
+            VerdictKind::Allow => self.result(output, decision.verdict.value()),
             // no hook can take back what a failed call has said
             _ if is_failure => {
                 let told = Specific {
@@ -372,10 +372,10 @@ impl Hook<'_> {
         let outcome = self.session.step::<Output>(json!({"message": message}))?;
         let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
         let why = told_to_model(&decision);
-        match decision.verdict {
+        match decision.verdict.kind() {
             // the user has it before them: whatever a guardrail has made of it comes too late
-            Verdict::Allow => Ok(HookAnswer::nothing()),
-            Verdict::Block if !self.event.stop_hook_active => {
+            VerdictKind::Allow => Ok(HookAnswer::nothing()),
+            VerdictKind::Block if !self.event.stop_hook_active => {
                 Ok(HookAnswer { decision: Some("block"), reason: Some(why), ..HookAnswer::nothing() })
             }
             _ => {
@@ -442,7 +442,7 @@ impl Hook<'_> {
             let standing = self.session.look(|task: &Task| task.standing(call))?;
             match standing {
                 Some(decision)
-                    if decision.verdict != Verdict::Suspend && decision.verdict != Verdict::Wait =>
+                    if !matches!(decision.verdict, Verdict::Suspend { .. } | Verdict::Wait { .. }) =>
                 {
                     return Ok(Some(Box::new(decision)));
                 }
@@ -461,7 +461,8 @@ impl Hook<'_> {
             },
             None => return Err(ProblemKind::Internal.into()),
         };
-        Ok(Settled { decision: Decision { message: Some(why), ..decision }, asked: Vec::new() })
+        let verdict = Verdict::Block(Refused { message: why, ..Refused::default() });
+        Ok(Settled { decision: Decision { verdict, ..decision }, asked: Vec::new() })
     }
 
     /// Withdraws open calls that no event will report.
@@ -495,18 +496,18 @@ impl Hook<'_> {
 
 /// What the model is told.
 pub(super) fn told_to_model(decision: &Decision) -> String {
-    decision.message.clone().or_else(|| decision.reason.clone()).unwrap_or_default()
+    decision.verdict.message().unwrap_or_default().to_owned()
 }
 
 /// What the person is told.
 pub(super) fn told_to_user(decision: &Decision) -> String {
-    decision.user_message.clone().unwrap_or_else(|| told_to_model(decision))
+    decision.verdict.user_message().map(str::to_owned).unwrap_or_else(|| told_to_model(decision))
 }
 
 /// The same answer, and the end of the session's turn where the task has come to its end.
 pub(super) fn ended(answer: HookAnswer, decision: &Decision) -> HookAnswer {
-    match decision.verdict {
-        Verdict::LockTask | Verdict::Terminate => answer.ending(&told_to_user(decision)),
+    match decision.verdict.kind() {
+        VerdictKind::LockTask | VerdictKind::Terminate => answer.ending(&told_to_user(decision)),
         _ => answer,
     }
 }

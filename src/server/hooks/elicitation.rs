@@ -10,7 +10,7 @@ use super::messages;
 use super::session::Named;
 use crate::problem::{Kind as ProblemKind, Problem};
 use celador::cel::Json;
-use celador::task::{Decision, Verdict};
+use celador::task::{Allowed, Decision, Verdict};
 use serde_json::{Map, Value, json};
 
 /// The tool that stands for the questions of all servers.
@@ -26,23 +26,25 @@ impl Hook<'_> {
             &self.event.elicitation_call(&uuid::Uuid::new_v4().to_string()),
             Approval::OfPrompt,
         )?;
-        let Decision { verdict, value, call, .. } = &settled.decision;
-        match (verdict, value) {
-            (Verdict::Allow, Some(value)) if *value != given => {
+        let Decision { verdict, call, .. } = &settled.decision;
+        match verdict {
+            Verdict::Allow(Allowed { value: Some(value), .. }) if *value != given => {
                 call.iter().try_for_each(|call| self.withdraw(call.as_str(), json!(false)))?;
                 Ok(HookAnswer::decline(self.event, messages::cannot_rewrite_question()))
             }
-            (Verdict::Allow, _) => {
+            Verdict::Allow(_) => {
                 // the user is about to be asked anyway, and is told what a rule wants to know
                 let told = Some(settled.asked.join("\n")).filter(|told| !told.is_empty());
                 Ok(HookAnswer { system_message: told, ..HookAnswer::nothing() })
             }
             // a rule answers in the place of the user
-            (Verdict::Respond, Some(value)) if value.root().is_object() => {
+            Verdict::Respond { value: Some(value), .. } if value.root().is_object() => {
                 Ok(HookAnswer::accept(self.event, value.clone()))
             }
-            (Verdict::Wait, _) => Ok(HookAnswer::decline(self.event, messages::asked_too_early())),
-            (Verdict::Respond, _) => Ok(HookAnswer::decline(self.event, messages::cannot_rewrite_question())),
+            Verdict::Wait { .. } => Ok(HookAnswer::decline(self.event, messages::asked_too_early())),
+            Verdict::Respond { .. } => {
+                Ok(HookAnswer::decline(self.event, messages::cannot_rewrite_question()))
+            }
             _ => Ok(self.declined(&settled.decision)),
         }
     }
@@ -71,12 +73,12 @@ impl Hook<'_> {
             Some(&filled_in),
             Approval::OfPrompt,
         )? {
-            Reported::Judged(decision) if decision.verdict == Verdict::Allow => decision,
+            Reported::Judged(decision) if matches!(decision.verdict, Verdict::Allow(_)) => decision,
             Reported::Judged(decision) | Reported::NotToBeMade(decision) => {
                 return Ok(self.declined(&decision));
             }
         };
-        match decision.value {
+        match decision.verdict.into_value() {
             None => Ok(HookAnswer::nothing()),
             Some(value) if value == filled_in => Ok(HookAnswer::nothing()),
             Some(value) if value.root().is_object() => Ok(HookAnswer::accept(self.event, value)),

@@ -75,11 +75,11 @@ impl Hook<'_> {
         let reported =
             self.reported(&id, named, json!("successful"), Some(&output), Approval::CarriedOver)?;
         let (Reported::Judged(decision) | Reported::NotToBeMade(decision)) = &reported;
-        let why = match (&reported, decision.verdict) {
-            (Reported::Judged(_), Verdict::Allow) if decision.value.as_ref() == Some(&output) => {
+        let why = match (&reported, &decision.verdict) {
+            (Reported::Judged(_), Verdict::Allow(allowed)) if allowed.value.as_ref() == Some(&output) => {
                 return Ok(Some(HookAnswer::nothing()));
             }
-            (Reported::Judged(_), Verdict::Allow) => messages::cannot_rewrite_notification().to_owned(),
+            (Reported::Judged(_), Verdict::Allow(_)) => messages::cannot_rewrite_notification().to_owned(),
             _ => told_to_model(decision),
         };
         Ok(Some(ended(HookAnswer::refuse_prompt(self.event, why), decision)))

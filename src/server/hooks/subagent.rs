@@ -33,7 +33,7 @@ pub(super) fn is_of_subagent(task: &Task, call: &str) -> bool {
     if task.function_of(&call) == Some(AGENT) {
         return true;
     }
-    let arguments = task.standing(&call).and_then(|decision| decision.value);
+    let arguments = task.standing(&call).and_then(|decision| decision.verdict.into_value());
     arguments.is_some_and(|value| value.root().get("tool").is_some_and(|tool| tool.as_str() == Some(AGENT)))
 }
 

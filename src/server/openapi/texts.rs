@@ -80,7 +80,10 @@ mod tests {
     fn doc_comments_become_descriptions() {
         for (text, expected) in [
             ("Go on with [`Decision::value`].", "Go on with `value`."),
-            ("As [`Verdict::LockTask`](crate::Verdict::LockTask) says (MW-31).", "As `lock_task` says."),
+            (
+                "As [`VerdictKind::LockTask`](crate::VerdictKind::LockTask) says (MW-31).",
+                "As `lock_task` says.",
+            ),
             ("A link to a [`Diagnostic`](x).", "A link to a `Diagnostic`."),
             ("Decided because of it ([`Task::standing`](crate::Task::standing)).", "Decided because of it."),
             ("It counts (`LIM-09`), and more (CTX-18, CTX-20) (KEY-01 to KEY-04).", "It counts, and more."),

@@ -116,7 +116,7 @@ impl Tasks {
         if let Some(mut open) = open {
             *open = None;
         }
-        self.metrics().decision("end", Some(ended.decision.verdict));
+        self.metrics().decision("end", Some(ended.decision.verdict.kind()));
         let recorded = self.recorder.record_line(due.as_ref(), &ended.entry(ending, begun.elapsed()));
         if recorded.is_err() {
             self.writing.failed();

@@ -12,7 +12,7 @@ use crate::service::Service;
 use crate::tasks::Key;
 use crate::tasks::seat::Seat;
 use celador::cel::Timestamp;
-use celador::task::{CallId, Verdict};
+use celador::task::{CallId, VerdictKind};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ pub(crate) fn pending(answer: &[u8]) -> Option<Pending> {
     #[serde(untagged)]
     enum Told {
         Decided {
-            verdict: Verdict,
+            verdict: VerdictKind,
             call: Option<CallId>,
         },
         /// The calls that were decided because of several others.
@@ -80,7 +80,7 @@ pub(crate) fn pending(answer: &[u8]) -> Option<Pending> {
     #[derive(Deserialize)]
     struct OfSeveral {
         id: CallId,
-        verdict: Verdict,
+        verdict: VerdictKind,
         asks: Option<Asks>,
     }
 
@@ -92,15 +92,15 @@ pub(crate) fn pending(answer: &[u8]) -> Option<Pending> {
     let Progress { decided, asks, call, calls } = serde_json::from_slice(answer).ok()?;
     if let Some(calls) = calls {
         let is_pending = |call: &OfSeveral| match call.verdict {
-            Verdict::Wait => true,
-            Verdict::Suspend => call.asks.as_ref().is_some_and(|asks| asks.review.is_some()),
+            VerdictKind::Wait => true,
+            VerdictKind::Suspend => call.asks.as_ref().is_some_and(|asks| asks.review.is_some()),
             _ => false,
         };
         let calls: Vec<CallId> = calls.into_iter().filter(is_pending).map(|call| call.id).collect();
         return (!calls.is_empty()).then_some(Pending::Several(calls));
     }
     let call = match (decided, asks) {
-        (Some(Told::Decided { verdict: Verdict::Wait | Verdict::Suspend, call }), _) => call,
+        (Some(Told::Decided { verdict: VerdictKind::Wait | VerdictKind::Suspend, call }), _) => call,
         (_, Some(Asks { review: Some(_) })) => call,
         _ => None,
     };

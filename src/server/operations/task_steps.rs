@@ -105,7 +105,7 @@ impl<'p> SteppedTogether<'p> {
     fn of(task: &'p Task, version: u64, decision: &'p Decision, is_turn: bool, count: usize) -> Self {
         let called = |decided: &'p DecidedCall| {
             let DecidedCall { call, kind, function, decision } = decided;
-            let asked = task.questions().find(|question| decision.question == Some(question.id));
+            let asked = task.questions().find(|question| decision.verdict.question() == Some(question.id));
             SteppedCall {
                 id: call,
                 kind: *kind,
@@ -156,7 +156,7 @@ pub(crate) fn standing(service: &Service, request: &Request) -> Result<Answer, P
 fn stands(Open { task, head, is_borrowed, .. }: &Open, call: &CallId) -> Option<Result<Answer, Problem>> {
     let decision = task.standing(call)?;
     let decision = if *is_borrowed { decision.masked() } else { decision };
-    let mut question = task.questions().find(|question| decision.question == Some(question.id));
+    let mut question = task.questions().find(|question| decision.verdict.question() == Some(question.id));
     if let Some(question) = question.as_mut().filter(|_| *is_borrowed) {
         question.request = question.request.masked();
     }
@@ -202,7 +202,7 @@ fn stand_together(open: &Open, answer: &[u8], pending: &[CallId]) -> Result<Answ
             continue;
         };
         let decision = if open.is_borrowed { decision.masked() } else { decision };
-        let asked = open.task.questions().find(|question| decision.question == Some(question.id));
+        let asked = open.task.questions().find(|question| decision.verdict.question() == Some(question.id));
         let asks = asked.map(|it| if open.is_borrowed { it.request.masked() } else { it.request });
         let kind = DecidedKind::Call;
         let stands = SteppedCall { id: &id, kind, function: &function, decision: &decision, asks };
@@ -323,7 +323,7 @@ impl Tasks {
                     self.metrics().conflict();
                     continue;
                 }
-                if decision.is_some_and(|decision| decision.switch.is_some())
+                if decision.is_some_and(|decision| decision.verdict.switch().is_some())
                     && self.store.switches_version() != Ok(switches)
                 {
                     self.learn_switches().map_err(|error| self.problem(&error))?;

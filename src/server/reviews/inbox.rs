@@ -15,7 +15,7 @@ use celador::cel::Json;
 use celador::context::MASK;
 use celador::task::{
     self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewChoice,
-    ReviewState, ReviewWord, Task, Verdict,
+    ReviewState, ReviewWord, Task, VerdictKind,
 };
 use celador_store::{OperationKind, ReviewAnswered, ReviewFilter, ReviewRow, ReviewViewer, StoredReview};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -83,7 +83,7 @@ pub(crate) struct ReviewedReview {
     /// The review.
     review: StoredReview,
     /// What became of the operation that asked.
-    decision: Option<Verdict>,
+    decision: Option<VerdictKind>,
     /// Whether the same person had given this answer before: it counts once. Absent if not.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     repeated: bool,
@@ -179,7 +179,7 @@ pub(crate) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
         // one of several has approved, and the review waits for the others
         (Ok(_), ReviewState::Open) if step.is_among(&present.review.approvals) => {
             let review = present.review;
-            Answer::json(200, &ReviewedReview { review, decision: Some(Verdict::Suspend), repeated })
+            Answer::json(200, &ReviewedReview { review, decision: Some(VerdictKind::Suspend), repeated })
         }
         (Ok(_), ReviewState::Open) => Err(Kind::TurnedAway.into()),
         (Ok(_), _) => step.once_more(tasks, present, repeated),

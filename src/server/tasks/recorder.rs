@@ -272,7 +272,7 @@ impl Recorder {
 
     fn count(&self, taken: &Taken<'_>) {
         let verdict = match taken.progress {
-            Progress::Decided(decision) => Some(decision.verdict),
+            Progress::Decided(decision) => Some(decision.verdict.kind()),
             Progress::Asks(_) => None,
         };
         self.metrics.decision(taken.operation, verdict);

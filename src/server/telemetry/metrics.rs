@@ -4,7 +4,7 @@
 //! of series is bounded whatever is asked.
 
 use celador::cel::CacheStats;
-use celador::task::{Decision, Verdict};
+use celador::task::{Decision, VerdictKind};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;
@@ -152,14 +152,14 @@ impl Metrics {
     pub(crate) fn observed(&self, operation: &'static str, decision: &Decision) {
         let with = decision.decided.iter().map(|call| &call.decision);
         for step in std::iter::once(decision).chain(with).flat_map(|decision| &decision.observed) {
-            let outcome = step.verdict.map_or(step.outcome.as_str(), Verdict::as_str);
+            let outcome = step.verdict.map_or(step.outcome.as_str(), VerdictKind::as_str);
             self.observed.get_or_create(&Tried { operation, outcome }).inc();
         }
     }
 
     /// A decision; nothing for an operation that asks.
-    pub(crate) fn decision(&self, operation: &'static str, verdict: Option<Verdict>) {
-        let verdict = verdict.map_or("asks", Verdict::as_str);
+    pub(crate) fn decision(&self, operation: &'static str, verdict: Option<VerdictKind>) {
+        let verdict = verdict.map_or("asks", VerdictKind::as_str);
         self.decisions.get_or_create(&Decided { operation, verdict }).inc();
     }
 

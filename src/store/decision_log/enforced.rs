@@ -4,7 +4,7 @@
 
 use celador::Enforced;
 use celador::manifest::policy_step::PolicyStep;
-use celador::task::{LimitReached, Verdict};
+use celador::task::{LimitReached, VerdictKind};
 use serde::{Serialize, Serializer};
 
 /// The line without its content.
@@ -14,7 +14,7 @@ pub(super) fn in_short<S: Serializer>(
 ) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Line<'e> {
-        verdict: Verdict,
+        verdict: VerdictKind,
         #[serde(skip_serializing_if = "Option::is_none")]
         step: Option<&'e str>,
         #[serde(rename = "policy", skip_serializing_if = "Option::is_none")]

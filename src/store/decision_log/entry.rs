@@ -145,17 +145,17 @@ impl<'e> LogEntry<'e> {
     #[must_use]
     pub fn of(self, decision: &'e Decision) -> Self {
         Self {
-            verdict: decision.verdict.as_str(),
+            verdict: decision.verdict.kind().as_str(),
             step: decision.decided_by.as_ref().map(|origin| &*origin.path),
             policy_step: decision.decided_by.as_ref().and_then(|origin| origin.policy.as_deref()),
-            limit: decision.limit.as_ref().map(|LimitReached { which, .. }| &**which),
+            limit: decision.verdict.limit().map(|LimitReached { which, .. }| &**which),
             ended: decision.termination(),
-            switch: decision.switch.as_deref(),
+            switch: decision.verdict.switch(),
             decided: &decision.decided,
             observed: observed::of_decision(decision),
             exceptions: exceptions::of_decision(decision),
             enforced: decision.enforced.as_deref(),
-            terms: decision.terms.as_deref(),
+            terms: decision.verdict.terms(),
             cost: decision.cost,
             ..self
         }
@@ -194,13 +194,13 @@ fn in_short<S: Serializer>(calls: &[DecidedCall], serializer: S) -> Result<S::Ok
         call,
         kind: *kind,
         function,
-        verdict: decision.verdict.as_str(),
+        verdict: decision.verdict.kind().as_str(),
         step: decision.decided_by.as_ref().map(|origin| &*origin.path),
         policy_step: decision.decided_by.as_ref().and_then(|origin| origin.policy.as_deref()),
         observed: observed::of_decision(decision),
         exceptions: exceptions::of_decision(decision),
         enforced: decision.enforced.as_deref(),
-        terms: decision.terms.as_deref(),
+        terms: decision.verdict.terms(),
         cost: decision.cost,
     }))
 }

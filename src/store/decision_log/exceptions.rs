@@ -4,13 +4,13 @@
 //! author; no value of the task.
 
 use celador::manifest::policy_step::PolicyStep;
-use celador::task::{Decision, TraceEntry, Verdict};
+use celador::task::{Decision, TraceEntry, VerdictKind};
 use serde::{Serialize, Serializer};
 
 /// The steps of a decision that a line tells of. An operation that waits is told of when it is decided, so that each step stands in one line.
 pub(super) fn of_decision(decision: &Decision) -> &[TraceEntry] {
-    match decision.verdict {
-        Verdict::Suspend | Verdict::Wait => &[],
+    match decision.verdict.kind() {
+        VerdictKind::Suspend | VerdictKind::Wait => &[],
         _ => &decision.trace,
     }
 }

@@ -5,14 +5,14 @@
 
 use celador::ObservedStep;
 use celador::manifest::policy_step::PolicyStep;
-use celador::task::{Decision, StepOutcome, Verdict};
+use celador::task::{Decision, StepOutcome, VerdictKind};
 use serde::{Serialize, Serializer};
 
 /// The observed steps of a decision that a line tells of. An operation that waits is told of when it is decided, so that each
 /// step stands in one line.
 pub(super) fn of_decision(decision: &Decision) -> &[ObservedStep] {
-    match decision.verdict {
-        Verdict::Suspend | Verdict::Wait => &[],
+    match decision.verdict.kind() {
+        VerdictKind::Suspend | VerdictKind::Wait => &[],
         _ => &decision.observed,
     }
 }
@@ -31,7 +31,7 @@ pub(super) fn in_short<S: Serializer>(observed: &[ObservedStep], serializer: S) 
         policy_step: Option<&'e PolicyStep>,
         outcome: StepOutcome,
         #[serde(skip_serializing_if = "Option::is_none")]
-        verdict: Option<Verdict>,
+        verdict: Option<VerdictKind>,
         #[serde(skip_serializing_if = "Vec::is_empty")]
         errors: Vec<&'e str>,
     }

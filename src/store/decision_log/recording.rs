@@ -6,7 +6,7 @@
 use celador::cel::Json;
 use celador::manifest::policy_step::PolicyStep;
 use celador::replay::{Recorded, RecordedStep, Was};
-use celador::task::{Answer, Call, CallId, CallResult, Invocation, Ran, Turn, User, Verdict};
+use celador::task::{Answer, Call, CallId, CallResult, Invocation, Ran, Turn, User, VerdictKind};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
@@ -77,7 +77,7 @@ struct DecidedCall {
 
 #[derive(Debug, Deserialize)]
 struct DecidedVerdict {
-    verdict: Verdict,
+    verdict: VerdictKind,
 }
 
 /// What an operation asks for; what is neither an execution nor a review is answered by the line that follows and needs nothing.
@@ -280,7 +280,7 @@ fn was(line: &LoggedDecision, answer: &Answered) -> Option<Was> {
         (_, _, step) => step.clone(),
     };
     let verdict = if line.verdict == "asks" {
-        answer.asks.as_ref()?.review.as_ref().map(|_| Verdict::Suspend)?
+        answer.asks.as_ref()?.review.as_ref().map(|_| VerdictKind::Suspend)?
     } else {
         serde_json::from_value(line.verdict.clone().into()).ok()?
     };

@@ -58,7 +58,7 @@ fn told(
     let of_result = |it: &Json| policy.masked_result(of, CallStatus::Successful, it);
     let result = result.map(|result| masked(policy, result, of_result));
     // the answer is to what the operation came to, unless nobody gave it
-    let decision = step.decision.map(|decision| decision.verdict);
+    let decision = step.decision.map(|decision| decision.verdict.kind());
     let (result_before, message_before, asked_before) =
         stored.map_or((None, None, None), |it| (it.result, it.message, Some(it.asked_at)));
     let people: Vec<&[String]> = approvals.iter().map(|it| &*it.answer.addressed_as).collect();

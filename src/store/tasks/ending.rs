@@ -54,7 +54,7 @@ pub struct Ending<'e> {
 /// // an operator ends it, if it has taken no step since they looked at it
 /// let ending = Ending { at: now, who: "kim", reason: "The order was cancelled.", with_parent: false, expected: Some(1) };
 /// let ended: Ended = tasks.end(&owner, "t-1", &ending, None, |_| None)?;
-/// assert_eq!((ended.head.version(), ended.decision.verdict.as_str()), (2, "terminate"));
+/// assert_eq!((ended.head.version(), ended.decision.verdict.kind().as_str()), (2, "terminate"));
 /// assert_eq!(tasks.end(&owner, "t-1", &ending, None, |_| None).err(), Some(StoreError::Conflict { expected: 1, found: 2 }));
 ///
 /// // the line of the log names the event, so that log and store can be compared

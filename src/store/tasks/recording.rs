@@ -13,7 +13,7 @@ use celador::cel::{Json, Timestamp};
 use celador::context::InvocationStatus;
 use celador::replay::{Recorded, RecordedStep, Was};
 use celador::task::{
-    Call, CallId, CallResult, CallStatus, Caller, Decision, Ran, ReviewWord, Usage, User, Verdict,
+    Call, CallId, CallResult, CallStatus, Caller, Decision, Ran, ReviewWord, Usage, User, VerdictKind,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -224,8 +224,11 @@ impl Telling {
                 };
                 let Some((asked_at, asked)) = self.asked.remove(&id) else { return unknown() };
                 let Some(call) = made_call(&id, &opened, &made) else { return unknown() };
-                let word =
-                    if decision.verdict == Verdict::Allow { ReviewWord::Approve } else { ReviewWord::Deny };
+                let word = if decision.verdict.kind() == VerdictKind::Allow {
+                    ReviewWord::Approve
+                } else {
+                    ReviewWord::Deny
+                };
                 let review = RecordedStep::Review { id: Some(id), reviewer: None, word };
                 vec![(asked_at, RecordedStep::Call(call), Some(asked)), (at, review, Some(was))]
             }
@@ -243,7 +246,7 @@ impl Telling {
         made: &[Made],
         at: Option<Timestamp>,
     ) -> Option<(Option<Timestamp>, RecordedStep, Option<Was>)> {
-        if decision.verdict == Verdict::Suspend {
+        if decision.verdict.kind() == VerdictKind::Suspend {
             self.asked.insert(id.clone(), (at, was(decision)));
             return None;
         }
@@ -273,5 +276,5 @@ impl Made {
 }
 
 fn was(decision: &Decision) -> Was {
-    Was { verdict: decision.verdict, by: decision.decided_by_name() }
+    Was { verdict: decision.verdict.kind(), by: decision.decided_by_name() }
 }

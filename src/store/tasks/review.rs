@@ -5,7 +5,7 @@
 use crate::row_digest::digest;
 use celador::cel::{Json, Timestamp};
 use celador::policy::ReviewPanel;
-use celador::task::{Identity, QuestionId, ReviewState, ReviewWord, Reviewed, Verdict};
+use celador::task::{Identity, QuestionId, ReviewState, ReviewWord, Reviewed, VerdictKind};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -212,7 +212,7 @@ pub struct ReviewAnswered {
     pub addressed_as: Vec<String>,
     /// What became of the operation that asked.
     #[serde(default)]
-    pub decision: Option<Verdict>,
+    pub decision: Option<VerdictKind>,
 }
 
 /// Who answered a review.
@@ -244,7 +244,11 @@ impl StoredReview {
 
 impl ReviewAnswered {
     /// An answer as a store has it: with what became of its operation, and whether the runtime of the task passed it on.
-    pub(super) fn of(Reviewed { answer, at }: Reviewed, decision: Option<Verdict>, passed_on: bool) -> Self {
+    pub(super) fn of(
+        Reviewed { answer, at }: Reviewed,
+        decision: Option<VerdictKind>,
+        passed_on: bool,
+    ) -> Self {
         let word = answer.choice.word();
         Self {
             answer: word,

@@ -366,7 +366,7 @@ impl StoredEvent {
         let decision: Decision = serde_json::from_str(self.decision.as_deref()?).ok()?;
         // that of the beginning is a whole task, and no change
         let change: TaskChange = serde_json::from_str(&self.change).ok()?;
-        let operation = change.operation(decision.verdict, policy)?;
+        let operation = change.operation(decision.verdict.kind(), policy)?;
         Some((operation, decision, self.at.parse().ok()?))
     }
 }

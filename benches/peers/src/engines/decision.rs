@@ -7,7 +7,7 @@ use crate::measure::Case;
 use crate::questions::invocation;
 use celador::context::InvocationStatus;
 use celador::task::{Past, PastCall, Progress};
-use celador::{Call, Decision, Engine, Json, StartTask, Task, Timestamp, Usage, User, Verdict};
+use celador::{Call, Decision, Engine, Json, StartTask, Task, Timestamp, Usage, User, VerdictKind};
 use std::hint::black_box;
 
 const MANIFESTS: &str = r#"
@@ -98,7 +98,7 @@ pub fn before(name: &'static str, n: usize) -> Case {
         let arguments = decision.value.as_ref().map(|value| serde_json::json!(value));
         let resolved =
             serde_json::json!({"amount": 180, "customer": "u-1", "order": format!("ticket-{}", n - 1)});
-        assert_eq!((decision.verdict, arguments), (Verdict::Allow, Some(resolved)));
+        assert_eq!((decision.verdict, arguments), (VerdictKind::Allow, Some(resolved)));
         assert_eq!(decision.trace.len(), 3);
         (task, vec![call.clone(); calls as usize], Vec::<Decision>::with_capacity(calls as usize))
     };

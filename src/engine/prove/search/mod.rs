@@ -23,7 +23,7 @@ use crate::counter::CounterId;
 use crate::evidence::{Evidence, reason_of};
 use crate::manifest::brought::BroughtTool;
 use crate::policy::{AgentFunction, Expression, Policy, StepAction, for_each_path};
-use crate::task::{Decision, ObservedStep, StepOutcome, Verdict};
+use crate::task::{Decision, ObservedStep, StepOutcome, VerdictKind};
 use choices::{Passed, moves};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -297,7 +297,7 @@ impl Search<'_> {
                     };
                     let Some(made) = state.made.last() else { continue };
                     is_asked |= !made.reviews.is_empty();
-                    let is_allowed = made.verdict == Verdict::Allow;
+                    let is_allowed = made.verdict == VerdictKind::Allow;
                     is_let_by.get_or_insert(is_allowed);
                     if let Some(passed) = passed.get_mut(at) {
                         passed.note(arguments, is_allowed);
@@ -325,13 +325,13 @@ impl Search<'_> {
         for (claim, functions) in &self.of_calls {
             if self.open.contains(claim) && functions.contains(function) {
                 let evidence = self.evidence.entry((*claim).to_owned()).or_default();
-                match judged.contains(*claim) && decision.verdict == Verdict::Allow {
+                match judged.contains(*claim) && decision.verdict.kind() == VerdictKind::Allow {
                     true => evidence.reach(),
                     false => evidence.reject(&reason_of(decision)),
                 }
             }
         }
-        if decision.verdict != Verdict::Allow {
+        if decision.verdict.kind() != VerdictKind::Allow {
             return;
         }
         for observed in decision.observed.iter().filter(|observed| observed.outcome != StepOutcome::Pass) {

@@ -8,7 +8,7 @@ use crate::context::{InvocationId, InvocationStatus, KeptPart, LabelSet};
 use crate::task::messages;
 use crate::task::state::{
     Call, CallId, CallResult, CallStatus, Closed, DecidedKind, Decision, Enforced, Extent, KnownCall, Mark,
-    Progress, Task, TaskError, Verdict,
+    Progress, Task, TaskError, Verdict, VerdictKind,
 };
 
 impl Task {
@@ -25,7 +25,7 @@ impl Task {
         }
         if extent == Extent::Before && self.is_unruled(id) {
             let message = messages::unknown_function(&call.function, &self.policy, &self.left_out);
-            let enforced = Enforced::new(Verdict::Error, message);
+            let enforced = Enforced::new(VerdictKind::Error, message);
             return Ok(Some(self.unruled(call, id.clone(), Some(enforced)).into()));
         }
         let standing = self.standing(id).map(|decision| match (extent, &decision.call) {
@@ -55,7 +55,7 @@ impl Task {
         let decision = match known.closed() {
             // it is the result that was reported before, as its digest says: what was not kept of it is at hand again
             Closed::OnRecord(decision, record) if self.is_shortened(record) => {
-                Decision { value: Some(result.output.clone()), ..decision }
+                Decision { verdict: Verdict::allow(Some(result.output.clone())), ..decision }
             }
             _ => self.came_to(known),
         };
@@ -91,7 +91,7 @@ impl Task {
             Closed::OnRecord(decision, record) => {
                 let value = self.context.value_of(record, KeptPart::Output);
                 match value.filter(|value| !value.is_shortened()) {
-                    Some(value) => Decision { value: Some(value.clone()), ..decision },
+                    Some(value) => Decision { verdict: Verdict::allow(Some(value.clone())), ..decision },
                     None => Decision::turned_away(messages::not_kept()),
                 }
             }
@@ -136,8 +136,8 @@ impl Task {
         let Some(id) = id.filter(|id| !self.is_under_way(id)) else { return };
         let record = self.known.get(id).and_then(KnownCall::on_record);
         let is_on_record = decision
-            .value
-            .as_ref()
+            .verdict
+            .value()
             .zip(record)
             .is_some_and(|(value, record)| self.is_result(value, record, self.known.get(id)));
         let most = self.policy.limits().max_known_calls;

@@ -10,13 +10,14 @@ use crate::context::{self, Caller, InvocationId, InvocationStatus, Moment, OpenI
 use crate::counter::HoldEnd;
 use crate::policy::{AgentFunction, Policy, Resolution};
 use crate::task::execution::{Carried, held_to_schema};
-use crate::task::flow::{Flow, Stopped, ended, function_id};
+use crate::task::flow::{Flow, StopKind, Stopped, ended, function_id};
 use crate::task::messages;
 use crate::task::size;
 use crate::task::state::{
-    Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Enforced, Extent,
-    Finding, Hidden, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Request, Results, Sender,
-    Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
+    Allowed, Call, CallId, CallResult, CallStatus, CallUnderWay, DecidedKind, Decision, End, Enforced,
+    Extent, Finding, Hidden, Made, Mark, Next, OpenCall, Pending, Progress, QuestionId, Refused, Request,
+    Results, Sender, Stage, Subject, Task, TaskError, Termination, TerminationReason, UnderWay, Verdict,
+    VerdictKind,
 };
 
 impl Task {
@@ -171,8 +172,8 @@ impl Task {
     #[must_use]
     pub fn resolve(&self, call: &Call, now: Timestamp) -> Decision {
         let Some((_, function)) = self.offered(&self.policy, &call.function) else {
-            let message = Some(messages::unknown_function(&call.function, &self.policy, &self.left_out));
-            return Decision { message, ..Decision::new(Verdict::Error) };
+            let message = messages::unknown_function(&call.function, &self.policy, &self.left_out);
+            return Decision::new(Verdict::error(message));
         };
         let mut findings = Vec::new();
         let resolution = self.resolve_parameters(function, &call.arguments, &now.into(), &mut findings);
@@ -181,9 +182,10 @@ impl Task {
         } else if !resolution.unbound.is_empty() {
             messages::missing_policy_value()
         } else {
-            return Decision { value: Some(resolution.arguments), findings, ..Decision::new(Verdict::Allow) };
+            let verdict = Verdict::allow(Some(resolution.arguments));
+            return Decision { findings, ..Decision::new(verdict) };
         };
-        Decision { message: Some(message), findings, ..Decision::new(Verdict::Error) }
+        Decision { findings, ..Decision::new(Verdict::error(message)) }
     }
 
     /// Begins a call whose id no other has.
@@ -223,11 +225,11 @@ impl Task {
             self.context.turn(TurnKind::Capability);
             let message = messages::unknown_function(&call.function, &self.policy, &self.left_out);
             if policy.observes() && extent == Extent::Before {
-                let enforced = enforced.unwrap_or_else(|| Enforced::new(Verdict::Error, message));
+                let enforced = enforced.unwrap_or_else(|| Enforced::new(VerdictKind::Error, message));
                 let id = id.unwrap_or_else(|| self.made_up_id(DecidedKind::Call));
                 return self.let_unruled_by(call, id, enforced).into();
             }
-            return Decision { message: Some(message), ..Decision::new(Verdict::Error) }.into();
+            return Decision::new(Verdict::error(message)).into();
         };
         let moment = Moment::from(now);
         let mut findings = Vec::new();
@@ -245,15 +247,15 @@ impl Task {
             subject.unbound = true;
             self.record_call(&subject, None, InvocationStatus::Errored, &moment);
             self.context.turn(TurnKind::Capability);
-            let message = Some(messages::bad_arguments(&resolution.faults));
-            return Decision { message, findings, ..Decision::new(Verdict::Error) }.into();
+            let message = messages::bad_arguments(&resolution.faults);
+            return Decision { findings, ..Decision::new(Verdict::error(message)) }.into();
         }
         let mut operation = UnderWay::new(Subject::Call(subject), Stage::BeforeFirst);
         operation.course.findings = findings;
         operation.course.would_stop(enforced);
         if !resolution.faults.is_empty() {
             let message = messages::bad_arguments(&resolution.faults);
-            operation.course.would_stop(Enforced::new(Verdict::Error, message));
+            operation.course.would_stop(Enforced::new(VerdictKind::Error, message));
         }
         if let Some(switch) = self.stopped_function(function) {
             return self.switch_off(operation, switch, moment).into();
@@ -467,7 +469,7 @@ impl Task {
             Subject::Output => return self.deliver(operation),
             Subject::Model(_) => return self.let_model_go_on(operation),
             // a script has no stage to come through: its end is its own
-            Subject::Script(_) => return operation.decide(Verdict::Allow),
+            Subject::Script(_) => return operation.decide(Verdict::allow(None)),
         };
         if operation.course.stage == Stage::After {
             let value = call.output.take();
@@ -475,19 +477,21 @@ impl Task {
             self.context.turn(TurnKind::Capability);
             // whoever would run the call must not
             let instead = call.responded && call.extent == Extent::Before;
-            let verdict = if instead { Verdict::Respond } else { Verdict::Allow };
             let decided_by = call.answered_by.take().map(|origin| *origin);
-            let said = if decided_by.is_some() { messages::answered } else { messages::responded };
-            let terms = operation.course.terms.some().filter(|_| !call.responded);
-            let message = instead.then(said);
-            return Decision { value, message, secret, decided_by, terms, ..operation.decide(verdict) };
+            let verdict = if instead {
+                let said = if decided_by.is_some() { messages::answered } else { messages::responded };
+                Verdict::Respond { value, message: said() }
+            } else {
+                let terms = operation.course.terms.some().filter(|_| !call.responded);
+                Verdict::Allow(Allowed { value, terms, ..Allowed::default() })
+            };
+            return Decision { secret, decided_by, ..operation.decide(verdict) };
         }
         if call.unbound {
             let call = call.clone();
             self.record_call(&call, None, InvocationStatus::Errored, &now);
             self.context.turn(TurnKind::Capability);
-            let message = Some(messages::missing_policy_value());
-            return Decision { message, ..operation.decide(Verdict::Error) };
+            return operation.decide(Verdict::error(messages::missing_policy_value()));
         }
         let (id, value, function) = (call.id.clone(), call.arguments.clone(), call.function);
         let secret = self.hidden_arguments(function, &value);
@@ -501,7 +505,8 @@ impl Task {
             open.results = std::mem::take(&mut operation.course.results);
             self.open_bytes = self.open_bytes.saturating_add(open.bytes());
         }
-        Decision { value: Some(value), call: Some(id), secret, terms, ..operation.decide(Verdict::Allow) }
+        let verdict = Verdict::Allow(Allowed { value: Some(value), terms, ..Allowed::default() });
+        Decision { call: Some(id), secret, ..operation.decide(verdict) }
     }
 
     /// Ends an operation that a step stopped.
@@ -510,34 +515,29 @@ impl Task {
             return self.stop_event(operation, stopped);
         }
         self.revoke(&operation, now);
-        let Stopped { verdict, message, user_message, origin } = stopped;
+        let Stopped { kind, message, user_message, origin } = stopped;
         let secret = Hidden::said(message.shown.clone(), user_message.as_ref());
-        let user_message = user_message.map(|said| said.text);
         let is_event = matches!(operation.subject, Subject::Input(Sender::Event));
         let is_call = operation.subject.call().is_some();
         if operation.subject.is_answer() {
             self.context.withhold_answer();
         }
-        if is_event && verdict == Verdict::Block {
-            // an event that is refused as an input is dropped like one that a step before has stopped (EVT-10)
-            let (message, decided_by) = (Some(message.text), Some(origin));
-            let stage = operation.course.stage.of_event();
-            let discarded = operation.decide(Verdict::Discard);
-            return Decision { message, user_message, stage, decided_by, secret, ..discarded };
-        }
-        let mut decision = operation.decide(verdict);
-        if verdict == Verdict::LockTask {
+        if kind == StopKind::LockTask {
             self.end = Some(End::Locked(message.shown().to_owned()));
             self.take_back_waiting(now);
-            decision.reason = Some(message.text.clone());
         } else if is_call {
             self.context.turn(TurnKind::Capability);
         }
-        decision.message = Some(message.text);
-        decision.user_message = user_message;
-        decision.secret = secret;
-        decision.decided_by = Some(origin);
-        decision
+        let refused =
+            Refused { user_message: user_message.map(|said| said.text), ..Refused::new(message.text) };
+        let verdict = match kind {
+            // an event that is refused as an input is dropped like one that a step before has stopped (EVT-10)
+            StopKind::Block if is_event => {
+                Verdict::Discard { stage: operation.course.stage.of_event(), refused }
+            }
+            kind => kind.with(refused),
+        };
+        Decision { secret, decided_by: Some(origin), ..operation.decide(verdict) }
     }
 
     /// Takes back what an operation that does not come through was about: a call becomes restricted (REC-05, REC-06), an

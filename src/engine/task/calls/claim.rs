@@ -67,7 +67,7 @@ impl Task {
     fn standing_of_claimed(&self, call: &CallId) -> Option<Decision> {
         if self.is_unruled(call) {
             // it is not on record, so every claim of it is the first one
-            return Some(Decision { call: Some(call.clone()), ..Decision::new(Verdict::Allow) });
+            return Some(Decision { call: Some(call.clone()), ..Decision::new(Verdict::allow(None)) });
         }
         let standing = self.standing(call)?;
         Some(if standing.is_allowed() { Decision::turned_away(messages::reported()) } else { standing })
@@ -87,7 +87,7 @@ impl Task {
         self.take_step_unless_ended(now);
         let operation = self.take_open(position, Stage::Execute);
         let withdrawn = self.withdrawn(operation, Ran::Unknown, now.into());
-        let decision = Decision { message: Some(messages::lost()), ..withdrawn };
+        let decision = Decision { verdict: Verdict::block(messages::lost()), ..withdrawn };
         self.close_unless_open(Some(call), &decision);
         decision
     }

@@ -10,11 +10,11 @@ use crate::context::{Activations, CounterValue, Moment};
 use crate::counter::{CounterChanges, CounterId, CounterState, HoldEnd, Reservation};
 use crate::manifest::counter::Decrease;
 use crate::policy::{Counter, CounterFault, DelegationBound, Origin, Policy, counted};
-use crate::task::flow::{Flow, Stopped};
+use crate::task::flow::{Flow, StopKind, Stopped};
 use crate::task::messages;
 use crate::task::state::{
     Answer, AskedCounter, CallCounters, CounterReading, CounterUse, Decision, Finding, Pending, Progress,
-    QuestionId, Request, Subject, Task, TaskState, UnderWay, Verdict,
+    QuestionId, Request, Subject, Task, TaskState, UnderWay,
 };
 use std::collections::BTreeMap;
 
@@ -222,7 +222,7 @@ impl Task {
     ///
     /// ```
     /// use celador::counter::{CounterBook, CounterId};
-    /// use celador::{Engine, StartTask, Turn, Turned, Usage, User, Verdict, Call};
+    /// use celador::{Engine, StartTask, Turn, Turned, Usage, User, VerdictKind, Call};
     /// # let manifests = r#"
     /// # kind: commonagents.info/v1beta2/tool
     /// # namespace: shop
@@ -265,8 +265,8 @@ impl Task {
     /// let celador::Progress::Decided(told) = told else { panic!("nobody is asked") };
     ///
     /// // what the first call reserves counts for the second, which gives it back for the third
-    /// let verdicts: Vec<Verdict> = told.decided.iter().map(|call| call.decision.verdict).collect();
-    /// assert_eq!(verdicts, [Verdict::Allow, Verdict::Block, Verdict::Allow]);
+    /// let verdicts: Vec<VerdictKind> = told.decided.iter().map(|call| call.decision.verdict.kind()).collect();
+    /// assert_eq!(verdicts, [VerdictKind::Allow, VerdictKind::Block, VerdictKind::Allow]);
     /// let changes = task.take_counter_changes();
     /// assert_eq!(changes.reserve.iter().map(|it| it.amount.to_int()).collect::<Vec<_>>(), [70, 30]);
     /// book.apply("t-1", &changes, now)?;
@@ -318,7 +318,8 @@ impl Task {
         };
         let mut told = self.told(came);
         let mut more = std::mem::take(&mut told.decided);
-        let place = decision.decided.iter_mut().find(|call| call.decision.question == Some(question));
+        let place =
+            decision.decided.iter_mut().find(|call| call.decision.verdict.question() == Some(question));
         place.into_iter().for_each(|call| call.decision = told.clone());
         decision.decided.append(&mut more);
         Progress::Decided(decision)
@@ -345,7 +346,7 @@ impl Task {
 fn refused(operation: &mut UnderWay, code: &'static str, message: String, origin: Origin) -> Flow {
     operation.course.findings.push(Finding::new(code, message, Some(origin.clone())));
     Flow::Stopped(Stopped {
-        verdict: Verdict::Block,
+        kind: StopKind::Block,
         message: messages::blocked().into(),
         user_message: None,
         origin,

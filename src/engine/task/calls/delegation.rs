@@ -143,10 +143,10 @@ impl CallResult {
     /// reason why there is no response. A child that was locked or ran into a limit leaves its parent at work.
     #[must_use]
     pub fn delegated(child: &Task, decision: &Decision) -> Self {
-        let (status, output) = match &decision.value {
+        let (status, output) = match decision.verdict.value() {
             Some(response) if decision.is_allowed() => (CallStatus::Successful, response.clone()),
             _ => {
-                let why = decision.message.as_deref().unwrap_or(decision.verdict.as_str());
+                let why = decision.verdict.message().unwrap_or(decision.verdict.kind().as_str());
                 let output = Json::object([("error", Json::string(&messages::child_failed(why)))]);
                 (CallStatus::Errored, output)
             }

@@ -8,11 +8,11 @@ use crate::context::Moment;
 use crate::counter::{CounterId, CounterState};
 use crate::manifest::mode::Mode;
 use crate::policy::{CounterReader, InvocationTarget, Origin, Policy};
-use crate::task::flow::{Flow, Stopped};
+use crate::task::flow::{Flow, StopKind, Stopped};
 use crate::task::messages;
 use crate::task::state::{
     Answer, AskedCounter, CallCounters, CallId, CallUnderWay, CounterReading, Enforced, Extent, Finding,
-    Holdings, Next, Request, Said, Stage, Subject, Task, TaskError, UnderWay, Verdict,
+    Holdings, Next, Request, Said, Stage, Subject, Task, TaskError, UnderWay, VerdictKind,
 };
 use std::sync::Arc;
 
@@ -196,11 +196,11 @@ impl Task {
         course.findings.push(Finding::new("outside_parent", outside, Some(origin.clone())));
         if policy.observes() || bound.mode == Mode::Observe {
             let shown = message.shown.clone();
-            let enforced = Enforced::new(Verdict::Block, message.text);
+            let enforced = Enforced::new(VerdictKind::Block, message.text);
             course.would_stop(Enforced { decided_by: Some(origin), shown, ..enforced });
             return Flow::Passed;
         }
-        Flow::Stopped(Stopped { verdict: Verdict::Block, message, user_message, origin })
+        Flow::Stopped(Stopped { kind: StopKind::Block, message, user_message, origin })
     }
 
     /// Decides whether this task may make a call of its child now: its limits, then its steps before the call. `counters` are those that were read,

@@ -94,7 +94,10 @@ impl Task {
         if let Progress::Decided(decision) = &progress {
             // a call of a script is nobody's to make or to report again
             if is_of_script {
-                self.close_unless_open(named.as_ref().map(|named| &named.id), &Decision::new(Verdict::Allow));
+                self.close_unless_open(
+                    named.as_ref().map(|named| &named.id),
+                    &Decision::new(Verdict::allow(None)),
+                );
             } else {
                 self.settle_answered(named, decision);
             }
@@ -137,8 +140,7 @@ impl Task {
             Ok(program) => program,
             Err(issues) => {
                 let issue = issues.first().map_or("", |issue| &issue.message);
-                let message = Some(messages::script_failed(issue));
-                return Decision { message, ..script.decide(Verdict::Error) }.into();
+                return script.decide(Verdict::error(messages::script_failed(issue))).into();
             }
         };
         loop {
@@ -146,13 +148,13 @@ impl Task {
                 Ok(value) => {
                     let value = Some(with_summaries(value, &script.course.exchanges));
                     let secret = self.hidden_of_script();
-                    return Decision { value, secret, ..script.decide(Verdict::Allow) }.into();
+                    return Decision { secret, ..script.decide(Verdict::allow(value)) }.into();
                 }
                 Err(Halt::Failed(error)) => {
                     let code = Cow::Borrowed(error.code.as_str());
                     script.course.findings.push(Finding { code, message: error.to_string(), origin: None });
-                    let message = Some(messages::script_failed(&error.to_string()));
-                    return Decision { message, ..script.decide(Verdict::Error) }.into();
+                    let message = messages::script_failed(&error.to_string());
+                    return script.decide(Verdict::error(message)).into();
                 }
                 Err(Halt::Asks(request, _)) => request,
             };
@@ -166,8 +168,7 @@ impl Task {
             }
             self.script_bytes = script.bytes();
             let progress = if self.must_wait(&call.function) || self.is_in_review() {
-                let message = Some(messages::call_again());
-                Decision { message, ..Decision::new(Verdict::Block) }.into()
+                Decision::new(Verdict::block(messages::call_again())).into()
             } else {
                 self.begin(&call, Extent::Whole, now)
             };
@@ -205,7 +206,7 @@ impl Task {
         script.course.observed.extend(decision.observed);
         script.course.findings.extend(decision.findings);
         script.course.counters.extend(decision.counters);
-        let result = CallResult::successful(decision.value.unwrap_or_else(Json::null));
+        let result = CallResult::successful(decision.verdict.into_value().unwrap_or_else(Json::null));
         script.course.exchanges.push(Exchange { question, answer: Answer::Result(result) });
         Ok(script)
     }
@@ -220,9 +221,8 @@ impl Decision {
             Finding { code, message: issue.message.clone(), origin: None }
         };
         let told: Vec<&str> = issues.iter().map(|issue| &*issue.message).collect();
-        let message = Some(messages::script_failed(&told.join("; ")));
-        let findings = issues.iter().map(finding).collect();
-        Self { message, findings, ..Self::new(Verdict::Error) }
+        let verdict = Verdict::error(messages::script_failed(&told.join("; ")));
+        Self { findings: issues.iter().map(finding).collect(), ..Self::new(verdict) }
     }
 }
 

@@ -5,14 +5,14 @@
 
 use crate::cel::Timestamp;
 use crate::task::state::{
-    Call, CallId, CallResult, DecidedCall, DecidedKind, Decision, Extent, Named, Task, TaskError, Turn,
-    Verdict,
+    Call, CallId, CallResult, DecidedCall, DecidedKind, Decision, Extent, Named, Refused, Task, TaskError,
+    Turn, Verdict,
 };
 
 /// What a turn of the model came to.
 ///
 /// ```
-/// use celador::{Call, Engine, EngineLimits, StartTask, Turn, Turned, Usage, User, Verdict};
+/// use celador::{Call, Engine, EngineLimits, StartTask, Turn, Turned, Usage, User, VerdictKind};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
@@ -26,9 +26,9 @@ use crate::task::state::{
 ///
 /// let Turned { limits, calls } = task.turn(&turn, now)?;
 /// assert!(limits.is_allowed());
-/// let verdicts: Vec<Verdict> = calls.iter().map(|decided| decided.decision.verdict).collect();
+/// let verdicts: Vec<VerdictKind> = calls.iter().map(|decided| decided.decision.verdict.kind()).collect();
 /// // the second waits for the lead, and 2000 is too much for anybody
-/// assert_eq!(verdicts, [Verdict::Allow, Verdict::Suspend, Verdict::Block]);
+/// assert_eq!(verdicts, [VerdictKind::Allow, VerdictKind::Suspend, VerdictKind::Block]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -84,7 +84,7 @@ impl Reported {
     pub fn into_decision(self) -> Decision {
         let Self { mut calls, mut decided } = self;
         calls.append(&mut decided);
-        Decision { decided: calls, ..Decision::new(Verdict::Allow) }
+        Decision { decided: calls, ..Decision::new(Verdict::allow(None)) }
     }
 }
 
@@ -100,8 +100,11 @@ impl Task {
         }
         // a turn that comes again, call by call, was counted when it came first
         let comes_again = known > 0 && known == turn.calls.len();
-        let limits =
-            if comes_again { Decision::new(Verdict::Allow) } else { self.begin_model_turn(turn.usage, now) };
+        let limits = if comes_again {
+            Decision::new(Verdict::allow(None))
+        } else {
+            self.begin_model_turn(turn.usage, now)
+        };
         let mut calls = Vec::with_capacity(turn.calls.len());
         for call in &turn.calls {
             let decision = if limits.is_allowed() {
@@ -111,8 +114,9 @@ impl Task {
                 };
                 self.told(progress)
             } else {
-                let (reason, message) = (limits.reason.clone(), limits.message.clone());
-                Decision { reason, message, ..Decision::new(Verdict::Rejected) }
+                let message = limits.verdict.message().unwrap_or_default().to_owned();
+                let reason = limits.verdict.reason().map(str::to_owned);
+                Decision::new(Verdict::rejected(Refused { reason, ..Refused::new(message) }))
             };
             let named = decision.call.clone().or_else(|| call.id.clone());
             let id = named.unwrap_or_else(|| {
@@ -152,7 +156,7 @@ impl Task {
             let decision = self.told(progress);
             calls.push(Named { id: call, kind: DecidedKind::Call, function }.decided(decision));
         }
-        let decided = self.decision_with_decided(Decision::new(Verdict::Allow), now).decided;
+        let decided = self.decision_with_decided(Decision::new(Verdict::allow(None)), now).decided;
         Ok(Reported { calls, decided })
     }
 }

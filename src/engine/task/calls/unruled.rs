@@ -18,8 +18,8 @@ impl Task {
 
     /// The decision on such a call.
     pub(in crate::task) fn unruled(&self, call: &Call, id: CallId, enforced: Option<Enforced>) -> Decision {
-        let (value, enforced) = (Some(call.arguments.clone()), enforced.map(Box::new));
-        Decision { value, call: Some(id), enforced, ..Decision::new(Verdict::Allow) }
+        let verdict = Verdict::allow(Some(call.arguments.clone()));
+        Decision { call: Some(id), enforced: enforced.map(Box::new), ..Decision::new(verdict) }
     }
 
     /// Whether a call was let through although the agent does not have its function.
@@ -29,7 +29,7 @@ impl Task {
 
     /// The result of such a call, which the model receives as it is.
     pub(super) fn pass_on(result: CallResult) -> Decision {
-        Decision { value: Some(result.output), ..Decision::new(Verdict::Allow) }
+        Decision::new(Verdict::allow(Some(result.output)))
     }
 }
 

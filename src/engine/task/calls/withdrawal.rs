@@ -38,15 +38,14 @@ impl Task {
             return Ok(decision);
         }
         if self.is_unruled(call) {
-            return Ok(Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) });
+            return Ok(Decision::new(Verdict::block(messages::withdrawn())));
         }
         let position = self.open_position(call)?;
         self.take_step_unless_ended(now);
         if self.is_invoked(position) {
             let result = (ran == Ran::Unknown).then(unknown_result);
-            let message = Some(messages::withdrawn());
             self.record_late(position, result, now);
-            return Ok(Decision { message, ..Decision::new(Verdict::Block) });
+            return Ok(Decision::new(Verdict::block(messages::withdrawn())));
         }
         let operation = self.take_open(position, Stage::Execute);
         let decision = self.withdrawn(operation, ran, now.into());
@@ -103,8 +102,7 @@ impl Task {
     ) -> Decision {
         self.take_step_unless_ended(now);
         let Wanted::Call { call, extent } = &queued.wanted else {
-            let message = Some(messages::withdrawn_unjudged());
-            return Decision { message, ..Decision::new(Verdict::Block) };
+            return Decision::new(Verdict::block(messages::withdrawn_unjudged()));
         };
         let policy = self.policy.clone();
         if let Some((position, function)) = self.offered(&policy, &call.function) {
@@ -119,7 +117,7 @@ impl Task {
             self.record_call(&call, None, InvocationStatus::Restricted, &moment);
             self.context.turn(TurnKind::Capability);
         }
-        Decision { message: Some(messages::withdrawn()), ..Decision::new(Verdict::Block) }
+        Decision::new(Verdict::block(messages::withdrawn()))
     }
 
     pub(super) fn take_step_unless_ended(&mut self, now: Timestamp) {
@@ -147,8 +145,7 @@ impl Task {
             self.context.turn(TurnKind::Capability);
         }
         self.keep_what_fits(&operation.course.recorded);
-        let message = Some(messages::withdrawn());
-        Decision { message, ..operation.decide(Verdict::Block) }
+        operation.decide(Verdict::block(messages::withdrawn()))
     }
 }
 

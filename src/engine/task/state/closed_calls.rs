@@ -3,7 +3,7 @@
 //! A task keeps a thousand of them, whatever else it keeps of its calls, so they stand in one ring, and the table beside it holds
 //! places in the ring and no ids of its own.
 
-use super::decision::CallId;
+use super::call_id::CallId;
 use super::known_call::KnownCall;
 use hashbrown::HashTable;
 use std::collections::VecDeque;

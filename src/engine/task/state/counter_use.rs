@@ -59,7 +59,7 @@ use std::sync::Arc;
 ///     let call = Call::new("payments", serde_json::json!({"amount": amount}).into());
 ///     let decision = task.before(&call, now)?.drive(&mut desk)?.into_decision();
 ///     let read = &decision.counters[0];
-///     verdicts.push((decision.verdict.as_str(), read.counted.map(|counted| counted.to_int())));
+///     verdicts.push((decision.verdict.kind().as_str(), read.counted.map(|counted| counted.to_int())));
 /// }
 /// assert_eq!(verdicts, [("allow", Some(0)), ("block", Some(70))]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

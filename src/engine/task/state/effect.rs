@@ -214,7 +214,7 @@ pub struct CallResult {
 ///
 /// // the process that paid died: the payout counts, for the money may be gone
 /// let told = task.withdraw(&allowed.call, Ran::Unknown, now)?;
-/// assert_eq!(told.message.as_deref(), Some("the call was withdrawn"));
+/// assert_eq!(told.verdict.message(), Some("the call was withdrawn"));
 /// let record = task.context().invocations().next().ok_or("it is on record")?;
 /// assert_eq!(record.status, InvocationStatus::Errored);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

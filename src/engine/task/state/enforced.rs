@@ -3,7 +3,7 @@
 use super::limit_reached::LimitReached;
 use super::observed::ObservedStep;
 use super::trace::StepName;
-use super::verdict::Verdict;
+use super::verdict::VerdictKind;
 use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// ([`Engine::open_observing`](crate::Engine::open_observing)): a step, a limit, a call that cannot be formed, an input that does not fit.
 ///
 /// ```
-/// use celador::{Call, Engine, StartTask, User, Verdict};
+/// use celador::{Call, Engine, StartTask, User, VerdictKind};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// let engine = Engine::open_observing(&["examples/first-policy"], celador::EngineLimits::default())?;
 /// let now = std::time::SystemTime::UNIX_EPOCH;
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 /// let call = Call::new("payout", serde_json::json!({"amount": 250}).into());
 /// let decision = task.before(&call, now)?.outcome().into_decision();
 /// let enforced = decision.enforced.expect("a review is needed");
-/// assert_eq!((decision.verdict, enforced.verdict), (Verdict::Allow, Verdict::Suspend));
+/// assert_eq!((decision.verdict.kind(), enforced.verdict), (VerdictKind::Allow, VerdictKind::Suspend));
 /// assert_eq!(enforced.reviewer.as_deref(), Some("lead@example.com"));
 /// assert_eq!(enforced.step.map(|step| step.to_string()).as_deref(), Some("before[1]"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Enforced {
     /// The verdict that it would have been.
-    pub verdict: Verdict,
+    pub verdict: VerdictKind,
     /// The step that would have decided; nothing where a limit, a parameter or a schema would have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<StepName>,
@@ -53,7 +53,7 @@ pub struct Enforced {
 
 impl Enforced {
     /// A verdict with what is told.
-    pub(in crate::task) fn new(verdict: Verdict, message: String) -> Self {
+    pub(in crate::task) fn new(verdict: VerdictKind, message: String) -> Self {
         Self {
             verdict,
             step: None,

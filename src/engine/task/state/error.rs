@@ -1,6 +1,6 @@
 //! Misuse of a task by its host. What a model, a user or a policy does wrong is a decision, never one of these.
 
-use super::decision::CallId;
+use super::call_id::CallId;
 use crate::manifest::brought::ToolsError;
 use std::sync::Arc;
 

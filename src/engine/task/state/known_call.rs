@@ -1,11 +1,10 @@
 //! One call that a task knows by its id: digests of what it was and came to, and what is told of it once it is closed.
 
-use super::decision::{CallId, Decision};
+use super::call_id::CallId;
+use super::decision::Decision;
 use super::hidden::Hidden;
-use super::limit_reached::LimitReached;
 use super::mark::Mark;
-use super::switch::Switch;
-use super::verdict::Verdict;
+use super::verdict::{Allowed, Verdict};
 use crate::context::InvocationId;
 use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
@@ -35,25 +34,18 @@ pub(in crate::task) struct KnownCall {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(from = "WholeTold", into = "WholeTold")]
 pub(super) enum Told {
-    /// A verdict and nothing else: of most calls, which are let through.
-    Bare { verdict: Verdict, is_on_record: bool },
+    /// It goes on, and nothing else is told: of most calls.
+    Allowed { is_on_record: bool },
     /// The decision of a call that somebody has to be told more about.
     Whole(Box<WholeTold>),
 }
 
 /// The same as it is stored.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct WholeTold {
+    /// Without a value.
+    #[serde(flatten)]
     verdict: Verdict,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    message: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    reason: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    limit: Option<LimitReached>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    switch: Option<Box<Switch>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     decided_by: Option<Origin>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +78,7 @@ impl KnownCall {
 
     /// Whether it was let through and is closed, and nobody has ever seen it run.
     pub(in crate::task) fn was_let_by_unseen(&self) -> bool {
-        let is_allowed = self.told.as_ref().is_some_and(|told| told.verdict() == Verdict::Allow);
+        let is_allowed = self.told.as_ref().is_some_and(|told| told.is_allowed());
         is_allowed && self.record.is_none() && self.result.is_none()
     }
 
@@ -101,7 +93,7 @@ impl KnownCall {
             (None, _) => Closed::NotKept,
             (Some(told), Some(record)) if told.is_on_record() => Closed::OnRecord(told.decision(), record),
             // a value that is not on record was for the model, once
-            (Some(told), _) if told.verdict() == Verdict::Allow => Closed::NotKept,
+            (Some(told), _) if told.is_allowed() => Closed::NotKept,
             (Some(told), _) => Closed::Told(told.decision()),
         }
     }
@@ -109,9 +101,9 @@ impl KnownCall {
     /// What it takes.
     pub(super) fn bytes(&self) -> u64 {
         let told = match &self.told {
-            None | Some(Told::Bare { .. }) => 0,
+            None | Some(Told::Allowed { .. }) => 0,
             Some(Told::Whole(told)) => {
-                let texts = [&told.message, &told.reason].into_iter().flatten();
+                let texts = [told.verdict.message(), told.verdict.reason()].into_iter().flatten();
                 texts.fold(size_of::<WholeTold>(), |sum, text| sum.saturating_add(text.len()))
             }
         };
@@ -122,51 +114,41 @@ impl KnownCall {
 impl Told {
     pub(super) fn of(decision: &Decision, is_on_record: bool) -> Self {
         Self::from(WholeTold {
-            verdict: decision.verdict,
-            message: decision.message.clone(),
-            reason: decision.reason.clone(),
-            limit: decision.limit.clone(),
-            switch: decision.switch.clone(),
+            verdict: decision.verdict.clone().without_value(),
             decided_by: decision.decided_by.clone(),
             secret: decision.secret.clone(),
             is_on_record,
         })
     }
 
-    fn verdict(&self) -> Verdict {
+    fn is_allowed(&self) -> bool {
         match self {
-            Self::Bare { verdict, .. } => *verdict,
-            Self::Whole(told) => told.verdict,
+            Self::Allowed { .. } => true,
+            Self::Whole(told) => matches!(told.verdict, Verdict::Allow(_)),
         }
     }
 
     fn is_on_record(&self) -> bool {
         match self {
-            Self::Bare { is_on_record, .. } => *is_on_record,
+            Self::Allowed { is_on_record } => *is_on_record,
             Self::Whole(told) => told.is_on_record,
         }
     }
 
     fn decision(&self) -> Decision {
-        let WholeTold { verdict, message, reason, limit, switch, decided_by, secret, .. } =
-            self.clone().into();
-        Decision { message, reason, limit, switch, decided_by, secret, ..Decision::new(verdict) }
+        let WholeTold { verdict, decided_by, secret, is_on_record: _ } = self.clone().into();
+        Decision { decided_by, secret, ..Decision::new(verdict) }
     }
 }
 
 impl From<WholeTold> for Told {
     fn from(told: WholeTold) -> Self {
         match told {
-            WholeTold {
-                verdict,
-                message: None,
-                reason: None,
-                limit: None,
-                switch: None,
-                decided_by: None,
-                secret: None,
-                is_on_record,
-            } => Self::Bare { verdict, is_on_record },
+            WholeTold { verdict: Verdict::Allow(passed), decided_by: None, secret: None, is_on_record }
+                if passed == Allowed::default() =>
+            {
+                Self::Allowed { is_on_record }
+            }
             told => Self::Whole(Box::new(told)),
         }
     }
@@ -175,16 +157,9 @@ impl From<WholeTold> for Told {
 impl From<Told> for WholeTold {
     fn from(told: Told) -> Self {
         match told {
-            Told::Bare { verdict, is_on_record } => Self {
-                verdict,
-                message: None,
-                reason: None,
-                limit: None,
-                switch: None,
-                decided_by: None,
-                secret: None,
-                is_on_record,
-            },
+            Told::Allowed { is_on_record } => {
+                Self { verdict: Verdict::allow(None), decided_by: None, secret: None, is_on_record }
+            }
             Told::Whole(told) => *told,
         }
     }

@@ -5,8 +5,9 @@
 //! as long as that; of those that are closed the last `max_known_calls` are, and the oldest make room. Of functions, arguments
 //! and results digests are kept, and no values.
 
+use super::call_id::CallId;
 use super::closed_calls::ClosedCalls;
-use super::decision::{CallId, Decision};
+use super::decision::Decision;
 use super::known_call::{KnownCall, Told};
 use super::mark::Mark;
 use crate::context::InvocationId;

@@ -4,6 +4,7 @@
 
 mod activity;
 mod beside;
+mod call_id;
 mod claim;
 mod closed_calls;
 mod counter_use;
@@ -46,11 +47,12 @@ mod under_way;
 mod verdict;
 
 pub(in crate::task) use activity::Activity;
+pub use call_id::{CallId, DecidedKind};
 pub(in crate::task) use claim::CallClaim;
 pub use counter_use::CounterUse;
 pub(in crate::task) use counting::{AskedCounter, CallCounters, CounterReading, Holdings};
 pub(in crate::task) use course::{Course, Results, Rewriting};
-pub use decision::{CallId, DecidedCall, DecidedKind, Decision, WaitReason};
+pub use decision::{DecidedCall, Decision};
 pub(in crate::task) use delivered::{Deliveries, DeliveriesChange, delivery_name};
 pub use effect::{Answer, CallResult, CallStatus, Invocation, Question, QuestionId, Ran, Request};
 pub use enforced::Enforced;
@@ -94,4 +96,4 @@ pub use termination::{Termination, TerminationReason};
 pub use terms::{Credential, Obligation, Terms};
 pub use trace::{Finding, StepKind, StepName, StepOutcome, TraceEntry};
 pub(in crate::task) use under_way::UnderWay;
-pub use verdict::{EventStage, Verdict};
+pub use verdict::{Allowed, EventStage, Refused, Verdict, VerdictKind, WaitReason};

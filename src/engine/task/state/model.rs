@@ -4,8 +4,8 @@
 //! already, and the last answer, for a host that did not hear of it. Requests are kept until their answers come, because the steps
 //! behind a call see both.
 
+use super::call_id::CallId;
 use super::counting::CallCounters;
-use super::decision::CallId;
 use super::start::Usage;
 use crate::cel::Json;
 use crate::context::ModelUsage;

@@ -1,7 +1,7 @@
 //! What an observed step would have done, as plain data: it stands in a decision beside what was done.
 
 use super::trace::{Finding, StepKind, StepName, StepOutcome};
-use super::verdict::Verdict;
+use super::verdict::VerdictKind;
 use crate::context::LabelSet;
 use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// decision follows from it.
 ///
 /// ```
-/// use celador::{Call, Engine, StartTask, User, Verdict};
+/// use celador::{Call, Engine, StartTask, User, VerdictKind};
 /// # let manifests = r#"
 /// # kind: commonagents.info/v1beta2/tool
 /// # namespace: shop
@@ -46,10 +46,10 @@ use std::sync::Arc;
 /// // shop/money has `mode: observe`, and its step `cap` asserts `input.amount <= 100`
 /// let call = Call::new("refund", serde_json::json!({"amount": 500}).into());
 /// let decision = task.before(&call, now)?.outcome().into_decision();
-/// assert_eq!(decision.verdict, Verdict::Allow);
+/// assert_eq!(decision.verdict.kind(), VerdictKind::Allow);
 /// let [observed] = &*decision.observed else { panic!("one step is observed") };
 /// assert_eq!(observed.called(), "before[0] of shop/money#cap");
-/// assert_eq!(observed.verdict, Some(Verdict::Block));
+/// assert_eq!(observed.verdict, Some(VerdictKind::Block));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,7 +64,7 @@ pub struct ObservedStep {
     /// The verdict that it would have led to; nothing if the operation would have gone on, or if that is not known without an
     /// answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub verdict: Option<Verdict>,
+    pub verdict: Option<VerdictKind>,
     /// Who would have been asked for a review.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reviewer: Option<String>,

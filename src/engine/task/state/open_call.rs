@@ -1,8 +1,8 @@
 //! A call that runs.
 
+use super::call_id::CallId;
 use super::claim::CallClaim;
 use super::course::Results;
-use super::decision::CallId;
 use super::effect::QuestionId;
 use super::terms::Terms;
 use crate::cel::Json;

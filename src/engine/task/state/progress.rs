@@ -6,7 +6,7 @@ use super::effect::Question;
 /// How far an operation came.
 ///
 /// ```
-/// use celador::{Answer, Call, Engine, EngineLimits, Progress, StartTask, User, Verdict};
+/// use celador::{Answer, Call, Engine, EngineLimits, Progress, StartTask, User, VerdictKind};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
@@ -20,7 +20,7 @@ use super::effect::Question;
 ///
 /// let mut task = engine.restore(saved)?;
 /// match task.answer(question.id, Answer::approve(), now)?.into_progress() {
-///     Progress::Decided(decision) => assert_eq!(decision.verdict, Verdict::Allow),
+///     Progress::Decided(decision) => assert_eq!(decision.verdict.kind(), VerdictKind::Allow),
 ///     Progress::Asks(question) => panic!("{:?}", question.request),
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())

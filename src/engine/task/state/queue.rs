@@ -1,6 +1,7 @@
 //! Operations that wait for others before they are decided, and what those came to that have waited.
 
-use super::decision::{CallId, DecidedCall, DecidedKind, Decision};
+use super::call_id::{CallId, DecidedKind};
+use super::decision::{DecidedCall, Decision};
 use super::review_answer::given;
 use super::start::Call;
 use super::subject::Extent;

@@ -3,7 +3,7 @@
 //! A review is a question for a person ([`Request::Review`](super::effect::Request::Review)). While it is open, it is read off the
 //! operation that waits; once it is closed, the task keeps it with its answer, so that everybody who asks later is told the same.
 
-use super::decision::CallId;
+use super::call_id::CallId;
 use super::effect::QuestionId;
 use super::review_answer::{ReviewAnswer, ReviewChoice};
 use super::trace::StepName;
@@ -40,7 +40,7 @@ use std::fmt;
 /// let note = Some("the rest is a voucher".to_owned());
 /// let answer = ReviewAnswer { choice: ReviewChoice::Edit { arguments }, by, note, addressed_as: Vec::new() };
 /// let outcome = task.answer(review.question, answer.into(), now)?.outcome();
-/// assert_eq!(outcome.decision().value.as_ref().ok_or("it may run")?.to_string(), r#"{"customer":"u-7","amount":90}"#);
+/// assert_eq!(outcome.decision().verdict.value().ok_or("it may run")?.to_string(), r#"{"customer":"u-7","amount":90}"#);
 /// let closed = task.reviews().next().ok_or("it is on record")?;
 /// let Reviewed { answer, at } = closed.answered.ok_or("it is answered")?;
 /// assert_eq!((closed.state, answer.note.as_deref()), (ReviewState::Edited, Some("the rest is a voucher")));

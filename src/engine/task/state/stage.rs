@@ -23,17 +23,14 @@ impl Stage {
         matches!(self, Self::BeforeFirst | Self::Before)
     }
 
-    /// What an event does not pass that is stopped here.
-    pub(in crate::task) fn of_event(self) -> Option<EventStage> {
+    /// The check that an event does not pass which is stopped here. Events have the stages before, after and that of the guardrails of inputs.
+    pub(in crate::task) fn of_event(self) -> EventStage {
         match self {
-            Self::Before => Some(EventStage::Before),
-            Self::After => Some(EventStage::After),
-            Self::GuardrailBefore => Some(EventStage::Guardrails),
-            Self::BeforeFirst
-            | Self::Execute
-            | Self::GuardrailAfter
-            | Self::ModelBefore
-            | Self::ModelAfter => None,
+            Self::BeforeFirst | Self::Before | Self::Execute => EventStage::Before,
+            Self::After => EventStage::After,
+            Self::GuardrailBefore | Self::GuardrailAfter | Self::ModelBefore | Self::ModelAfter => {
+                EventStage::Guardrails
+            }
         }
     }
 

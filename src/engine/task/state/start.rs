@@ -1,6 +1,6 @@
 //! The facts of a task that is about to begin, what its model is offered, and the calls that it makes.
 
-use super::decision::CallId;
+use super::call_id::CallId;
 use super::error::TaskError;
 use super::retain::Retain;
 use crate::amount::Amount;

@@ -1,7 +1,7 @@
 //! What an operation is about: a call, a script, an event, an input, an output or a call of the model.
 
+use super::call_id::{CallId, DecidedKind};
 use super::counting::CallCounters;
-use super::decision::{CallId, DecidedKind};
 use super::effect::Request;
 use super::model::ModelUnderWay;
 use crate::cel::Json;

@@ -46,7 +46,7 @@ use std::sync::Arc;
 ///
 /// let call = Call::new("refund", serde_json::json!({"amount": 500}).into());
 /// let decision = task.before(&call, now)?.outcome().into_decision();
-/// let Terms { delay_ms, obligations, credentials, .. } = *decision.terms.ok_or("each step has a say")?;
+/// let Terms { delay_ms, obligations, credentials, .. } = decision.verdict.terms().cloned().ok_or("each step has a say")?;
 /// assert_eq!(delay_ms, Some(30_000));
 /// let [Obligation { id, values, .. }] = &*obligations else { panic!("one is written") };
 /// assert_eq!((&**id, values.to_string()), ("tell-risk", r#"{"amount":500}"#.to_owned()));

@@ -4,8 +4,9 @@
 //! operation can wait for days, be stored, and go on in another process.
 
 use super::beside::read_beside;
+use super::call_id::CallId;
 use super::course::Course;
-use super::decision::{CallId, Decision};
+use super::decision::Decision;
 use super::stage::Stage;
 use super::subject::{Extent, Subject};
 use super::verdict::Verdict;

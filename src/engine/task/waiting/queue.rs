@@ -21,8 +21,8 @@ use crate::task::messages;
 use crate::task::outcome::HandedOver;
 use crate::task::size;
 use crate::task::state::{
-    Call, CallId, Decision, Extent, Named, Next, Pending, Progress, QuestionId, QueuedOperation, Subject,
-    Task, UnderWay, Verdict, WaitReason, Wanted,
+    Call, CallId, Decision, Extent, Named, Next, Pending, Progress, QuestionId, QueuedOperation, Refused,
+    Subject, Task, UnderWay, Verdict, WaitReason, Wanted,
 };
 
 /// The state of an operation that another one waits for.
@@ -205,14 +205,8 @@ impl Task {
     ) -> Decision {
         let held_by = self.reviews_of(&waits_for);
         let because = operation.map_or_else(Vec::new, |operation| self.because(operation, &waits_for));
-        Decision {
-            call: Some(call),
-            held_by,
-            waits_for,
-            because,
-            message: Some(message),
-            ..Decision::new(Verdict::Wait)
-        }
+        let verdict = Verdict::Wait { waits_for, because, held_by, message };
+        Decision { call: Some(call), ..Decision::new(verdict) }
     }
 
     /// The expressions for which an operation waits for others, as far as an expression makes it wait. Linear in those others, and in the rules of each function
@@ -309,7 +303,7 @@ impl Task {
         let (Some(Named { id, function, .. }), Some(call)) =
             (self.named(&operation), operation.subject.call())
         else {
-            return operation.decide(Verdict::Rejected);
+            return operation.decide(Verdict::rejected(Refused::for_the_reason(messages::not_kept())));
         };
         let wanted =
             Wanted::Call { call: Call::new(&*function, call.arguments.clone()), extent: call.extent };
@@ -349,7 +343,7 @@ impl Task {
                 None => self.begin_wanted(wanted, id.clone(), now),
             };
             let decision = match progress {
-                Progress::Decided(decision) if decision.verdict == Verdict::Wait => {
+                Progress::Decided(decision) if matches!(decision.verdict, Verdict::Wait { .. }) => {
                     // it is held, and keeps its place
                     if let Some(held) = self.queue.waiting.pop() {
                         self.queue.waiting.insert(at, held);
@@ -417,7 +411,8 @@ impl Task {
         let message = messages::waited_too_long(first);
         let queued = self.queue.waiting.remove(at);
         let refusal = self.withdrawn_unheard(&queued, now);
-        let decision = Decision { message: Some(message), call: Some(queued.id.clone()), ..refusal };
+        let verdict = Verdict::block(message);
+        let decision = Decision { verdict, call: Some(queued.id.clone()), ..refusal };
         self.close_unless_open(Some(&queued.id), &decision);
         self.queue.settle(queued.wanted.named(queued.id).decided(decision));
         true
@@ -440,7 +435,9 @@ impl Task {
     pub(in crate::task) fn told(&self, progress: Progress) -> Decision {
         match progress {
             Progress::Decided(decision) => decision,
-            Progress::Asks(question) => self.suspension_at(question.id).unwrap_or_else(Decision::suspended),
+            Progress::Asks(question) => {
+                self.suspension_at(question.id).unwrap_or_else(|| Decision::suspended(question.id, None))
+            }
         }
     }
 
@@ -491,7 +488,7 @@ impl Task {
     /// Keeps what an operation came to that has asked: whoever wanted it hears of it, too, if somebody else has answered.
     pub(in crate::task) fn settle_answered(&mut self, named: Option<Named>, decision: &Decision) {
         if let Some(named) = named
-            && decision.verdict != Verdict::Wait
+            && !matches!(decision.verdict, Verdict::Wait { .. })
         {
             self.close_unless_open(Some(&named.id), decision);
             self.queue.settle_told(named.decided(decision.clone()));

@@ -238,7 +238,7 @@ impl Task {
             let progress = self.go_on(operation, script, now);
             let progress = self.settle_event(progress, now);
             if let (Some(named), Progress::Decided(decision)) = (named, progress)
-                && decision.verdict != Verdict::Wait
+                && !matches!(decision.verdict, Verdict::Wait { .. })
             {
                 self.close_unless_open(Some(&named.id), &decision);
                 self.queue.settle(named.decided(decision));

@@ -1,12 +1,12 @@
 //! How far a call, or another operation that has waited or asked, has come: asked by its name, at any time, and nothing happens.
 
 use crate::task::messages;
-use crate::task::state::{CallId, Decision, Task, Verdict};
+use crate::task::state::{Allowed, CallId, Decision, Task, Verdict};
 
 impl Task {
-    /// How far a call, or an input, event or response that has waited or asked, has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
-    /// [`Verdict::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
-    /// model has its next turn. Of a call that is over it is what it came to, as far as that is kept: [`Verdict::Rejected`] once its
+    /// How far a call, or an input, event or response that has waited or asked, has come: [`VerdictKind::Wait`] while it waits for others, [`VerdictKind::Suspend`] while it asks,
+    /// [`VerdictKind::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
+    /// model has its next turn. Of a call that is over it is what it came to, as far as that is kept: [`VerdictKind::Rejected`] once its
     /// result was reported. Nothing of a call that the task does not know (any more: `max_known_calls`).
     ///
     /// # Cost
@@ -31,7 +31,7 @@ impl Task {
             return Some(settled.decision.clone());
         }
         if let Some(open) = self.model.get(call) {
-            return Some(self.request_decision(Decision::new(Verdict::Allow), open));
+            return Some(self.request_decision(open));
         }
         let Some(open) = self.open.iter().find(|open| open.id == *call) else {
             return self.known.get(call).map(|known| self.over(known, call));
@@ -39,13 +39,7 @@ impl Task {
         let secret = self.hidden_arguments(open.function, &open.arguments);
         let value = Some(open.arguments.clone());
         let (terms, notes) = (open.terms.clone(), open.notes.clone());
-        Some(Decision {
-            value,
-            call: Some(call.clone()),
-            secret,
-            terms,
-            notes,
-            ..Decision::new(Verdict::Allow)
-        })
+        let verdict = Verdict::Allow(Allowed { value, terms, ..Allowed::default() });
+        Some(Decision { call: Some(call.clone()), secret, notes, ..Decision::new(verdict) })
     }
 }

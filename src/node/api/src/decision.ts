@@ -25,46 +25,48 @@ export type Limit = Schemas["Limit"];
 /** Something that failed or was ignored while the decision was made. It holds no task data. */
 export type Finding = Schemas["Finding"];
 export type Switch = Schemas["Switch"];
-/** What an operation asks of whoever runs the task. */
+/** What an operation asks of the program that runs the task. */
 export type Question = Schemas["Question"];
 
+/** The answers of the engine, one for each verdict. */
+type Written = Schemas["Decision"];
+
+/** `waits_for` as `waitsFor`. */
+type Camel<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Name;
+
+/** Members that have another name or type here. */
+type Own = "verdict" | "trace" | "decided" | "value" | "exposes" | "terms";
+
+/** Whether a member is a list, which is always there. */
+type IsList<Member> = NonNullable<Member> extends readonly unknown[] ? true : false;
+
+/** The members of an answer under the names that they have here. */
+type Members<W> = {
+  readonly [K in keyof W as K extends Own ? never : IsList<W[K]> extends true ? never : Camel<K>]: W[K];
+} & {
+  readonly [K in keyof W as K extends Own ? never : IsList<W[K]> extends true ? Camel<K> : never]-?: Readonly<NonNullable<W[K]>>;
+};
+
+/** The members that other answers have: absent here, so that a program may ask each answer for them. */
+type Absent<W> = { readonly [K in Exclude<Camel<Exclude<KeysOf<Written>, Own>>, Camel<keyof W>>]?: undefined };
+type KeysOf<W> = W extends unknown ? keyof W : never;
+
 interface Common {
-  readonly verdict: Verdict;
-  /** The id of a call; of an input, event or response that waits the id that the task made up for it. */
-  readonly call?: string;
   /** The kind of operation that it is about. */
   readonly kind: Kind;
   /** The function of a call, where it is known: in a turn, among results, and of those that have waited. */
   readonly function?: string;
-  /** Why the task is locked or terminated. */
-  readonly reason?: string;
-  /** The text for the user, where the step that stopped it has one. */
-  readonly userMessage?: string;
-  /** The rule that decided, unless nothing stood in the way. */
-  readonly decidedBy?: Origin;
   /** The steps that were evaluated, in order. */
   readonly steps: readonly Step[];
-  readonly observed: readonly ObservedStep[];
-  /** What would have come of the operation, where a whole engine observes. */
-  readonly enforced?: Schemas["Enforced"];
-  readonly findings: readonly Finding[];
-  /** What reviewers have added to their answers, for the model; without the notes that a policy keeps private. */
-  readonly notes: readonly string[];
   /** The calls, inputs and events that waited and were decided because of it. */
   readonly decided: readonly Decision[];
-  readonly limit?: Limit;
-  /** The switch by which an operator stopped it. */
-  readonly switch?: Switch;
-  /** The values that the agent exposes with a response. */
-  readonly exposes?: JsonObject;
-  readonly cost: number;
-  /** The places in it that a manifest marks as secret. A caller that writes the value down leaves them out. */
-  readonly secret?: Schemas["Hidden"];
 }
 
+/** The answers with these verdicts. */
+type Of<V extends Verdict, W = Written> = W extends { verdict: V } ? { readonly verdict: W["verdict"] } & Members<W> & Absent<W> & Common : never;
+
 /** The operation goes on. */
-export interface Allowed extends Common {
-  readonly verdict: "allow" | "route";
+export type Allowed = Of<"allow" | "route"> & {
   readonly allowed: true;
   readonly pending: false;
   /** The arguments to run a call with. Empty where the operation is no call that is let through. */
@@ -73,53 +75,28 @@ export interface Allowed extends Common {
   readonly value: Json;
   /** The text of the admitted or delivered message, if `value` is one. */
   readonly text?: string;
+  /** The values that the agent exposes with a response. */
+  readonly exposes?: JsonObject;
   /** The milliseconds to wait before the call is carried out. */
   readonly delayMs?: number;
   readonly obligations: readonly Obligation[];
   readonly credentials: readonly Credential[];
-}
+};
 
-/** A reviewer gave the result: the call does not run, and the model receives `value`. */
-export interface Responded extends Common {
-  readonly verdict: "respond";
-  readonly allowed: false;
-  readonly pending: false;
-  readonly value: Json;
-}
+/** A reviewer, or a step, gave the result: the call does not run, and the model receives `value`. */
+export type Responded = Of<"respond"> & { readonly allowed: false; readonly pending: false; readonly value: Json };
 
 /** Somebody is asked first. */
-export interface Suspended extends Common {
-  readonly verdict: "suspend";
-  readonly allowed: false;
-  readonly pending: true;
-  /** The name under which `resume` takes the answer. */
-  readonly question?: number;
-  readonly asks?: Question;
-  /** Who is asked, if it is a person. */
-  readonly reviewer?: string;
-}
+export type Suspended = Of<"suspend"> & { readonly allowed: false; readonly pending: true; readonly asks?: Question };
 
 /** Others are ahead: it is decided by itself once they are over. */
-export interface Waiting extends Common {
-  readonly verdict: "wait";
-  readonly allowed: false;
-  readonly pending: true;
-  readonly waitsFor: readonly string[];
-  /** For calls of `waitsFor`, the expression that reads what the call may still change. */
-  readonly because: readonly Schemas["WaitReason"][];
-  /** The questions of the open reviews that it waits for. */
-  readonly heldBy: readonly number[];
-}
+export type Waiting = Of<"wait"> & { readonly allowed: false; readonly pending: true };
 
 /** It does not go on. */
-export interface Refused extends Common {
-  readonly verdict: "block" | "error" | "lock_task" | "terminate" | "rejected" | "invalid_input" | "discard";
+export type Refused = Of<"block" | "error" | "lock_task" | "terminate" | "rejected" | "invalid_input" | "discard"> & {
   readonly allowed: false;
   readonly pending: false;
-  /** The text for the model with `block` and `error`, for the caller otherwise. */
-  readonly message: string;
-  readonly waitsFor: readonly string[];
-}
+};
 
 export type Decision = Allowed | Responded | Suspended | Waiting | Refused;
 
@@ -141,71 +118,65 @@ export interface Results {
 }
 
 /** A decision as the engine writes it: with what it is about, and what it asks. */
-export type WrittenDecision = Partial<Schemas["Decision"]> &
-  Pick<Schemas["Decision"], "verdict"> & { asks?: Question; kind?: Kind; function?: string; id?: string };
+export type WrittenDecision = Written & { asks?: Question; kind?: Kind; function?: string; id?: string };
 
 const NOTHING: readonly never[] = Object.freeze([]);
 const NO_ARGUMENTS: JsonObject = Object.freeze({});
 
+/** Members that {@link ofWritten} names or reads itself. */
+const OWN: ReadonlySet<string> = new Set(["verdict", "value", "trace", "decided", "terms", "id"]);
+/** Lists that an answer leaves out where they are empty: those of every verdict, and those of some. */
+const LISTS = ["observed", "findings", "notes", "counters"] as const;
+const LISTS_OF: { readonly [V in Verdict]?: readonly string[] } = {
+  wait: ["waitsFor", "because", "heldBy"],
+  rejected: ["waitsFor", "because"],
+};
+
 /** The same as a value for programs. */
 export function ofWritten(written: WrittenDecision): Decision {
-  const { verdict, value } = written;
+  const { verdict } = written;
   const decision: Record<string, unknown> = {
     verdict,
     allowed: verdict === "allow" || verdict === "route",
     pending: verdict === "suspend" || verdict === "wait",
-    kind: written.kind ?? "call",
+    kind: "call",
     steps: written.trace ?? NOTHING,
-    observed: written.observed ?? NOTHING,
-    findings: written.findings ?? NOTHING,
-    notes: written.notes ?? NOTHING,
     decided: written.decided === undefined || written.decided.length === 0 ? NOTHING : written.decided.map(waited),
-    cost: written.cost ?? 0,
   };
-  const call = written.call ?? written.id;
-  if (call != null) decision.call = call;
-  if (written.function) decision.function = written.function;
-  if (written.reason != null) decision.reason = written.reason;
-  if (written.user_message != null) decision.userMessage = written.user_message;
-  decision.notes = written.notes ?? NOTHING;
-  if (written.decided_by != null) decision.decidedBy = written.decided_by;
-  if (written.limit != null) decision.limit = written.limit;
-  if (written.switch != null) decision.switch = written.switch;
-  if (written.enforced != null) decision.enforced = written.enforced;
-  if (written.exposes != null) decision.exposes = written.exposes;
-  if (written.secret != null) decision.secret = written.secret;
+  for (const list of LISTS) decision[list] = NOTHING;
+  for (const list of LISTS_OF[verdict] ?? NOTHING) decision[list] = NOTHING;
+  for (const [name, member] of Object.entries(written)) if (member != null && member !== "" && !OWN.has(name)) decision[camel(name)] = member;
+  if (written.id !== undefined && decision.call === undefined) decision.call = written.id;
   switch (verdict) {
     case "allow":
     case "route": {
+      const value = written.value as Json | undefined;
       decision.value = value ?? null;
-      decision.arguments = call != null && isObject(value) ? value : NO_ARGUMENTS;
-      const text = textOf(value as Json);
+      decision.arguments = decision.call !== undefined && isObject(value) ? value : NO_ARGUMENTS;
+      const text = textOf(value);
       if (text !== undefined) decision.text = text;
-      const terms = written.terms;
+      const terms = verdict === "allow" ? written.terms : undefined;
       if (terms?.delay_ms != null) decision.delayMs = terms.delay_ms;
       decision.obligations = terms?.obligations ?? NOTHING;
       decision.credentials = terms?.credentials ?? NOTHING;
       break;
     }
     case "respond":
-      decision.value = value ?? null;
+      decision.value = written.value ?? null;
       break;
     case "suspend":
-      if (written.question != null) decision.question = written.question;
-      if (written.asks != null) decision.asks = written.asks;
-      if (written.reviewer != null) decision.reviewer = written.reviewer;
-      break;
     case "wait":
-      decision.waitsFor = written.waits_for ?? NOTHING;
-      decision.because = written.because ?? NOTHING;
-      decision.heldBy = written.held_by ?? NOTHING;
       break;
     default:
-      // whatever a later release answers is no yes
-      decision.message = written.message ?? written.reason ?? verdict;
-      decision.waitsFor = written.waits_for ?? NOTHING;
+      // what a later release answers is no permission
+      decision.message ??= verdict;
   }
   return Object.freeze(decision) as unknown as Decision;
+}
+
+/** `waits_for` as `waitsFor`. */
+function camel(name: string): string {
+  return name.includes("_") ? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : name;
 }
 
 function waited({ call, kind, function: name, decision }: Schemas["DecidedCall"]): Decision {

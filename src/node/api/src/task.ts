@@ -172,6 +172,9 @@ interface Several {
   decided: WrittenDecision[];
 }
 
+/** The decision on a turn of which the engine says nothing: it is refused. */
+const NO_LIMITS: WrittenDecision = { verdict: "rejected", message: "rejected", trace: [], findings: [], cost: 0 };
+
 /** The longest that a server is asked to wait at once, in milliseconds. */
 const LONGEST_WAIT = 20_000;
 /** How often a task is looked at while nobody does anything: reviews and calls that wait expire. */
@@ -214,7 +217,7 @@ export class TaskHere implements TaskOf<boolean> {
     const usage = { prompt_tokens: promptTokens, completion_tokens: completionTokens, ...(cost === undefined ? {} : { cost }) };
     return then(this.#several("turn", { usage, calls: calls.map(asked) }, how), ({ limits, calls, decided }) => ({
       // a turn that says nothing of its limits is none
-      limits: ofWritten(limits ?? { verdict: "rejected" }),
+      limits: ofWritten(limits ?? NO_LIMITS),
       calls,
       decided,
     }));
