@@ -5,6 +5,7 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Literal, TypeVar, final, overload
 
+from celador import _wire
 from celador._errors import Denied as Denied
 from celador._guard import Call
 from celador._types import (
@@ -89,7 +90,7 @@ class Diagnostic:
     def refused(self) -> bool:
         """Whether manifests with it are not loaded: each error, and a warning that may lose a rule where no comment allows it."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> _wire.Diagnostic: ...
 
 @final
 class Origin:
@@ -113,7 +114,7 @@ class Origin:
     def severity(self) -> str | None:
         """What the policy says of the step."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> _wire.Origin: ...
 
 @final
 class Step:
@@ -139,7 +140,7 @@ class Step:
     def set(self) -> tuple[str, ...]:
         """The arguments that it has given other values to."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> _wire.TraceEntry: ...
 
 @final
 class ObservedStep:
@@ -157,7 +158,7 @@ class ObservedStep:
     def message(self) -> str | None: ...
     @property
     def origin(self) -> Origin: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> _wire.ObservedStep: ...
 
 @final
 class Obligation:
@@ -282,7 +283,7 @@ class Decision:
         """The name under which `Task.resume` takes the answer, with `suspend`."""
 
     @property
-    def asks(self) -> dict[str, Any] | None:
+    def asks(self) -> _wire.Question | None:
         """What it asks for, with `suspend`: `{"review": {"reviewer": …}}`, `{"invoke": {…}}`, `{"read_mount": {…}}`, …"""
 
     @property
@@ -296,7 +297,7 @@ class Decision:
     @property
     def limit(self) -> Limit | None: ...
     @property
-    def switch(self) -> dict[str, Any] | None:
+    def switch(self) -> _wire.Switch | None:
         """The switch by which an operator stopped it."""
 
     @property
@@ -314,7 +315,7 @@ class Decision:
     @property
     def observed(self) -> tuple[ObservedStep, ...]: ...
     @property
-    def enforced(self) -> dict[str, Any] | None:
+    def enforced(self) -> _wire.Enforced | None:
         """What would have come of it, where policies were loaded with `observe=True` and the operation would not have gone on as it came."""
 
     @property
@@ -334,11 +335,11 @@ class Decision:
     @property
     def cost(self) -> int: ...
     @property
-    def secret(self) -> dict[str, Any] | None:
+    def secret(self) -> _wire.Hidden | None:
         """The places in it that a manifest marks as secret, for who writes it down."""
 
     def __bool__(self) -> bool: ...
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> _wire.Decision:
         """The whole decision as the HTTP API writes it."""
 
     def to_json(self) -> str: ...
@@ -398,7 +399,7 @@ class Review:
         """What the reviewer is asked: the `question` of the step, rendered, or one that names the function."""
 
     @property
-    def rule(self) -> dict[str, Any] | None:
+    def rule(self) -> _wire.ReviewRule | None:
         """The rule that asks: `expression`, `file`, `line`, `column`."""
 
     @property
@@ -410,7 +411,7 @@ class Review:
         """What an answer is bound to."""
 
     @property
-    def answered(self) -> dict[str, Any] | None: ...
+    def answered(self) -> _wire.ReviewAnswered | None: ...
     def approve(self, *, note: str | None = None, by: str | Person | None = None) -> Review:
         """Approves, and returns the review as it is then. `by` is the id or e-mail address of whoever answers, or both with their groups: the
         program vouches for them. A server knows them by the token, and refuses a `by`."""
@@ -422,7 +423,7 @@ class Review:
     def respond(self, result: Json, *, note: str | None = None, by: str | Person | None = None) -> Review:
         """Gives the result in the tool's place: the call does not run."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> _wire.Review: ...
 
 @final
 class Policies:

@@ -86,7 +86,8 @@ def test_a_turn_with_a_review(open_agent: Open, request: pytest.FixtureRequest) 
             review.approve(by="u-1")
         assert refused.value.code == "not_addressed"
         review = review.approve(note="fine", by="lead@example.com")
-        assert review.answered is not None and review.answered["by"]["email"] == "lead@example.com"
+        assert review.answered is not None and review.answered["by"] is not None
+        assert review.answered["by"].get("email") == "lead@example.com"
     assert (review.state, review.answered and review.answered["note"]) == ("approved", "fine")
     with pytest.raises(celador.MisuseError) as closed:
         review.deny()
@@ -260,7 +261,7 @@ def test_a_server_with_tokens(tmp_path: Path, manifests: Path) -> None:
     assert not_theirs.value.code == "not_addressed"
     (review,) = desk("of-the-lead").reviews()
     answered = review.approve(note="yes").answered
-    assert answered is not None and answered["by"]["subject"] == "lead"
+    assert answered is not None and answered["by"] is not None and answered["by"]["subject"] == "lead"
     assert task.standing("c1", wait=5.0)
     servers.stop_server(server)
 
@@ -274,7 +275,7 @@ def test_nothing_is_stopped_where_policies_are_observed(tmp_path: Path) -> None:
         decision = task.before("refund", {"order_id": "o1", "amount": 61, "note": "mine"}, id="c1")
         assert decision and decision.arguments == {"order_id": "o1", "amount": 61, "note": "mine"}
         assert decision.enforced is not None
-        assert (decision.enforced["verdict"], decision.enforced["message"]) == ("block", "The order was not worth 61.")
+        assert (decision.enforced["verdict"], decision.enforced.get("message")) == ("block", "The order was not worth 61.")
         assert any(step.outcome == "fail" for step in decision.observed)
     with pytest.raises(celador.MisuseError, match="--observe"):
         celador.load(server="http://127.0.0.1:1", observe=True)
