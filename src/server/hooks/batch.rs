@@ -11,8 +11,7 @@ use super::session::Named;
 use super::subagent::is_launch;
 use crate::problem::{Kind as ProblemKind, Problem};
 use celador::cel::Json;
-use celador::task::{CallId, Review, VerdictKind};
-use serde_json::json;
+use celador::task::{CallId, CallStatus, Ran, Review, VerdictKind};
 
 /// What is on record about a call of a turn.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -84,7 +83,7 @@ impl Hook<'_> {
             (OnRecord::Open, Some(text)) => self.allows_refusal(&id, text)?,
             (OnRecord::Open, None) if is_launch(&call.tool_name, call.tool_response.as_ref()) => true,
             (OnRecord::Open, None) => {
-                self.withdraw(&id, json!("unknown"))?;
+                self.withdraw(&id, Ran::Unknown)?;
                 false
             }
             (OnRecord::Nothing, None) => false,
@@ -111,7 +110,7 @@ impl Hook<'_> {
     /// It is on record as an error, since the call may have run.
     fn allows_refusal(&self, id: &str, text: &Json) -> Result<bool, Problem> {
         let never = || -> Result<Named, Problem> { Err(ProblemKind::UnknownCall.into()) };
-        let reported = self.reported(id, never, json!("errored"), Some(text), Approval::OfPrompt)?;
+        let reported = self.reported(id, never, CallStatus::Errored, text, Approval::OfPrompt)?;
         let (Reported::Judged(decision) | Reported::NotToBeMade(decision)) = reported;
         Ok(match decision.verdict.kind() {
             VerdictKind::Allow => decision.verdict.into_value().is_none_or(|value| value == *text),

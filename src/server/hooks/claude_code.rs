@@ -16,11 +16,12 @@ use super::subagent::is_of_subagent;
 use crate::problem::{Kind as ProblemKind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
-use crate::tasks::bodies::{After, Before, Input, ModelTurn, Output, Resume, Withdraw};
 use celador::cel::Json;
-use celador::task::{Decision, Refused, Request as Asked, Task, TaskState, Verdict, VerdictKind};
+use celador::task::{
+    Answer as TaskAnswer, Call, CallResult, CallStatus, Decision, Operation, Ran, Refused, ReportedCall,
+    Request as Asked, ReviewAnswer, Task, TaskState, Usage, Verdict, VerdictKind,
+};
 use celador_store::decision_log::Notice;
-use serde_json::{Value, json};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tracing::warn;
@@ -114,9 +115,11 @@ impl Hook<'_> {
             Kind::Prompt => self.said(),
             Kind::Before => self.before(),
             Kind::SkillCommand => self.skill_command(),
-            Kind::After => self
-                .after(json!("successful"), self.event.required(&self.event.tool_response, "tool_response")?),
-            Kind::Failed => self.after(json!("errored"), self.event.required(&self.event.error, "error")?),
+            Kind::After => self.after(
+                CallStatus::Successful,
+                self.event.required(&self.event.tool_response, "tool_response")?,
+            ),
+            Kind::Failed => self.after(CallStatus::Errored, self.event.required(&self.event.error, "error")?),
             Kind::Denied => self.denied(),
             Kind::Batch => self.turn(),
             Kind::Stop => self.stop(),
@@ -155,14 +158,14 @@ impl Hook<'_> {
             // whatever else is open of the turn before will not be reported any more
             self.withdraw_open(|task, id| self.event.is_own(id) && !is_of_subagent(task, id))?;
         }
-        let outcome = self.session.step::<Input>(json!({"message": prompt}))?;
+        let outcome = self.session.step(&Operation::Input(Json::string(prompt)))?;
         let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
         match decision.verdict.kind() {
             VerdictKind::Allow if decision.text().as_deref() == Some(prompt) => Ok(HookAnswer::nothing()),
             VerdictKind::Allow => Ok(HookAnswer::refuse_prompt(self.event, messages::cannot_rewrite())),
             VerdictKind::Wait => {
                 // it is said anew
-                decision.call.iter().try_for_each(|id| self.withdraw(id.as_str(), json!(false)))?;
+                decision.call.iter().try_for_each(|id| self.withdraw(id.as_str(), Ran::Never))?;
                 Ok(HookAnswer::refuse_prompt(self.event, messages::said_too_early()))
             }
             _ => {
@@ -203,17 +206,17 @@ impl Hook<'_> {
         let tool = self.event.required(&self.event.tool_name, "tool_name")?;
         let id = self.event.call_id(self.event.required(&self.event.tool_use_id, "tool_use_id")?);
         let named = self.tool(tool)?;
-        let given = Json::from(&named.arguments);
+        let given = &named.arguments;
         let Settled { decision, asked } = self.judge(&named, &id, Approval::OfPrompt)?;
         let why = match decision.verdict.kind() {
             VerdictKind::Allow
-                if asked.is_empty() && decision.verdict.value().is_none_or(|value| *value == given) =>
+                if asked.is_empty() && decision.verdict.value().is_none_or(|value| value == given) =>
             {
-                self.withdraw(&id, json!("unknown"))?;
+                self.withdraw(&id, Ran::Unknown)?;
                 return Ok(HookAnswer::nothing());
             }
             VerdictKind::Allow => {
-                self.withdraw(&id, json!(false))?;
+                self.withdraw(&id, Ran::Never)?;
                 messages::no_review_of_skills(&asked.join("\n"))
             }
             VerdictKind::Error if self.is_undeclared(&named)? => messages::undeclared(tool),
@@ -224,8 +227,7 @@ impl Hook<'_> {
 
     /// The call that the event is about.
     fn tool(&self, tool: &str) -> Result<Named, Problem> {
-        let arguments = serde_json::to_value(self.event.required(&self.event.tool_input, "tool_input")?);
-        let arguments = arguments.map_err(|_| Problem::from(ProblemKind::Internal))?;
+        let arguments = self.event.required(&self.event.tool_input, "tool_input")?.clone();
         let server = tool.strip_prefix("mcp__").and_then(|rest| Some(rest.split_once("__")?.0));
         self.session.named(tool, server.unwrap_or_default(), arguments)
     }
@@ -236,21 +238,20 @@ impl Hook<'_> {
 
     /// Has a call judged, as far as a hook can.
     pub(super) fn judge(&self, named: &Named, id: &str, approval: Approval) -> Result<Settled, Problem> {
-        let Named { function, arguments, .. } = named;
-        let body = json!({"id": id, "function": function, "arguments": arguments});
-        let outcome = self.session.step::<Before>(body)?;
+        let call = Call::new(&*named.function, named.arguments.clone()).with_id(id);
+        let outcome = self.session.step(&Operation::Before(call))?;
         let settled = self.settle(outcome, approval)?;
         if settled.decision.verdict.kind() == VerdictKind::Wait {
             // the model makes it anew, under another id
-            self.withdraw(id, json!(false))?;
+            self.withdraw(id, Ran::Never)?;
         }
         Ok(settled)
     }
 
     /// The answer to a call that is allowed: with the arguments that rules have left it, asked where somebody has to be.
     fn allowed(&self, named: &Named, decision: &Decision, asked: Vec<String>) -> HookAnswer {
-        let given = Json::from(&named.arguments);
-        let changed = decision.verdict.value().filter(|value| **value != given);
+        let given = &named.arguments;
+        let changed = decision.verdict.value().filter(|value| *value != given);
         let is_granted = self.query.grants();
         let mut specific = Specific::of(self.event);
         if let Some(arguments) = changed {
@@ -274,19 +275,20 @@ impl Hook<'_> {
         &self,
         id: &str,
         named: impl FnOnce() -> Result<Named, Problem>,
-        status: Value,
-        output: Option<&Json>,
+        status: CallStatus,
+        output: &Json,
         approval: Approval,
     ) -> Result<Reported, Problem> {
-        let result = json!({"call": id, "result": {"status": status, "output": output}});
-        let outcome = match self.session.step::<After>(result.clone()) {
+        let result = CallResult { status, ..CallResult::successful(output.clone()) };
+        let result = Operation::After(ReportedCall { call: id.into(), result });
+        let outcome = match self.session.step(&result) {
             Err(problem) if problem.kind == ProblemKind::UnknownCall => {
                 let Settled { decision, asked } = self.judge(&named()?, id, approval)?;
                 let is_asked = approval == Approval::OfPrompt && !asked.is_empty();
                 if decision.verdict.kind() != VerdictKind::Allow || is_asked {
                     return Ok(Reported::NotToBeMade(decision));
                 }
-                self.session.step::<After>(result)?
+                self.session.step(&result)?
             }
             outcome => outcome?,
         };
@@ -294,7 +296,7 @@ impl Hook<'_> {
     }
 
     /// A call has run, or was tried. What one has given that may not have been made is withheld.
-    fn after(&self, status: Value, output: &Json) -> Result<HookAnswer, Problem> {
+    fn after(&self, status: CallStatus, output: &Json) -> Result<HookAnswer, Problem> {
         let tool = self.event.required(&self.event.tool_name, "tool_name")?;
         let id = self.event.call_id(self.event.required(&self.event.tool_use_id, "tool_use_id")?);
         if self.event.is_launch()
@@ -303,7 +305,7 @@ impl Hook<'_> {
             // the call returns with the notification of its subagent
             return Ok(HookAnswer::nothing());
         }
-        let reported = self.reported(&id, || self.tool(tool), status, Some(output), Approval::OfPrompt)?;
+        let reported = self.reported(&id, || self.tool(tool), status, output, Approval::OfPrompt)?;
         let decision = match reported {
             Reported::Judged(decision) => decision,
             Reported::NotToBeMade(decision) => {
@@ -347,7 +349,7 @@ impl Hook<'_> {
     /// A call will not be made.
     fn denied(&self) -> Result<HookAnswer, Problem> {
         if let Some(id) = &self.event.tool_use_id {
-            self.withdraw(&self.event.call_id(id), json!(false))?;
+            self.withdraw(&self.event.call_id(id), Ran::Never)?;
         }
         Ok(HookAnswer::nothing())
     }
@@ -355,7 +357,7 @@ impl Hook<'_> {
     /// Counts a turn of the model. Gives the decision if it was one too many.
     pub(super) fn model_turn(&self) -> Result<Option<Decision>, Problem> {
         // hooks do not say what it has used
-        let outcome = self.session.step::<ModelTurn>(json!({"prompt_tokens": 0, "completion_tokens": 0}))?;
+        let outcome = self.session.step(&Operation::ModelTurn(Usage::default()))?;
         let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
         Ok(Some(decision).filter(|decision| !decision.is_allowed()))
     }
@@ -369,7 +371,7 @@ impl Hook<'_> {
             return Ok(ended(HookAnswer::nothing(), &decision));
         }
         let Some(message) = &self.event.last_assistant_message else { return Ok(HookAnswer::nothing()) };
-        let outcome = self.session.step::<Output>(json!({"message": message}))?;
+        let outcome = self.session.step(&Operation::Output(Json::string(message)))?;
         let Settled { decision, .. } = self.settle(outcome, Approval::OfPrompt)?;
         let why = told_to_model(&decision);
         match decision.verdict.kind() {
@@ -391,7 +393,7 @@ impl Hook<'_> {
         let mut asked = Vec::new();
         for _ in 0..MAX_QUESTIONS {
             let asks = match outcome {
-                Outcome::Decided { decided } => {
+                Outcome::Decided(decided) => {
                     // the call was put to the prompt before and comes again: nobody knows what the user has said
                     if asked.is_empty() && decided.notes.iter().any(|note| note == messages::passed_on()) {
                         asked.push(messages::asks_again());
@@ -400,7 +402,7 @@ impl Hook<'_> {
                 }
                 Outcome::Asks(asks) => asks,
             };
-            let Asked::Review { reviewer, panel } = &asks.asks else {
+            let Asked::Review { reviewer, panel } = &asks.question.request else {
                 return self.give_up(&asks, messages::beyond_a_hook());
             };
             if approval == Approval::CarriedOver && panel.is_none() {
@@ -409,7 +411,7 @@ impl Hook<'_> {
             }
             if self.query.reviews() == Reviews::Wait {
                 outcome = match self.wait(&asks)? {
-                    Some(decided) => Outcome::Decided { decided },
+                    Some(decided) => Outcome::Decided(decided),
                     None => return self.give_up(&asks, messages::unanswered(reviewer)),
                 };
                 continue;
@@ -418,7 +420,7 @@ impl Hook<'_> {
             if panel.is_some() || !matches!(self.event.kind(), Kind::Before | Kind::Elicitation) {
                 return self.give_up(&asks, messages::asks_several(reviewer));
             }
-            let question = asks.question;
+            let question = asks.question.id;
             let text = self.session.look(|task| {
                 task.reviews().find(|review| review.question == question).and_then(|review| review.text)
             })?;
@@ -429,8 +431,9 @@ impl Hook<'_> {
     }
 
     fn approve(&self, asks: &Asks, note: &str) -> Result<Outcome, Problem> {
-        let answer = json!({"review": {"answer": "approve", "note": note}});
-        self.session.step::<Resume>(json!({"question": asks.question, "answer": answer}))
+        let answer = ReviewAnswer { note: Some(note.to_owned()), ..ReviewAnswer::from(true) };
+        let (question, answer) = (Some(asks.question.id), TaskAnswer::Review(answer));
+        self.session.step(&Operation::Resume { question, answer })
     }
 
     /// Waits until a review is answered, here or by another process. Nothing if nobody does.
@@ -455,10 +458,12 @@ impl Hook<'_> {
     /// Takes back what a hook cannot answer.
     fn give_up(&self, asks: &Asks, why: String) -> Result<Settled, Problem> {
         let decision = match &asks.call {
-            Some(call) => match self.session.step::<Withdraw>(json!({"call": call, "ran": false}))? {
-                Outcome::Decided { decided } => *decided,
-                Outcome::Asks(_) => return Err(ProblemKind::Internal.into()),
-            },
+            Some(call) => {
+                match self.session.step(&Operation::Withdraw { call: call.clone(), ran: Ran::Never })? {
+                    Outcome::Decided(decided) => *decided,
+                    Outcome::Asks(_) => return Err(ProblemKind::Internal.into()),
+                }
+            }
             None => return Err(ProblemKind::Internal.into()),
         };
         let verdict = Verdict::Block(Refused { message: why, ..Refused::default() });
@@ -471,12 +476,12 @@ impl Hook<'_> {
             task.open_calls().map(ToString::to_string).filter(|id| is_over(task, id)).collect::<Vec<_>>()
         })?;
         // whoever refused the call told nobody, and neither did whoever stopped it half-way
-        open.iter().try_for_each(|id| self.withdraw(id, json!("unknown")))
+        open.iter().try_for_each(|id| self.withdraw(id, Ran::Unknown))
     }
 
     /// Takes a call back. One that is not open any more stays what it is.
-    pub(super) fn withdraw(&self, id: &str, ran: Value) -> Result<(), Problem> {
-        match self.session.step::<Withdraw>(json!({"call": id, "ran": ran})) {
+    pub(super) fn withdraw(&self, id: &str, ran: Ran) -> Result<(), Problem> {
+        match self.session.step(&Operation::Withdraw { call: id.into(), ran }) {
             Ok(_) => Ok(()),
             Err(problem) if problem.kind == ProblemKind::UnknownCall => Ok(()),
             Err(problem) => Err(problem),

@@ -8,10 +8,9 @@ use super::claude_code::{Approval, Hook, Reported, ended, told_to_model};
 use super::event::Event;
 use super::messages;
 use super::session::Named;
-use crate::problem::{Kind as ProblemKind, Problem};
+use crate::problem::Problem;
 use celador::cel::Json;
-use celador::task::{Allowed, Decision, Verdict};
-use serde_json::{Map, Value, json};
+use celador::task::{Allowed, CallStatus, Decision, Ran, Verdict};
 
 /// The tool that stands for the questions of all servers.
 const ELICITATION: &str = "Elicitation";
@@ -20,7 +19,7 @@ impl Hook<'_> {
     /// A server asks the user.
     pub(super) fn elicits(&self) -> Result<HookAnswer, Problem> {
         let Some(named) = self.elicitation()? else { return Ok(HookAnswer::nothing()) };
-        let given = Json::from(&named.arguments);
+        let given = &named.arguments;
         let settled = self.judge(
             &named,
             &self.event.elicitation_call(&uuid::Uuid::new_v4().to_string()),
@@ -28,8 +27,8 @@ impl Hook<'_> {
         )?;
         let Decision { verdict, call, .. } = &settled.decision;
         match verdict {
-            Verdict::Allow(Allowed { value: Some(value), .. }) if *value != given => {
-                call.iter().try_for_each(|call| self.withdraw(call.as_str(), json!(false)))?;
+            Verdict::Allow(Allowed { value: Some(value), .. }) if value != given => {
+                call.iter().try_for_each(|call| self.withdraw(call.as_str(), Ran::Never))?;
                 Ok(HookAnswer::decline(self.event, messages::cannot_rewrite_question()))
             }
             Verdict::Allow(_) => {
@@ -57,7 +56,7 @@ impl Hook<'_> {
             "accept" => {}
             // nothing goes to the server
             action => {
-                open.iter().try_for_each(|call| self.withdraw(call, json!(false)))?;
+                open.iter().try_for_each(|call| self.withdraw(call, Ran::Never))?;
                 return Ok(match action {
                     "decline" | "cancel" => HookAnswer::nothing(),
                     _ => HookAnswer::decline(self.event, messages::undecided(messages::UNKNOWN_ACTION)),
@@ -65,19 +64,14 @@ impl Hook<'_> {
             }
         }
         let id = open.unwrap_or_else(|| self.event.elicitation_call(&uuid::Uuid::new_v4().to_string()));
-        let filled_in = self.event.content.clone().unwrap_or_else(|| Json::from(&json!({})));
-        let decision = match self.reported(
-            &id,
-            || Ok(named),
-            json!("successful"),
-            Some(&filled_in),
-            Approval::OfPrompt,
-        )? {
-            Reported::Judged(decision) if matches!(decision.verdict, Verdict::Allow(_)) => decision,
-            Reported::Judged(decision) | Reported::NotToBeMade(decision) => {
-                return Ok(self.declined(&decision));
-            }
-        };
+        let filled_in = self.event.content.clone().unwrap_or_else(|| Json::object([]));
+        let decision =
+            match self.reported(&id, || Ok(named), CallStatus::Successful, &filled_in, Approval::OfPrompt)? {
+                Reported::Judged(decision) if matches!(decision.verdict, Verdict::Allow(_)) => decision,
+                Reported::Judged(decision) | Reported::NotToBeMade(decision) => {
+                    return Ok(self.declined(&decision));
+                }
+            };
         match decision.verdict.into_value() {
             None => Ok(HookAnswer::nothing()),
             Some(value) if value == filled_in => Ok(HookAnswer::nothing()),
@@ -93,7 +87,7 @@ impl Hook<'_> {
     /// The question as a call; nothing if the agent has no tool for it.
     fn elicitation(&self) -> Result<Option<Named>, Problem> {
         let server = self.event.required(&self.event.mcp_server_name, "mcp_server_name")?;
-        let arguments = self.event.elicitation_arguments(server)?;
+        let arguments = self.event.elicitation_arguments(server);
         let named = self.session.named(ELICITATION, server, arguments)?;
         Ok(if self.is_undeclared(&named)? { None } else { Some(named) })
     }
@@ -119,17 +113,11 @@ impl Event {
         self.call_id(&format!("elicitation:{server}:{id}").replace('/', "_"))
     }
 
-    fn elicitation_arguments(&self, server: &str) -> Result<Value, Problem> {
+    fn elicitation_arguments(&self, server: &str) -> Json {
         let texts = [("message", &self.message), ("mode", &self.mode), ("url", &self.url)];
-        let texts =
-            texts.into_iter().filter_map(|(name, text)| Some((name.to_owned(), json!(text.as_ref()?))));
-        let mut arguments = Map::from_iter([("server".to_owned(), json!(server))]);
-        arguments.extend(texts);
-        if let Some(schema) = &self.requested_schema {
-            let schema = serde_json::to_value(schema).map_err(|_| Problem::from(ProblemKind::Internal))?;
-            arguments.insert("requested_schema".to_owned(), schema);
-        }
-        Ok(Value::Object(arguments))
+        let texts = texts.into_iter().filter_map(|(name, text)| Some((name, Json::string(text.as_ref()?))));
+        let schema = self.requested_schema.clone().map(|schema| ("requested_schema", schema));
+        Json::object([("server", Json::string(server))].into_iter().chain(texts).chain(schema))
     }
 }
 

@@ -9,7 +9,7 @@ use super::messages;
 use super::session::Named;
 use crate::problem::Problem;
 use celador::cel::Json;
-use celador::task::{CallId, Task, Verdict};
+use celador::task::{CallId, CallStatus, Task, Verdict};
 use serde_json::{Value, json};
 
 /// The tool that stands for work that no record names any more.
@@ -71,9 +71,8 @@ impl Hook<'_> {
                 (self.event.call_id(&id), Some(named))
             }
         };
-        let named = || named.map_or_else(|| self.session.named(NOTIFICATION, "", json!({})), Ok);
-        let reported =
-            self.reported(&id, named, json!("successful"), Some(&output), Approval::CarriedOver)?;
+        let named = || named.map_or_else(|| self.session.named(NOTIFICATION, "", Json::object([])), Ok);
+        let reported = self.reported(&id, named, CallStatus::Successful, &output, Approval::CarriedOver)?;
         let (Reported::Judged(decision) | Reported::NotToBeMade(decision)) = &reported;
         let why = match (&reported, &decision.verdict) {
             (Reported::Judged(_), Verdict::Allow(allowed)) if allowed.value.as_ref() == Some(&output) => {
@@ -98,12 +97,13 @@ impl Hook<'_> {
         Ok(match (call, launch) {
             (Some(call), _) if is_open => Some(Origin::Open(call)),
             (_, Some((function, arguments))) => {
+                let arguments = Json::from(&arguments);
                 Some(Origin::Returned(Named { function, arguments, is_any: false }))
             }
             (Some(_), None) if is_known => Some(Origin::Returned(self.session.named(
                 NOTIFICATION,
                 "",
-                json!({"task_id": notification.work}),
+                Json::object([("task_id", Json::string(notification.work))]),
             )?)),
             _ => None,
         })

@@ -1,6 +1,6 @@
 //! The task of a session: it begins with the first event of it, and takes steps as a runtime would send them.
 //!
-//! In: a step of the API, by its body. Out: how far it came, from the very operations that routes of the API do, so that locks,
+//! In: an operation. Out: how far it came, by the function of the routes of the API, so that locks,
 //! conflicts, stores and logs are theirs. A step of a session that has no task yet begins one.
 
 use super::event::Event;
@@ -9,11 +9,9 @@ use crate::problem::{Kind, Problem};
 use crate::request::Request;
 use crate::service::Service;
 use crate::tasks::check_task_id;
+use celador::cel::Json;
 use celador::context::Runtime;
-use celador::task::{CallId, Decision, Operation, Parent, QuestionId, Request as Asked, StartTask, User};
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use celador::task::{CallId, Decision, Operation, Parent, Progress, Question, StartTask, User};
 use std::collections::BTreeMap;
 
 /// The namespace of the agent that is meant where no other is named.
@@ -34,26 +32,21 @@ pub(super) struct Session<'s> {
 }
 
 /// How far a step came.
-#[derive(Debug, Deserialize)]
-#[serde(untagged)]
 pub(super) enum Outcome {
-    Decided { decided: Box<Decision> },
+    Decided(Box<Decision>),
     Asks(Box<Asks>),
 }
 
-/// What a step asks, under its name.
-#[derive(Debug, Deserialize)]
+/// What a step asks, under its name, and the call that asks.
 pub(super) struct Asks {
-    pub(super) asks: Asked,
-    pub(super) question: QuestionId,
-    #[serde(default)]
+    pub(super) question: Question,
     pub(super) call: Option<CallId>,
 }
 
 /// A call as the task knows it: its function, and its arguments.
 pub(super) struct Named {
     pub(super) function: String,
-    pub(super) arguments: Value,
+    pub(super) arguments: Json,
     /// Whether the function stands for a tool that no manifest names.
     pub(super) is_any: bool,
 }
@@ -102,7 +95,7 @@ impl<'s> Session<'s> {
             parent: self.parent(),
             ..StartTask::new(id, &namespace, &agent, self.service.user(user, None)?, self.service.now())
         };
-        let request = self.of_task(Value::Null)?;
+        let request = self.of_task();
         let created = match self.service.tasks.create(&request, start.clone()) {
             // the environment of a command line may name any session
             Err(problem) if problem.kind == Kind::UnknownTask => {
@@ -125,34 +118,34 @@ impl<'s> Session<'s> {
     }
 
     /// Takes a step of the task, and begins that first where it is not there.
-    pub(super) fn step<B: DeserializeOwned + Into<Operation>>(
-        &self,
-        body: Value,
-    ) -> Result<Outcome, Problem> {
-        let request = self.of_task(body)?;
-        let body: B = request.read(&self.service.settings.limits.store.engine)?;
-        let step: Operation = body.into();
-        let answer = match self.service.tasks.step(&request, &step) {
+    pub(super) fn step(&self, operation: &Operation) -> Result<Outcome, Problem> {
+        let request = self.of_task();
+        let (progress, suspension) = match self.service.tasks.take(&request, operation) {
             Err(problem) if problem.kind == Kind::UnknownTask => {
                 self.begin()?;
-                self.service.tasks.step(&request, &step)?
+                self.service.tasks.take(&request, operation)?
             }
-            answer => answer?,
+            taken => taken?,
         };
-        serde_json::from_slice(&answer.body).map_err(|_| Kind::Internal.into())
+        Ok(match progress {
+            Progress::Decided(decision) => Outcome::Decided(Box::new(decision)),
+            Progress::Asks(question) => {
+                let call = suspension.and_then(|decision| decision.call);
+                Outcome::Asks(Box::new(Asks { question, call }))
+            }
+        })
     }
 
-    /// The request of a step, on behalf of whoever sends the event.
-    fn of_task(&self, body: Value) -> Result<Request, Problem> {
+    /// The request of a step, on behalf of the caller who sends the event.
+    fn of_task(&self) -> Request {
         let Request { caller, target, headers, .. } = self.request;
-        let body = serde_json::to_vec(&body).map_err(|_| Problem::from(Kind::Internal))?;
         let (caller, target, headers) = (caller.clone(), target.clone(), headers.clone());
-        Ok(Request { caller, target, headers, body, ..Request::of_server(&self.event.session_id) })
+        Request { caller, target, headers, ..Request::of_server(&self.event.session_id) }
     }
 
     /// A call of a tool as the task knows it, with the server that has the tool; that is empty for those of Claude Code. A tool that no manifest names is a call of
     /// [`ANY_TOOL`], where the agent has that.
-    pub(super) fn named(&self, tool: &str, server: &str, arguments: Value) -> Result<Named, Problem> {
+    pub(super) fn named(&self, tool: &str, server: &str, arguments: Json) -> Result<Named, Problem> {
         let function = self.look(|task| {
             let is_offered = |name: &str| {
                 let function = task.policy().position(name).and_then(|at| task.policy().function(at));
@@ -163,13 +156,17 @@ impl<'s> Session<'s> {
         if !function {
             return Ok(Named { function: tool.to_owned(), arguments, is_any: false });
         }
-        let arguments = json!({"tool": tool, "server": server, "arguments": arguments});
+        let arguments = Json::object([
+            ("tool", Json::string(tool)),
+            ("server", Json::string(server)),
+            ("arguments", arguments),
+        ]);
         Ok(Named { function: ANY_TOOL.to_owned(), arguments, is_any: true })
     }
 
     /// Looks at the task, and begins it first where it is not there.
     pub(super) fn look<T>(&self, look: impl Fn(&celador::task::Task) -> T) -> Result<T, Problem> {
-        let request = self.of_task(Value::Null)?;
+        let request = self.of_task();
         let tasks = &self.service.tasks;
         match tasks.look(&request, |open| Ok(look(&open.task))) {
             Err(problem) if problem.kind == Kind::UnknownTask => {

@@ -232,6 +232,13 @@ impl<'s> About<'s> {
     }
 }
 
+/// A step that was taken.
+struct TakenStep {
+    answer: Answer,
+    /// How far it came, and the decision so far where it asks; nothing where an answer was given once more.
+    came_to: Option<(Progress, Option<Decision>)>,
+}
+
 impl Tasks {
     /// Takes a step of a task of the caller and answers when it is durable.
     pub(crate) fn step<S: TaskStep>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
@@ -245,6 +252,25 @@ impl Tasks {
         request: &Request,
         step: &S,
     ) -> Result<Answer, Problem> {
+        self.take_step(owner, request, step).map(|taken| taken.answer)
+    }
+
+    /// The same for callers in this process, which have no `Idempotency-Key`: how far the step came, and the decision so far where it asks.
+    pub(crate) fn take<S: TaskStep>(
+        &self,
+        request: &Request,
+        step: &S,
+    ) -> Result<(Progress, Option<Decision>), Problem> {
+        let taken = self.take_step(&owner(&request.caller), request, step)?;
+        taken.came_to.ok_or_else(|| Kind::Internal.into())
+    }
+
+    fn take_step<S: TaskStep>(
+        &self,
+        owner: &Owner,
+        request: &Request,
+        step: &S,
+    ) -> Result<TakenStep, Problem> {
         let begun = Instant::now();
         let seat = self.seat(owner, &request.id);
         let mut open = sit(&seat);
@@ -255,7 +281,7 @@ impl Tasks {
                 let answer = self.true_now(owner, &request.id, answer, &mut open)?;
                 let about = (about.operation, about.function);
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
-                return Ok(answer);
+                return Ok(TakenStep { answer, came_to: None });
             }
             let mut found = match open.take() {
                 Some(open) => self.brought_up(open)?,
@@ -336,7 +362,7 @@ impl Tasks {
                     Self::taken(request, about, (task, owner, now), begun, (&progress, &answer), content);
                 let recorded = self.recorder.record_rejection(&taken);
                 *open = Some(found);
-                return recorded.map(|()| answer);
+                return recorded.map(|()| TakenStep { answer, came_to: Some((progress, suspension)) });
             }
             let version = head.version().saturating_add(1);
             let answer = answer_of(step, task, version, (&progress, shown))?;
@@ -367,7 +393,7 @@ impl Tasks {
                         self.end_children(owner, &request.id, who);
                     }
                     // stored all the same: who sends it again under its key is answered when the log has it
-                    return recorded.map(|()| answer);
+                    return recorded.map(|()| TakenStep { answer, came_to: Some((progress, suspension)) });
                 }
                 // what is in memory is no more than an attempt now, and goes
                 Err(StoreError::Conflict { .. } | StoreError::AlreadyExists | StoreError::CountersMoved) => {

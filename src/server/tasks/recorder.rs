@@ -284,7 +284,7 @@ impl Recorder {
     /// The body of a step as the log may show it, if content is to be in it at all: secrets are masked.
     pub(crate) fn content_of(&self, step: &impl TaskStep, task: &Task, body: &[u8]) -> Option<Value> {
         self.with_content.then(|| {
-            let body = serde_json::from_slice(body).unwrap_or_default();
+            let body = step.body(body);
             if task.policy().secrets().is_empty() { body } else { step.masked(task, body) }
         })
     }
