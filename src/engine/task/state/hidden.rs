@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hidden {
-    /// Places in [`Allowed::value`](crate::task::Allowed::value) or the value of another verdict, as JSON pointers; the empty one is all of it.
+    /// Places in the value ([`Verdict::value`](crate::task::Verdict::value)), as JSON pointers; the empty one is all of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub value: Vec<String>,
     /// Places in [`Allowed::exposes`](crate::task::Allowed::exposes).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposes: Vec<String>,
-    /// What is shown in the place of [`Refused::message`](crate::task::Refused::message), and of the reason where that says the same.
+    /// What is shown in the place of the message, and of the reason where that says the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
-    /// What is shown in the place of [`Decision::user_message`](crate::task::Decision::user_message).
+    /// What is shown in the place of [`Refused::user_message`](crate::task::Refused::user_message).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_message: Option<String>,
 }

@@ -4,9 +4,9 @@ use crate::task::messages;
 use crate::task::state::{Allowed, CallId, Decision, Task, Verdict};
 
 impl Task {
-    /// How far a call, or an input, event or response that has waited or asked, has come: [`VerdictKind::Wait`] while it waits for others, [`VerdictKind::Suspend`] while it asks,
-    /// [`VerdictKind::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
-    /// model has its next turn. Of a call that is over it is what it came to, as far as that is kept: [`VerdictKind::Rejected`] once its
+    /// How far a call, or an input, event or response that has waited or asked, has come: [`Verdict::Wait`] while it waits for others, [`Verdict::Suspend`] while it asks,
+    /// [`Verdict::Allow`] with its arguments while its result is awaited; of a call that has waited the decision, until the
+    /// model has its next turn. Of a call that is over it is what it came to, as far as that is kept: [`Verdict::Rejected`] once its
     /// result was reported. Nothing of a call that the task does not know (any more: `max_known_calls`).
     ///
     /// # Cost
