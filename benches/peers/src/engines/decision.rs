@@ -95,10 +95,10 @@ pub fn before(name: &'static str, n: usize) -> Case {
         let Progress::Decided(decision) = task.before(&call, now()).expect("the id is its own").into_progress() else {
             panic!("nobody is asked")
         };
-        let arguments = decision.value.as_ref().map(|value| serde_json::json!(value));
+        let arguments = decision.verdict.value().map(|value| serde_json::json!(value));
         let resolved =
             serde_json::json!({"amount": 180, "customer": "u-1", "order": format!("ticket-{}", n - 1)});
-        assert_eq!((decision.verdict, arguments), (VerdictKind::Allow, Some(resolved)));
+        assert_eq!((decision.verdict.kind(), arguments), (VerdictKind::Allow, Some(resolved)));
         assert_eq!(decision.trace.len(), 3);
         (task, vec![call.clone(); calls as usize], Vec::<Decision>::with_capacity(calls as usize))
     };
