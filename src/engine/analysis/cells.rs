@@ -207,7 +207,7 @@ impl Trial {
     /// the name of the only function of an agent, a rule may name it all the same.
     fn allowed<'s>(&self, subject: &'s Subject) -> Option<&'s [Constant]> {
         let allowed = subject.domain.as_ref()?.allowed.as_deref()?;
-        let counts = if subject.is_argument { self.counts_facts } else { allowed.len() > 1 };
+        let counts = if subject.is_validated { self.counts_facts } else { allowed.len() > 1 };
         counts.then_some(allowed)
     }
 

@@ -11,11 +11,13 @@ use super::node::{Node, NodeKind};
 use super::path::{asks_host, function, is_path, key, sized};
 use super::predicate::Predicate;
 use super::questions::{Clause, Elements, Form, Member, Questions, SECOND, VARIABLE};
+use super::reach::is_root;
 use super::sample::{Sample, constant};
 use super::subject::{Presence, Subject};
 use super::text::{MAX_COUNTED, Question};
 use super::written::{as_exists, call, ident, not};
-use crate::cel::{Checked, Comprehension, Expr, ExprId, ExprKind, Literal, Reference, Timestamp, Type};
+use crate::cel::{Checked, Comprehension, Expr, ExprId, ExprKind, Literal, Name, Reference, Timestamp, Type};
+use crate::context::Root;
 use std::mem::discriminant;
 
 /// The most questions about one element.
@@ -233,6 +235,9 @@ impl Reader<'_, '_> {
         if let Some(kind) = self.of_size(expr, name, (subject, at), &constant) {
             return kind;
         }
+        if let Some(kind) = self.of_now(expr, name, (subject, at), &constant) {
+            return kind;
+        }
         if let Some((path, points)) = monotone(self.checked, subject, &constant)
             && let Some(subject) = Subject::of(self.checked, path)
         {
@@ -245,13 +250,48 @@ impl Reader<'_, '_> {
             ("_==_" | "_!=_", Sample::Text(text)) => Form::Text(Question::Is(text.to_string())),
             // `x <= 'b'` and `x > 'b'` ask whether it stands before `b` or is it
             // a text of the engine that is a time stands before another one as times do
-            (_, Sample::Text(text)) if subject.is_argument || text.parse::<Timestamp>().is_err() => {
+            (_, Sample::Text(text)) if subject.is_validated || text.parse::<Timestamp>().is_err() => {
                 let or_equal = matches!((name, at), ("_<=_" | "_>_", 0) | ("_<_" | "_>=_", 1));
                 Form::Text(Question::Before(text.to_string(), or_equal))
             }
             _ => Form::Constants(vec![constant]),
         };
         self.clause(expr, subject, form, |asked| operand_becomes_variable(asked, at, VARIABLE))
+    }
+
+    /// `now < '2027-12-31T00:00:00Z'`, which compares times: the same question as `timestamp(now) < timestamp('2027-12-31T00:00:00Z')`.
+    fn of_now(
+        &mut self,
+        expr: &Expr,
+        name: &str,
+        (subject, at): (&Expr, usize),
+        constant: &Sample,
+    ) -> Option<NodeKind> {
+        let Sample::Text(text) = constant else { return None };
+        let time: Timestamp = text.parse().ok()?;
+        let is_order = matches!(name, "_<_" | "_<=_" | "_>_" | "_>=_");
+        if !is_order || !is_root(self.checked, subject, Root::Now) {
+            return None;
+        }
+        let now = Subject::of(self.checked, subject)?;
+        let moment = Subject {
+            key: format!("timestamp({})", now.key),
+            ty: Type::Timestamp,
+            answers: Vec::new(),
+            is_computed: true,
+            ..now
+        };
+        let form = Form::Constants(vec![Sample::Time(time)]);
+        Some(self.clause(expr, moment, form, |asked| {
+            operand_becomes_variable(asked, at, VARIABLE);
+            if let ExprKind::Call { args, .. } = &mut asked.kind
+                && let Some(bound) = args.get_mut(1_usize.saturating_sub(at))
+            {
+                let function = Name { text: "timestamp".to_owned(), span: bound.span };
+                let text = bound.clone();
+                bound.kind = ExprKind::Call { function, target: None, args: vec![text] };
+            }
+        }))
     }
 
     /// The type of a path compared with a type, which all values of one kind answer alike.

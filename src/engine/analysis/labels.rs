@@ -16,11 +16,18 @@ use std::sync::Arc;
 /// The labels of all agents.
 #[derive(Default)]
 pub(super) struct Labels {
-    given: BTreeSet<Arc<str>>,
-    /// Whether some expression gives labels.
-    are_computed: bool,
+    of_values: GivenLabels,
+    of_task: GivenLabels,
     /// The constants that are looked for among labels or taken from values.
     asked: Vec<AskedLabel>,
+}
+
+/// The labels that steps give to values, or to the task.
+#[derive(Default)]
+struct GivenLabels {
+    written: BTreeSet<Arc<str>>,
+    /// Whether some expression gives labels.
+    are_computed: bool,
 }
 
 /// A constant that is looked for among labels or taken from a value.
@@ -29,6 +36,8 @@ struct AskedLabel {
     /// The path of what names it.
     path: String,
     text: String,
+    /// Whether it is looked for among the labels of the task.
+    of_task: bool,
     /// Whether it is the value of a parameter: the policy that gives it may have other steps that give the label.
     is_given: bool,
 }
@@ -37,27 +46,30 @@ impl Labels {
     /// Notes which labels a step gives.
     pub(super) fn note_step(&mut self, step: &Step) {
         let StepAction::Label(given) = &step.action else { return };
+        let of_kind = if given.of_task { &mut self.of_task } else { &mut self.of_values };
         match &given.labels {
-            StepLabels::Written(labels) if !given.takes => self.given.extend(labels.iter().cloned()),
+            StepLabels::Written(labels) if !given.takes => of_kind.written.extend(labels.iter().cloned()),
             StepLabels::Written(labels) => {
                 self.asked.extend(labels.iter().map(|label| AskedLabel {
                     place: step.place().clone(),
                     path: step.origin().path,
                     text: label.to_string(),
+                    of_task: given.of_task,
                     is_given: false,
                 }));
             }
-            StepLabels::Computed(_) => self.are_computed |= !given.takes,
+            StepLabels::Computed(_) => of_kind.are_computed |= !given.takes,
         }
     }
 
     /// Notes for which labels an expression asks.
     pub(super) fn note_questions(&mut self, expression: &Expression, checked: &Checked) {
-        look(checked, &checked.expr, &mut |constant, text| {
+        look(checked, &checked.expr, &mut |constant, text, of_task| {
             self.asked.push(AskedLabel {
                 place: expression.place_of(constant.span),
                 path: expression.origin().path,
                 text: text.to_owned(),
+                of_task,
                 is_given: expression.values_in(constant.span).next().is_some(),
             });
         });
@@ -65,33 +77,47 @@ impl Labels {
 
     /// What is found once all steps are known.
     pub(super) fn end(self) -> Vec<Diagnostic> {
-        let Self { given, are_computed, asked } = self;
-        let unknown = asked.into_iter().filter(|asked| !given.contains(&*asked.text));
-        let told = unknown.filter_map(|AskedLabel { place, path, text, is_given }| {
-            let near = slip(&text, given.iter().map(|label| &**label));
-            (near.is_some() || !are_computed && !is_given)
-                .then(|| messages::unknown_label(place, near).path(path))
+        let Self { of_values, of_task, asked } = self;
+        let told = asked.into_iter().filter_map(|asked| {
+            let (given, other) = if asked.of_task { (&of_task, &of_values) } else { (&of_values, &of_task) };
+            if given.written.contains(&*asked.text) {
+                return None;
+            }
+            let near = slip(&asked.text, given.written.iter().map(|label| &**label));
+            let is_of_other = near.is_none() && other.written.contains(&*asked.text);
+            let is_unknown = near.is_some() || !given.are_computed && !asked.is_given;
+            let finding = match is_of_other {
+                true => messages::label_of_other_kind(asked.place, asked.of_task),
+                false => messages::unknown_label(asked.place, near),
+            };
+            is_unknown.then(|| finding.path(asked.path))
         });
         told.collect()
     }
 }
 
-/// Hands over each text that is looked for in what `labels`, `callLabels` or `taskLabels` gives, or that an element of it is compared with.
-fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str)) {
+/// Hands over each text that is looked for in what `labels`, `callLabels` or `taskLabels` gives, or that an element of it is compared with, and whether these are labels of the task.
+fn look<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str, bool)) {
+    let of_task = |of: &Expr| name(checked, of) == TASK_LABELS;
     match &expr.kind {
         ExprKind::Call { args, .. } => match (name(checked, expr), args.as_slice()) {
-            ("@in", [constant, of]) if are_labels(checked, of) => text(constant, found),
+            ("@in", [constant, of]) if are_labels(checked, of) => {
+                text(constant, &mut |constant, text| found(constant, text, of_task(of)));
+            }
             ("sets.intersects" | "sets.contains", [one, other]) => {
                 for (constants, of) in [(one, other), (other, one)] {
                     if are_labels(checked, of) {
-                        texts(constants, found);
+                        texts(constants, &mut |constant, text| found(constant, text, of_task(of)));
                     }
                 }
             }
             _ => {}
         },
         ExprKind::Comprehension(macros) if macros.second.is_none() && are_labels(checked, &macros.range) => {
-            compared(checked, &macros.variable.text, &macros.body, found);
+            let of_task = of_task(&macros.range);
+            compared(checked, &macros.variable.text, &macros.body, &mut |constant, text| {
+                found(constant, text, of_task);
+            });
         }
         _ => {}
     }

@@ -3,45 +3,18 @@
 //! In: a step. Out: findings. An assert allows what it is true for, and a condition what it is false for, so a comparison counts where a match allows the call. A pattern
 //! that denies may be loose. Linear in the step, times the constants of the lists that its macros go through.
 
+use super::argument_names::{COMMAND_LINES, IDENTIFIERS, PATHS, PROSE, URLS, is_called};
 use super::messages;
 use super::path::{function, mentions};
 use super::pattern::{
-    LooseHost, LoosePrefix, is_folder, is_host, is_open_behind, loose_hosts, loose_pattern, loose_prefix,
+    LooseHost, LoosePrefix, is_extension, is_folder, is_host, is_open_behind, loose_hosts, loose_pattern,
+    loose_prefix,
 };
 use super::reach::is_root;
 use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal, Type};
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Expression, Step, StepAction};
-
-/// Names of arguments that hold prose. A rule asks whether prose mentions something, so its patterns have no anchors.
-const PROSE: [&str; 19] = [
-    "answer",
-    "body",
-    "comment",
-    "content",
-    "description",
-    "justification",
-    "message",
-    "note",
-    "notes",
-    "prompt",
-    "question",
-    "reason",
-    "rationale",
-    "response",
-    "subject",
-    "summary",
-    "text",
-    "thought",
-    "title",
-];
-
-/// Names of arguments that hold the address of a page.
-const URLS: [&str; 8] = ["url", "uri", "link", "href", "endpoint", "webhook", "callback_url", "webhook_url"];
-
-/// Names of arguments that hold a command line.
-const COMMAND_LINES: [&str; 6] = ["command", "cmd", "command_line", "commandline", "shell_command", "script"];
 
 /// Constants of a rule that considers paths that leave their folder.
 const LEAVING: [&str; 2] = ["..", "/."];
@@ -221,6 +194,10 @@ impl<'e> Look<'e, '_> {
             "contains" if is_folder(text) && !self.is_clean(subject) => {
                 Some(LoosePrefix::PartOfPath(text.to_owned()))
             }
+            "contains" if is_extension(text) && is_called(subject, &PATHS) => {
+                Some(LoosePrefix::Extension(text.to_owned()))
+            }
+            "contains" if is_called(subject, &IDENTIFIERS) => Some(LoosePrefix::PartOfName(text.to_owned())),
             _ => None,
         }
     }
@@ -349,16 +326,6 @@ fn is_of_address(name: &str, pattern: &Expr) -> bool {
         "endsWith" => text.starts_with('@') || is_host(host),
         "startsWith" => text.contains("://") || is_folder(text),
         _ => text.contains('@') || text.contains("://"),
-    }
-}
-
-/// Whether a text is an argument, or a field of one, of one of these names.
-fn is_called(subject: &Expr, names: &[&str]) -> bool {
-    match &subject.kind {
-        ExprKind::Select { field, .. } => names.contains(&field.text.to_ascii_lowercase().as_str()),
-        // `input.url.lowerAscii()`
-        ExprKind::Call { target: Some(target), args, .. } if args.is_empty() => is_called(target, names),
-        _ => false,
     }
 }
 

@@ -1,8 +1,10 @@
 //! What is said of clauses and steps. One function a message; a value of task data is never repeated, constants of authors are.
 
+use super::argument_names::{CaselessText, TextFormat};
 use super::claim::{Claim, Verdict};
 use super::ordered::Ordered;
 use super::pattern::{LooseHost, LoosePattern, LoosePrefix, Wide};
+use super::step_questions::Demand;
 use crate::diagnostic::Diagnostic;
 use crate::policy::ReadMap;
 use crate::source::Place;
@@ -86,7 +88,7 @@ pub(super) fn verdict(place: Place, verdict: &Verdict, reasons: &[&str], part: &
 /// fire is.
 fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
     let held = |answer: &str| {
-        let message = format!("this is {answer} for all that the schema of the arguments lets by{because}");
+        let message = format!("this is {answer} for all values that the schema allows{because}");
         Diagnostic::warning("held_by_schema", message, place.clone())
             .help("it stops nothing more than the schema does: write what is meant, or take it out")
     };
@@ -95,13 +97,12 @@ fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
         Claim::NeverTrueHere | Claim::NeverMember | Claim::NeverOfElement => held("false"),
         Claim::NeverTrue if !verdict.is_whole => held("false"),
         Claim::NeverTrue => {
-            let message =
-                format!("nothing that the schema of the arguments lets by makes this true{because}");
+            let message = format!("no value that the schema allows makes this true{because}");
             Diagnostic::warning("never_true", message, place)
                 .help("compare with values that the schema allows, or change the schema")
         }
         Claim::AlwaysFails => {
-            let message = format!("this fails for all that the schema of the arguments lets by{because}");
+            let message = format!("this fails for all values that the schema allows{because}");
             Diagnostic::warning("always_fails", message, place)
                 .help("compare values of one type, such as a number with a number")
         }
@@ -110,7 +111,11 @@ fn by_schema(place: Place, verdict: &Verdict, because: &str) -> Diagnostic {
 
 /// A part that has one answer because of the value of a parameter, and would not have it with any other value.
 pub(super) fn held_by_parameter(place: Place, verdict: &Verdict) -> Diagnostic {
-    let answer = if verdict.claim == Claim::NeverTrue { "never true" } else { "never false" };
+    let answer = match verdict.claim {
+        Claim::NeverFalse => "never false",
+        Claim::NeverMember | Claim::NeverOfElement => "never equal to an element of the value",
+        _ => "never true",
+    };
     let why = if verdict.by_schema { ", as the schema of the arguments sets the other bound" } else { "" };
     Diagnostic::warning(
         "held_by_parameter",
@@ -195,6 +200,22 @@ pub(super) fn moot_step(place: Place, because: &[Place]) -> Diagnostic {
         .help("take one of the two out, or change a constant")
 }
 
+/// `{condition: input.amount > 1000, assert: input.amount <= 500}`
+pub(super) fn contrary_condition(place: Place, condition: Place) -> Diagnostic {
+    let message = "this is false wherever the condition of the step holds, so the step stops every such call";
+    Diagnostic::warning("contrary_condition", message, place)
+        .related(condition, "the condition")
+        .help("write `assert: \"false\"` to stop all of them, leave the condition out, or change a constant")
+}
+
+/// `{condition: input.amount < 50, assert: input.amount < 100}`
+pub(super) fn implied_by_condition(place: Place, condition: Place) -> Diagnostic {
+    let message = "this step stops nothing: the assert is true wherever its condition holds";
+    Diagnostic::warning("moot_step", message, place)
+        .related(condition, "the condition")
+        .help("did you mean the condition the other way round, or another constant?")
+}
+
 fn related(finding: Diagnostic, places: &[Place], text: &str) -> Diagnostic {
     places.iter().fold(finding, |finding, place| finding.related(place.clone(), text))
 }
@@ -214,12 +235,21 @@ pub(super) fn early_review(place: Place, behind: &str, spares: bool) -> Diagnost
         .help(format!("put the review behind `{behind}`, so that nobody is asked for nothing"))
 }
 
-/// A review in a step before one that rejects some of the same calls.
-pub(super) fn early_step(place: Place, behind: Place) -> Diagnostic {
-    let message = "a person is also asked about calls that a later step rejects without a review";
+/// A review in a step before one that rejects some of the same calls, or in vain before one of any document that rejects all of them.
+pub(super) fn early_step(place: Place, behind: Place, is_vain: bool) -> Diagnostic {
+    let (message, help) = match is_vain {
+        true => (
+            "a person is asked in vain: a later step rejects all of these calls without a review",
+            "change a constant or a condition, so that some of these calls are allowed, or take the review out",
+        ),
+        false => (
+            "a person is also asked about calls that a later step rejects without a review",
+            "put the step with the review after this other step",
+        ),
+    };
     Diagnostic::warning("early_review", message, place)
         .related(behind, "rejects them whatever the person answers")
-        .help("put the step with the review after this other step")
+        .help(help)
 }
 
 /// The calls without an argument that fail at a step which reads it.
@@ -325,7 +355,7 @@ pub(super) fn first_call_only(place: Place, reads: FirstCall) -> Diagnostic {
 pub(super) fn unheeded_assert(place: Place) -> Diagnostic {
     let message = "this assert stops nothing, as the step continues on failure";
     Diagnostic::warning("unheeded_assert", message, place).help(
-        "remove `on_fail: continue`; in a policy, write `mode: observe` to try a rule, or `severity` to report failures",
+        "remove `on_fail: continue`; in a policy, write `mode: observe` to try a rule, or a `severity` up to `medium` to report failures",
     )
 }
 
@@ -517,6 +547,18 @@ pub(super) fn loose_prefix(place: Place, loose: &LoosePrefix) -> Diagnostic {
                 .to_owned(),
             "write `sql.parse(…).all(s, s.kinds == ['select'])`".to_owned(),
         ),
+        LoosePrefix::Version(version) => (
+            format!("others begin so, too, such as `{version}0`"),
+            format!("write `{version}.`, or compare versions with `semver(…)` and addresses with `cidr(…)`"),
+        ),
+        LoosePrefix::Extension(end) => (
+            format!("other names contain `{end}`, too, such as `a{end}.exe`"),
+            format!("write `endsWith('{end}')`"),
+        ),
+        LoosePrefix::PartOfName(name) => (
+            format!("other names contain `{name}`, too, such as `not-{name}`"),
+            "compare with `==`, or with the names of a list by `in`".to_owned(),
+        ),
         LoosePrefix::Value { is_end } => {
             let (side, sign) = if *is_end { ("end", "ahead of") } else { ("beginning", "behind") };
             (
@@ -626,6 +668,131 @@ pub(super) fn default_misfit(place: Place) -> Diagnostic {
     let message = "the default is not what its own schema allows";
     Diagnostic::warning("default_misfit", message, place)
         .help("write a default that fits: steps see it in the place of a value that nobody gives")
+}
+
+/// `assert: secrets.has(input.body)`
+pub(super) fn missing_negation(place: Place, demanded: Demand<'_>) -> Diagnostic {
+    let message = |what: String| format!("this allows the calls {what}, and stops the others");
+    let doubtful = |what: String| Diagnostic::warning("doubtful_negation", message(what), place.clone());
+    let finding = match demanded {
+        Demand::Find(function) => {
+            let what = format!("in which `{function}` finds something");
+            Diagnostic::warning("missing_negation", message(what), place)
+        }
+        Demand::Label(label) => doubtful(format!("that have the label `{label}`")),
+        Demand::Name(name) => doubtful(format!("for which `{name}` is true")),
+        Demand::Named(name) => doubtful(format!("that `{name}` is there to stop, by its name")),
+        Demand::Text(text) => doubtful(format!("in which `{text}` stands")),
+        Demand::Forbidden(text) => doubtful(format!("with `{text}`, which the message of the step forbids")),
+    };
+    finding.help("write `!` before it to stop them")
+}
+
+/// `!pii.has(input.body) || !secrets.has(input.body)`
+pub(super) fn one_absence_is_enough(place: Place) -> Diagnostic {
+    let message = "one of these is enough here, so a value in which the other one finds something is allowed";
+    Diagnostic::warning("one_is_enough", message, place).help("write `&&` in place of `||`")
+}
+
+/// `input.to[0].endsWith('@example.com')`
+pub(super) fn one_element_asked(place: Place) -> Diagnostic {
+    let message = "one element of the list is checked here, and the others can be anything";
+    Diagnostic::warning("one_is_enough", message, place)
+        .help("check each element with `all`, or the size of the list, too")
+}
+
+/// `input.to.split('@')[1] == 'example.com'`
+pub(super) fn parsed_by_hand(place: Place, parsed: TextFormat) -> Diagnostic {
+    let (what, other, help) = match parsed {
+        TextFormat::Address => (
+            "an e-mail address",
+            "`a@example.com@evil.org` and `\"a@example.com\"@evil.org`",
+            "write `mail.domain(…)`, which fails for a text that is no address",
+        ),
+        TextFormat::Url => (
+            "a URL",
+            "`https://example.com@evil.org` and `https:/\\evil.org`",
+            "write `url(…).getHostname()` and the other functions of `url`",
+        ),
+        TextFormat::Path => ("a path", "`/work/../etc/passwd`", "write `path.within(…, '/work')`"),
+        TextFormat::Command => (
+            "a command line",
+            "`ls;rm` and `ls\\\n rm`",
+            "write `shell.commands(…)`, which has the words of each command",
+        ),
+    };
+    let message = format!("this takes {what} apart by hand, and is wrong for texts such as {other}");
+    Diagnostic::warning("parsed_by_hand", message, place).help(help)
+}
+
+/// `!input.query.contains('DROP TABLE')`
+pub(super) fn other_case_passes(place: Place, text: &str, kind: CaselessText) -> Diagnostic {
+    let other = match text.chars().any(|letter| letter.is_ascii_uppercase()) {
+        true => text.to_ascii_lowercase(),
+        false => text.to_ascii_uppercase(),
+    };
+    let (what, help) = match kind {
+        CaselessText::Sql => (
+            "SQL has its words in any letters",
+            "ask for what the statement does with `sql.parse(…)`, or compare `.lowerAscii()` with small letters",
+        ),
+        CaselessText::Method => {
+            ("many servers and clients take a method in any letters", "compare `.upperAscii()` with capitals")
+        }
+        CaselessText::Host => (
+            "the name of a host means the same in any letters",
+            "compare what `url(…).getHostname()` returns, which is in small letters",
+        ),
+        CaselessText::Address => (
+            "the domain of an address means the same in any letters",
+            "compare what `mail.domain(…)` returns, which is in small letters",
+        ),
+        CaselessText::Program => (
+            "the end of a name means the same to Windows in any letters",
+            "compare `.lowerAscii()` with small letters",
+        ),
+    };
+    let message = format!("{what}, and `{other}` passes this check");
+    Diagnostic::warning("other_case_passes", message, place).help(help)
+}
+
+/// `{label: [private]}`, and a step behind it with `declassify: [private]`
+pub(super) fn undone_label(place: Place, label: &str, given: Place) -> Diagnostic {
+    Diagnostic::warning(
+        "undone_label",
+        format!("this takes the label `{label}` away whenever it is given"),
+        place,
+    )
+    .related(given, "given here")
+    .help("give this step a condition, or take one of the two out")
+}
+
+/// `'web' in labels(input)`, where `label_task` gives the label
+pub(super) fn label_of_other_kind(place: Place, of_task: bool) -> Diagnostic {
+    let (message, help) = match of_task {
+        true => (
+            "no step gives this label to the task: it is given to values",
+            "ask for the labels of a value with `labels(…)`, or give the label with `label_task`",
+        ),
+        false => (
+            "no step gives this label to a value: it is given to the task",
+            "ask for the labels of the task with `taskLabels()`, or give the label with `label`",
+        ),
+    };
+    Diagnostic::warning("unknown_label", message, place).help(help)
+}
+
+/// `within(t, '0s')`
+pub(super) fn empty_window(place: Place) -> Diagnostic {
+    Diagnostic::warning("never_true", "no time is within a window of this length", place)
+        .help("write a length above zero, such as `'1h'`")
+}
+
+/// `input.to.all(a, true)`
+pub(super) fn constant_predicate(place: Place, macro_name: &str, truth: bool) -> Diagnostic {
+    let message =
+        format!("the predicate of `{macro_name}` is always {truth}, so this asks nothing of the elements");
+    Diagnostic::warning("unused_variable", message, place).help("ask for something of each element")
 }
 
 /// `!review('lead@example.com')`

@@ -4,15 +4,20 @@
 //! and what it does. Linear in the texts.
 
 use super::arithmetic::mixed_numbers;
+use super::by_hand;
+use super::letter_case;
 use super::loose;
 use super::messages;
+use super::negation;
+use super::one_element;
 use super::ordered::Ordered;
 use super::path::{asks_host, function, is_argument, is_predicate, mentions};
 use super::pattern::wide;
 use super::reach::is_root;
 use super::sample::{Sample, constant};
 use crate::cel::{
-    Checked, Comprehension, Duration, Expr, ExprKind, Json, Literal, Name, Numbers, Reference, Storage, Type,
+    Checked, Comprehension, ComprehensionKind, Duration, Expr, ExprKind, Json, Literal, Name, Numbers,
+    Reference, Storage, Type,
 };
 use crate::context::Root;
 use crate::diagnostic::Diagnostic;
@@ -48,6 +53,10 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         }
     }
     findings.extend(loose::of_step(step));
+    findings.extend(one_element::of_step(step));
+    findings.extend(negation::of_step(step));
+    findings.extend(by_hand::of_step(step));
+    findings.extend(letter_case::of_step(step));
     findings.extend(same_again(step));
     if let Some(assert) = assert
         && let Some(checked) = assert.checked()
@@ -292,6 +301,19 @@ pub(super) fn of_expression(
             _ => {}
         }
     });
+    constant_predicates(&checked.expr, &mut |part, name, truth| {
+        // a parameter may switch a predicate off
+        if expression.values_in(part.span).next().is_none() {
+            let finding = messages::constant_predicate(expression.place_of(part.span), name, truth);
+            findings.push(finding.path(expression.origin().path));
+        }
+    });
+    empty_windows(checked, &checked.expr, &mut |part| {
+        if expression.values_in(part.span).next().is_none() {
+            let finding = messages::empty_window(expression.place_of(part.span));
+            findings.push(finding.path(expression.origin().path));
+        }
+    });
     unused_variables(&checked.expr, &mut |variable, told| {
         let place = expression.place_of(variable.span);
         findings.push(told(place, &variable.text).path(expression.origin().path));
@@ -515,11 +537,55 @@ fn times_of_day<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e
     expr.for_each_part(&mut |part| times_of_day(checked, part, found));
 }
 
-/// Hands over the variable of each macro whose predicate asks for something and does not mention it, and each name of `cel.bind` that nothing mentions. A name that begins with `_` says that this is meant.
+/// Hands over each macro whose predicate is a truth that leaves nothing to ask, with its name: `list.all(x, true)`. `list.all(x, false)` and `list.exists(x, true)` ask whether there is an element.
+fn constant_predicates<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e str, bool)) {
+    if let ExprKind::Comprehension(comprehension) = &expr.kind
+        && let ExprKind::Literal(Literal::Bool(truth)) = comprehension.body.kind
+    {
+        let asks_nothing = match comprehension.kind {
+            ComprehensionKind::All => truth,
+            ComprehensionKind::Exists => !truth,
+            kind => kind == ComprehensionKind::Filter || kind == ComprehensionKind::ExistsOne && !truth,
+        };
+        if asks_nothing {
+            found(expr, &comprehension.name.text, truth);
+        }
+    }
+    expr.for_each_part(&mut |part| constant_predicates(part, found));
+}
+
+/// Hands over each constant length of `within` that is zero or below it.
+fn empty_windows<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr)) {
+    if let ("within", ExprKind::Call { target, args, .. }) =
+        (function(checked, expr).map_or("", |(name, _)| name), &expr.kind)
+        && let Some(length) = args.get(usize::from(target.is_none()))
+    {
+        let text = match &length.kind {
+            ExprKind::Call { args, .. }
+                if function(checked, length).is_some_and(|(name, _)| name == "duration") =>
+            {
+                args.first().map(|text| &text.kind)
+            }
+            kind => Some(kind),
+        };
+        if let Some(ExprKind::Literal(Literal::String(text))) = text
+            && Duration::parse(text)
+                .ok()
+                .zip(Duration::parse("0s").ok())
+                .is_some_and(|(length, none)| length <= none)
+        {
+            found(expr);
+        }
+    }
+    expr.for_each_part(&mut |part| empty_windows(checked, part, found));
+}
+
+/// Hands over the variable of each macro that asks or makes something of each element and does not mention it, and each name of `cel.bind` that nothing mentions. A name that begins with `_` says that this is meant.
 fn unused_variables<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Name, Says)) {
     if let ExprKind::Comprehension(comprehension) = &expr.kind {
-        let Comprehension { kind, variable, second, body, .. } = &**comprehension;
-        let is_question = is_predicate(*kind) && !matches!(body.kind, ExprKind::Literal(_));
+        let Comprehension { kind, variable, second, filter, body, .. } = &**comprehension;
+        let is_of_each = is_predicate(*kind) || *kind == ComprehensionKind::Map && filter.is_none();
+        let is_question = is_of_each && !is_constant(body);
         let mut names = [Some(variable), second.as_ref()].into_iter().flatten();
         if is_question && !names.any(|name| name.text.starts_with('_') || mentions(body, &name.text)) {
             found(variable, messages::unused_variable);
@@ -532,6 +598,13 @@ fn unused_variables<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Name, Says)) {
         found(variable, messages::unused_name);
     }
     expr.for_each_part(&mut |part| unused_variables(part, found));
+}
+
+/// Whether a value is one for all elements on purpose, as `1` is where they are counted.
+fn is_constant(expr: &Expr) -> bool {
+    let mut is_constant = matches!(expr.kind, ExprKind::Literal(_) | ExprKind::List(_) | ExprKind::Map(_));
+    expr.for_each_part(&mut |part| is_constant = is_constant && self::is_constant(part));
+    is_constant
 }
 
 /// Hands over each constant index below zero, of what may be a list.

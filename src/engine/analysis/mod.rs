@@ -44,6 +44,12 @@
 //! | `pattern` | regular expressions that find more than was meant |
 //! | `loose` | text comparisons that allow more than they name |
 //! | `optional` | optional arguments that a step reads without `has` |
+//! | `step_questions` | the questions of a step, each with whether a yes lets a call by |
+//! | `argument_names` | names of arguments that say what kind of text they hold |
+//! | `negation` | asserts that demand what rules stop |
+//! | `one_element` | checks of one element of a list, and of one of several detectors |
+//! | `by_hand` | texts that an expression parses by itself, though the language has a parser |
+//! | `letter_case` | denials that the same in other letters passes |
 //! | `ordered` | texts that stand for numbers, versions or dates |
 //! | `placement` | asserts in lists in which they stop nothing, or run too late |
 //! | `messages` | what is said of it |
@@ -51,9 +57,11 @@
 //! Every bound counts work and no time, so the same manifests have the same findings on every machine.
 
 mod amounts;
+mod argument_names;
 mod arithmetic;
 mod behind;
 mod bounds;
+mod by_hand;
 mod calls;
 mod cells;
 mod claim;
@@ -68,14 +76,17 @@ mod fixed;
 mod formula;
 mod inequality;
 mod labels;
+mod letter_case;
 mod listed;
 mod loose;
 mod members;
 mod messages;
 mod misuse;
 mod monotone;
+mod negation;
 mod node;
 mod number;
+mod one_element;
 mod optional;
 mod ordered;
 mod path;
@@ -90,6 +101,7 @@ mod reached;
 mod sample;
 mod sat;
 mod spelled_out;
+mod step_questions;
 mod steps;
 mod subject;
 mod tally;
@@ -103,6 +115,7 @@ pub(crate) use behind::Told;
 pub(crate) use calls::Status;
 pub(crate) use entailed::{Grounds, Inquiry, Of, entailed};
 pub(crate) use equivalence::answer_alike;
+pub(crate) use steps::never_both_fail;
 
 use crate::cel::{Checked, Expr, ExprKind, Type};
 use crate::diagnostic::Diagnostic;
@@ -337,12 +350,16 @@ impl Analyst {
             return;
         }
         for verdict in &decided.verdicts {
-            if is_known(expression, verdict.span) {
+            // what the checker says of a value of a parameter is not told where the value may be meant
+            let is_known = is_known(expression, verdict.span);
+            if is_known && expression.values_in(verdict.span).next().is_none() {
                 continue;
             }
             if !is_meant(expression, verdict) {
-                findings.push(told(expression, verdict));
-            } else if is_held_by_parameter(expression, &written, verdict) {
+                findings.extend((!is_known).then(|| told(expression, verdict)));
+            } else if is_held_by_parameter(expression, &written, verdict)
+                && (!is_known || reads_list(expression, verdict.span))
+            {
                 let finding = messages::held_by_parameter(expression.place_of(verdict.span), verdict);
                 findings.push(with_values(finding, expression, verdict));
             }
@@ -406,13 +423,18 @@ fn is_meant(expression: &Expression, verdict: &Verdict) -> bool {
     }
 }
 
-/// Whether the value of a parameter decides a part, which is hardly meant: an empty text that everything fits, a text or a list that nothing fits, a number at the bounds of a schema, or 0
+/// Whether the value of a parameter decides a part, which is hardly meant: an empty text that everything fits, a text or a list that nothing fits, an element of a list that nothing is equal to, a number at the bounds of a schema, or 0
 /// where a whole assert or condition is never true. A value that switches one clause of several off is meant, and so is one that the expression itself asks about.
 fn is_held_by_parameter(expression: &Expression, checked: &Checked, verdict: &Verdict) -> bool {
     let values: Vec<&ParameterValue> = expression.values_in(verdict.span).collect();
     let any = |kind: ValueKind| values.iter().any(|value| value.kind == kind);
     let is_of_value = match (verdict.claim, verdict.by_schema) {
-        (Claim::NeverTrue | Claim::NeverFalse, true) => any(ValueKind::Number),
+        (Claim::NeverTrue, true) => {
+            any(ValueKind::Number) || verdict.is_whole && (any(ValueKind::Text) || any(ValueKind::List))
+        }
+        (Claim::NeverFalse, true) => any(ValueKind::Number),
+        // a text that no function gives: capitals beside `.lowerAscii()`
+        (Claim::NeverMember | Claim::NeverOfElement, false) => any(ValueKind::Text) || any(ValueKind::List),
         (Claim::NeverFalse, false) => any(ValueKind::EmptyText),
         (Claim::NeverTrue, false) => {
             any(ValueKind::Text)
@@ -422,6 +444,11 @@ fn is_held_by_parameter(expression: &Expression, checked: &Checked, verdict: &Ve
         _ => false,
     };
     is_of_value && !any(ValueKind::Switch) && !compares_constants(&checked.expr)
+}
+
+/// Whether a part reads a list that is the value of a parameter. Of a single text the checker says itself what it is near to.
+fn reads_list(expression: &Expression, part: Span) -> bool {
+    expression.values_in(part).any(|value| value.kind == ValueKind::List)
 }
 
 /// Whether some part asks a question of constants alone: `parameters.folder == ''`.

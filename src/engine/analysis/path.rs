@@ -125,6 +125,27 @@ pub(super) fn is_argument(checked: &Checked, expr: &Expr) -> bool {
     }
 }
 
+/// Whether the runtime holds a path to its schema: an argument of the call at hand, or a claim of the user.
+pub(super) fn is_validated(checked: &Checked, expr: &Expr) -> bool {
+    is_argument(checked, expr) || is_claim(checked, expr)
+}
+
+/// Whether an expression is the claims of the user, or a part of them: `context.user.claims.level`.
+fn is_claim(checked: &Checked, expr: &Expr) -> bool {
+    are_claims(checked, expr)
+        || match &expr.kind {
+            ExprKind::Select { operand, .. } | ExprKind::Index { operand, .. } => is_claim(checked, operand),
+            _ => false,
+        }
+}
+
+/// `context.user.claims`, which is an object also for a user without claims.
+pub(super) fn are_claims(checked: &Checked, expr: &Expr) -> bool {
+    let ExprKind::Select { operand: user, field: claims, .. } = &expr.kind else { return false };
+    let ExprKind::Select { operand: context, field: user, .. } = &user.kind else { return false };
+    claims.text == "claims" && user.text == "user" && is_root(checked, context, Root::Context)
+}
+
 /// What `size` is asked of.
 pub(super) fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
     let ("size", _) = function(checked, expr)? else { return None };
@@ -132,11 +153,25 @@ pub(super) fn sized<'e>(checked: &Checked, expr: &'e Expr) -> Option<&'e Expr> {
     target.as_deref().or_else(|| args.first())
 }
 
-/// Whether an expression names a variable.
+/// Whether an expression names a variable. A macro within it may have one of the same name, which is another variable.
 pub(super) fn mentions(expr: &Expr, variable: &str) -> bool {
-    let mut mentioned = matches!(&expr.kind, ExprKind::Ident { name, .. } if name == variable);
-    expr.for_each_part(&mut |part| mentioned = mentioned || mentions(part, variable));
-    mentioned
+    match &expr.kind {
+        ExprKind::Ident { name, .. } => name == variable,
+        ExprKind::Comprehension(macros)
+            if [Some(&macros.variable), macros.second.as_ref()]
+                .into_iter()
+                .flatten()
+                .any(|own| own.text == variable) =>
+        {
+            mentions(&macros.range, variable)
+        }
+        ExprKind::Bind { variable: own, value, .. } if own.text == variable => mentions(value, variable),
+        _ => {
+            let mut mentioned = false;
+            expr.for_each_part(&mut |part| mentioned = mentioned || mentions(part, variable));
+            mentioned
+        }
+    }
 }
 
 /// The part of an expression with this number.

@@ -65,6 +65,12 @@ pub(super) enum LoosePrefix {
     Statement,
     /// `git status`, behind which another command may follow.
     Command,
+    /// `1.2`, with which `1.20` begins.
+    Version(String),
+    /// `.md`, behind which the name may go on.
+    Extension(String),
+    /// `frontend`, as a part of a name that can be longer.
+    PartOfName(String),
     /// A value that may be the beginning, or the end, of another one.
     Value { is_end: bool },
 }
@@ -77,11 +83,28 @@ pub(super) fn loose_prefix(text: &str) -> Option<LoosePrefix> {
     if READING_STATEMENTS.contains(&text.trim().to_ascii_lowercase().as_str()) {
         return Some(LoosePrefix::Statement);
     }
+    if is_numbers(text) {
+        return Some(LoosePrefix::Version(text.to_owned()));
+    }
     match text.chars().next_back() {
         Some('/') if is_folder(text) => Some(LoosePrefix::Folder(text.to_owned())),
         Some(end) if is_rooted(text) && end.is_alphanumeric() => Some(LoosePrefix::Path(text.to_owned())),
         _ => None,
     }
+}
+
+/// `1.2`, `10.0`: numbers with dots between them, the last of which may go on.
+fn is_numbers(text: &str) -> bool {
+    let text = text.strip_prefix('v').unwrap_or(text);
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    text.contains('.') && text.split('.').all(is_number)
+}
+
+/// `.md`: the end of the name of a file.
+pub(super) fn is_extension(text: &str) -> bool {
+    text.strip_prefix('.').is_some_and(|end| {
+        (1..=5).contains(&end.len()) && end.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
 }
 
 /// `/work`

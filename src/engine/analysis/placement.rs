@@ -2,8 +2,9 @@
 //!
 //! In: the lists of steps of a policy. Out: findings by step. An assert in `after` that reads nothing of the result runs when the call is over: one that reads arguments, the time or calls of other
 //! functions, and one that asks a person, unless the function only reads. One in `before_first` that reads arguments, counters or the time checks the first call only, and there are no earlier
-//! calls of its function to count. One that continues on failure stops nothing. Linear in the steps.
+//! calls of its function to count. One that continues on failure stops nothing. A label that a later step takes away each time marks nothing. Linear in the steps, times the labels.
 
+use super::document;
 use super::messages::{self, FirstCall};
 use super::misuse::asks_person;
 use super::path::{asked_of_host, asks_host, function};
@@ -12,9 +13,13 @@ use crate::cel::{Checked, Expr, ExprKind, Literal};
 use crate::context::{LABELS, Root, SOURCES, Selector, WHOLE_SOURCES};
 use crate::diagnostic::Diagnostic;
 use crate::manifest::mode::Mode;
+use crate::manifest::policy_step::Severity;
 use crate::manifest::step::{Hook, OnFail};
-use crate::policy::{AgentFunction, Expression, Policy, Step, StepAction, for_each_path};
+use crate::policy::{
+    AgentFunction, Expression, LabelStep, Policy, Step, StepAction, StepLabels, for_each_path,
+};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// Findings about the steps of a policy, by step.
 pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>> {
@@ -46,6 +51,36 @@ pub(super) fn findings(policy: &Policy) -> HashMap<*const Step, Vec<Diagnostic>>
             let finding = of_step((*hook, *function), step, heard.contains(&address));
             found.extend(finding.map(|finding| (address, vec![finding])));
         }
+        for (step, finding) in undone_labels(steps) {
+            found.entry(step).or_insert_with(|| vec![finding]);
+        }
+    }
+    found
+}
+
+/// Labels that a step of a document gives, and a later one of the same document takes away from each value that has them.
+fn undone_labels(steps: &[&Step]) -> Vec<(*const Step, Diagnostic)> {
+    let mut given: Vec<(&Step, bool, &Arc<str>)> = Vec::new();
+    let mut found = Vec::new();
+    for step in steps.iter().filter(|step| step.mode == Mode::Enforce) {
+        let StepAction::Label(LabelStep { takes, of_task, labels: StepLabels::Written(labels) }) =
+            &step.action
+        else {
+            continue;
+        };
+        if !takes {
+            given.extend(labels.iter().map(|label| (*step, *of_task, label)));
+            continue;
+        }
+        let is_undone = |(other, other_task, label): &&(&Step, bool, &Arc<str>)| {
+            let condition = |step: &Step| step.condition.as_ref().map(|it| it.source().to_owned());
+            let is_whole = step.condition.is_none() || condition(step) == condition(other);
+            is_whole && other_task == of_task && labels.contains(*label) && document(other) == document(step)
+        };
+        if let Some((other, _, label)) = given.iter().find(is_undone) {
+            let finding = messages::undone_label(step.place().clone(), label, other.place().clone());
+            found.push((std::ptr::from_ref(*step), finding.path(step.origin().path)));
+        }
     }
     found
 }
@@ -61,7 +96,7 @@ fn of_step(
     let place = || assert.place().clone();
     if step.on_fail == OnFail::Continue {
         let is_remark = step.mode == Mode::Observe
-            || step.name.as_ref().is_some_and(|name| name.severity.is_some())
+            || step.name.as_ref().and_then(|name| name.severity).is_some_and(|it| it < Severity::High)
             // a guardrail of a manifest can only lock the task or continue
             || step.name.is_none()
                 && step.has_message()
@@ -228,14 +263,13 @@ pub(super) fn reads_task<'e>(expressions: impl Iterator<Item = &'e Expression>) 
     read.other || read.time || read.calls || read.reviews
 }
 
-/// Whether expressions read the time, a counter or reviews, which may change while a review is open, results of steps ahead, or an event, which no call has.
+/// Whether expressions read the time or reviews, which may change while a review is open, results of steps ahead, or an event, which no call has. A counter that is read ahead of a review holds the amount of the call while the
+/// review is open.
 pub(super) fn reads_what_passes<'e>(expressions: impl Iterator<Item = &'e Expression>) -> bool {
     let mut reads = false;
     for expression in expressions {
         for_each_path(expression.program().expr(), &mut |root, path| {
-            reads |= [Root::Now, Root::Counters, Root::Invoked, Root::Event]
-                .iter()
-                .any(|passing| passing.name() == root);
+            reads |= [Root::Now, Root::Invoked, Root::Event].iter().any(|passing| passing.name() == root);
             reads |= Root::long_name(root) == Root::Context.name()
                 && matches!(path.first(), Some(Selector::Name(name)) if name == "reviews");
         });

@@ -6,7 +6,7 @@
 
 use super::derived::{Derived, Keeps, derived};
 use super::number::Ints;
-use super::path::{function, is_argument, is_of_result, is_path, key, sized};
+use super::path::{function, is_of_result, is_path, is_validated, key, sized};
 use super::sample::{EXACT, Sample, constant, whole};
 use crate::cel::{Checked, Domain, Expr, ExprKind, Literal, Numbers, Type};
 use std::cmp::Ordering;
@@ -117,7 +117,7 @@ impl Range {
         }
         match domain.and_then(|domain| domain.numbers.map(|numbers| (domain, numbers))) {
             Some((_, Numbers::Counts)) => Some(Self::of_json(Some(0.0), None)),
-            Some((domain, _)) if with_schemas && is_argument(checked, expr) => {
+            Some((domain, _)) if with_schemas && is_validated(checked, expr) => {
                 Some(Self::of_argument(domain))
             }
             Some(_) => Some(Self::of_json(None, None)),
@@ -345,7 +345,7 @@ pub(super) fn sizes(domain: &Domain) -> [Option<u64>; 2] {
 /// How many elements a list has, or characters a text: those of an argument as its schema says, those of what is made of another list as that has them.
 fn size(checked: &Checked, of: &Expr, with_schemas: bool) -> Range {
     let any = Range::of_json(Some(0.0), None);
-    if with_schemas && is_argument(checked, of) {
+    if with_schemas && is_validated(checked, of) {
         return checked.domain_of(of.id).map_or(any, Range::of_size);
     }
     let size_of = |part: &Expr| size(checked, part, with_schemas);

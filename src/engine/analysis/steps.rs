@@ -1,8 +1,8 @@
 //! What is decided of a list of steps: which no call reaches, and which stop nothing that those before them let by.
 //!
 //! In: the steps of one document around the calls of each function, or on messages, or those of a trigger. Out: findings by step. A call goes on behind a
-//! step if its condition is false, or its assert is true; what a step changes is unknown behind it. Steps of different documents
-//! are not held against each other: a policy may say again what a manifest says, and is meant to. Each list is put to the solver
+//! step if its condition is false, or its assert is true; what a step changes is unknown behind it. A condition and its assert can contradict each other, or one can imply the other. Steps of different documents
+//! are not held against each other: a policy may say again what a manifest says, and is meant to. Only a review of calls all of which another document rejects later is told of. Each list is put to the solver
 //! once, whatever number of functions share it.
 
 use super::amounts::Amounts;
@@ -17,7 +17,9 @@ use super::problem::{Problem, Truth};
 use super::questions::{Changes, MAX_CLAUSES, Questions};
 use super::sat::Literal;
 use super::spelled_out::{Names, spelled_out};
+use super::tried;
 use crate::diagnostic::Diagnostic;
+use crate::limits::EvalLimits;
 use crate::manifest::mode::Mode;
 use crate::manifest::step::{Hook, OnFail};
 use crate::policy::{Effect, Expression, Policy, Step, StepAction};
@@ -30,6 +32,10 @@ enum Found {
     Dead(Vec<usize>),
     NeverPasses(Vec<usize>),
     Moot(Vec<usize>),
+    /// The assert is false wherever the condition holds.
+    ContraryCondition,
+    /// The assert is true wherever the condition holds.
+    ImpliedByCondition,
 }
 
 /// The steps of one list and one document, by the addresses of the steps.
@@ -55,7 +61,7 @@ pub(super) fn findings(all: Vec<List<'_>>, trial: &mut Trial) -> HashMap<*const 
             let count = stands_in.entry(std::ptr::from_ref(*step)).or_default();
             *count = count.saturating_add(1);
         }
-        for (step, finding) in decide(list, Looks::ForOrder, trial) {
+        for (step, finding) in decide(list, ListCheck::Order, trial) {
             let (count, _) = found.entry((step, finding.code)).or_insert((0, finding));
             *count = count.saturating_add(1);
         }
@@ -71,14 +77,16 @@ pub(super) fn findings(all: Vec<List<'_>>, trial: &mut Trial) -> HashMap<*const 
 
 /// Which findings about a list are looked for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Looks {
+enum ListCheck {
     /// Steps that no call reaches, and those that stop nothing.
-    ForOrder,
-    /// Reviews ahead of steps that reject the same calls.
-    ForReviews,
+    Order,
+    /// Reviews ahead of steps of their document that reject some of the same calls.
+    EarlyReviews,
+    /// Reviews ahead of steps of any document that reject all of the same calls.
+    VainReviews,
 }
 
-/// Reviews that are asked for ahead of steps of their document that reject the same calls, by step. The steps ahead of a call are one list here, those of `before_first` too. Ahead of the calls of
+/// Reviews that are asked for ahead of steps that reject the same calls, by step. The steps ahead of a call are one list here, those of `before_first` too. Ahead of the calls of
 /// one function is enough: a review under `"*"` is for many, and the other step for one of them.
 pub(super) fn early_reviews_of(policy: &Policy, trial: &mut Trial) -> HashMap<*const Step, Vec<Diagnostic>> {
     let mut known: HashSet<Vec<*const Step>> = HashSet::new();
@@ -93,12 +101,14 @@ pub(super) fn early_reviews_of(policy: &Policy, trial: &mut Trial) -> HashMap<*c
         steps.iter().filter(|step| step.is_for(&event.key)).collect()
     });
     for ahead in of_calls.chain(of_events) {
-        for list in by_document(ahead) {
+        let of_all = [(ahead.clone(), ListCheck::VainReviews)];
+        let of_each = by_document(ahead).into_iter().map(|list| (list, ListCheck::EarlyReviews));
+        for (list, check) in of_each.chain(of_all) {
             let addresses: Vec<*const Step> = list.iter().map(|step| std::ptr::from_ref(*step)).collect();
             if !list.iter().any(|step| asks(step)) || !known.insert(addresses) {
                 continue;
             }
-            for (step, finding) in decide(&list, Looks::ForReviews, trial) {
+            for (step, finding) in decide(&list, check, trial) {
                 let own = findings.entry(step).or_default();
                 if own.is_empty() {
                     own.push(finding);
@@ -148,6 +158,8 @@ struct Asked {
     passes: Literal,
     /// What holds of every call that it stops.
     fails: Literal,
+    /// The assert of a step that has a condition, too.
+    assert: Option<Truth>,
     /// Whether it is the word `false`, by which an author stops everything.
     says_never: bool,
     /// Whether some call passes it, if no other step is looked at.
@@ -157,8 +169,8 @@ struct Asked {
 }
 
 /// What holds of the steps of a list.
-fn decide(list: &[&Step], looks: Looks, trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
-    if list.len() < 2 {
+fn decide(list: &[&Step], check: ListCheck, trial: &mut Trial) -> Vec<(*const Step, Diagnostic)> {
+    if list.len() < 2 && !list.iter().any(|step| has_both(step)) {
         return Vec::new();
     }
     let (mut questions, mut amounts) = (Questions::default(), Amounts::new(None, trial.counts_facts));
@@ -190,10 +202,11 @@ fn decide(list: &[&Step], looks: Looks, trial: &mut Trial) -> Vec<(*const Step, 
         asked.push(ask(step, (condition.as_ref(), action.as_ref()), &mut problem, &all));
     }
     let mut found = Vec::new();
-    if looks == Looks::ForReviews {
-        for (at, behind) in early_reviews(list, &asked, &mut problem, &all) {
+    if check != ListCheck::Order {
+        let is_vain = check == ListCheck::VainReviews;
+        for (at, behind) in early_reviews(list, &asked, is_vain, &mut problem, &all) {
             let (Some(step), Some(behind)) = (list.get(at), list.get(behind)) else { continue };
-            let finding = messages::early_step(place_of(step), place_of(behind));
+            let finding = messages::early_step(place_of(step), place_of(behind), is_vain);
             found.push((std::ptr::from_ref(*step), finding.path(step.origin().path)));
         }
         return found;
@@ -201,13 +214,20 @@ fn decide(list: &[&Step], looks: Looks, trial: &mut Trial) -> Vec<(*const Step, 
     for (at, (step, own)) in list.iter().zip(&asked).enumerate() {
         let before: Vec<usize> =
             (0..at).filter(|earlier| asked.get(*earlier).is_some_and(|earlier| earlier.can_pass)).collect();
-        let Some(verdict) = judge(own, &before, &asked, &mut problem, &all) else { continue };
+        let of_list = judge(own, &before, &asked, &mut problem, &all);
+        let Some(verdict) = of_list.or_else(|| judge_alone(own, &mut problem, &all)) else { continue };
         let place = |at: &usize| list.get(*at).map(|step| place_of(step));
         let places = |of: &[usize]| of.iter().filter_map(place).collect::<Vec<Place>>();
         let (finding, is_last) = match &verdict {
             Found::Dead(of) => (messages::dead_step(condition_of(step), &places(of)), false),
             Found::NeverPasses(of) => (messages::never_passes(place_of(step), &places(of)), true),
             Found::Moot(of) => (messages::moot_step(place_of(step), &places(of)), false),
+            Found::ContraryCondition => {
+                (messages::contrary_condition(place_of(step), condition_of(step)), false)
+            }
+            Found::ImpliedByCondition => {
+                (messages::implied_by_condition(place_of(step), condition_of(step)), false)
+            }
         };
         found.push((std::ptr::from_ref(*step), finding.path(step.origin().path)));
         if is_last {
@@ -217,10 +237,12 @@ fn decide(list: &[&Step], looks: Looks, trial: &mut Trial) -> Vec<(*const Step, 
     found
 }
 
-/// Steps that ask a person about calls that a later step rejects without a review, each with the later step. Nothing between them changes what the later step reads.
+/// Steps that ask a person about calls that a later step rejects without a review, each with the later step: some of them, or all, so that the person is asked in vain. Nothing between them changes what the later step
+/// reads.
 fn early_reviews(
     list: &[&Step],
     asked: &[Asked],
+    is_vain: bool,
     problem: &mut Problem,
     clauses: &[usize],
 ) -> Vec<(usize, usize)> {
@@ -239,12 +261,63 @@ fn early_reviews(
         });
         // the person decides where the step passes for one answer and fails for the other
         let is_asked = [problem.sat.all(&[own.condition.yes, own.passes]), own.fails];
+        // a review that no call comes to asks nobody
+        let mut reached: Vec<Literal> = asked.iter().take(at).map(|earlier| earlier.passes).collect();
+        reached.push(own.condition.yes);
         let rejected = rejects.find(|(_, other)| {
-            is_asked.iter().all(|one| problem.can_hold(&[*one, other.fails], clauses) == Some(true))
+            let mut can_hold = |of: &[Literal]| problem.can_hold(of, clauses) == Some(true);
+            match is_vain {
+                true => {
+                    can_hold(&reached)
+                        && can_hold(&[other.passes])
+                        && !is_asked.iter().any(|one| can_hold(&[*one, other.passes]))
+                }
+                false => is_asked.iter().all(|one| can_hold(&[*one, other.fails])),
+            }
         });
         found.extend(rejected.map(|((behind, _), _)| (at, behind)));
     }
     found
+}
+
+/// Whether two asserts of one list, one of which follows the other, decide alike in either order: no call fails both. `limits` bound what is tried.
+pub(crate) fn never_both_fail(one: &Step, two: &Step, limits: &EvalLimits) -> bool {
+    let judges = |step: &Step| match &step.action {
+        StepAction::Assert(assert) => {
+            step.mode == Mode::Enforce
+                && step.on_fail != OnFail::Continue
+                && [Some(assert), step.condition.as_ref()].into_iter().flatten().all(|expression| {
+                    expression.checked().is_some_and(|checked| !asks_host(&checked, &checked.expr))
+                })
+        }
+        _ => false,
+    };
+    if !judges(one) || !judges(two) {
+        return false;
+    }
+    let (mut questions, mut trial) = (Questions::default(), Trial::new(tried(limits)));
+    let mut amounts = Amounts::new(None, trial.counts_facts);
+    let mut nodes = Vec::new();
+    for step in [one, two] {
+        let mut read = |expression| node(expression, &mut questions, &mut amounts);
+        let condition = step.condition.as_ref().map(&mut read);
+        let StepAction::Assert(assert) = &step.action else { return false };
+        let (Some(action), false) = (read(assert), matches!(condition, Some(None))) else { return false };
+        nodes.push((step, condition.flatten(), action));
+    }
+    if questions.clauses.len() > MAX_CLAUSES {
+        return false;
+    }
+    let mut problem = Problem::new(&questions, &mut trial);
+    problem.weigh_several(amounts);
+    let all: Vec<usize> = (0..questions.clauses.len()).collect();
+    let fails: Vec<Literal> = nodes
+        .iter()
+        .map(|(step, condition, action)| {
+            ask(step, (condition.as_ref(), Some(action)), &mut problem, &all).fails
+        })
+        .collect();
+    problem.can_hold(&fails, &all) == Some(false)
 }
 
 /// Whether a step asserts a review.
@@ -293,6 +366,30 @@ fn judge(
     None
 }
 
+/// What the condition of a step says of its assert.
+fn judge_alone(own: &Asked, problem: &mut Problem, clauses: &[usize]) -> Option<Found> {
+    let (assert, condition) = (own.assert.filter(|_| own.judges)?, own.condition);
+    let mut can_hold = |of: &[Literal]| problem.can_hold(of, clauses);
+    // what never holds by itself is told of there
+    let each = [condition.yes, condition.no, assert.yes, assert.no];
+    if each.iter().any(|one| can_hold(&[*one]) != Some(true)) {
+        return None;
+    }
+    if can_hold(&[condition.yes, !assert.yes]) == Some(false) {
+        return Some(Found::ImpliedByCondition);
+    }
+    let is_contrary = can_hold(&[condition.yes, assert.yes]) == Some(false);
+    is_contrary.then_some(Found::ContraryCondition)
+}
+
+/// Whether a step asks something under a condition. What the value of a parameter decides in one of the two, another value may decide otherwise.
+fn has_both(step: &Step) -> bool {
+    match (&step.condition, &step.action) {
+        (Some(condition), StepAction::Assert(assert)) => condition.is_given() == assert.is_given(),
+        _ => false,
+    }
+}
+
 fn ask(
     step: &Step,
     (condition, action): (Option<&Node>, Option<&Node>),
@@ -304,6 +401,7 @@ fn ask(
     let says_never = action.is_some_and(|action| matches!(action.kind, NodeKind::Constant(false)))
         && step.condition.is_none();
     let judges = action.is_some();
+    let assert = action.filter(|_| has_both(step)).map(|assert| problem.truth(assert));
     let stops = step.on_fail != OnFail::Continue && step.mode == Mode::Enforce;
     let action = match (action, &step.action) {
         (Some(action), _) => problem.truth(action),
@@ -316,7 +414,7 @@ fn ask(
     let passes = if stops { goes_on } else { always.yes };
     // a step that stops everything by itself is told of there, and not once more by each step behind it
     let can_pass = !says_never && problem.can_hold(&[passes], clauses) == Some(true);
-    Asked { condition, passes, fails: !goes_on, says_never, can_pass, judges: judges && stops }
+    Asked { condition, passes, fails: !goes_on, assert, says_never, can_pass, judges: judges && stops }
 }
 
 /// The clauses of an expression; nothing if it does not check.

@@ -7,7 +7,7 @@
 use super::emptiness::Emptiness;
 use super::facts::{Facts, answers};
 use super::number::Ints;
-use super::path::{asks_host, is_argument, is_of_result, is_path, key, sized};
+use super::path::{are_claims, asks_host, is_of_result, is_path, is_validated, key, sized};
 use super::range::{Range, difference};
 use super::reach::Reach;
 use super::sample::Sample;
@@ -37,8 +37,8 @@ pub(super) struct Subject {
     /// What its values say of lists.
     pub(super) emptiness: Vec<Emptiness>,
     pub(super) presence: Presence,
-    /// Whether it is an argument of the call at hand, or a part of one.
-    pub(super) is_argument: bool,
+    /// Whether the runtime holds it to its schema: an argument of the call at hand, or a claim of the user.
+    pub(super) is_validated: bool,
     /// Whether it is computed, and no path to a value that is there.
     pub(super) is_computed: bool,
     /// Of `size(p)`: whether `p` is a number or a truth, of which there is no size.
@@ -97,7 +97,7 @@ impl Subject {
         let ty = if of_result { Type::Dyn } else { checked.type_of(expr.id).clone() };
         let presence = presence(checked, expr);
         let domain = checked.domain_of(expr.id).filter(|_| !of_result).cloned().map(Arc::new);
-        let facts = match is_argument(checked, expr) {
+        let facts = match is_validated(checked, expr) {
             true => Facts::of_path(checked, expr),
             false => Facts::of_numbers(Range::of(checked, expr, true).unwrap_or(Range::ALL)),
         };
@@ -111,7 +111,7 @@ impl Subject {
             answers: answers(checked, expr),
             emptiness: Emptiness::of(checked, expr),
             presence,
-            is_argument: is_argument(checked, expr),
+            is_validated: is_validated(checked, expr),
             is_computed: !is_path,
             has_no_size: sized(checked, expr).is_some_and(|of| is_scalar(checked, of)),
             is_foreign: is_foreign(checked, expr),
@@ -141,7 +141,7 @@ impl Subject {
     fn few_ints(&self) -> Option<Vec<Sample>> {
         let domain = self.domain.as_deref().filter(|domain| domain.numbers == Some(Numbers::Whole))?;
         let Ints { least, most } = Range::of_argument(domain).ints();
-        let is_few = self.is_argument && most.checked_sub(least)? < MAX_INTS;
+        let is_few = self.is_validated && most.checked_sub(least)? < MAX_INTS;
         let both = |value| {
             let double = Sample::of_constant(&Constant::Number(value)).into_iter();
             double.filter(|sample| *sample != Sample::Double(0.0))
@@ -185,7 +185,7 @@ impl Subject {
             answers: Vec::new(),
             emptiness: Vec::new(),
             presence,
-            is_argument: false,
+            is_validated: false,
             is_computed: false,
             has_no_size: false,
             is_foreign: false,
@@ -220,12 +220,12 @@ impl Subject {
             range: None,
             facts: declared
                 .and_then(|declared| declared.domain.as_deref())
-                .filter(|_| is_argument(checked, operand))
+                .filter(|_| is_validated(checked, operand))
                 .map_or(Facts::NOTHING, Facts::of_argument),
             answers: Vec::new(),
             emptiness: Emptiness::of_path(checked, &select),
             presence: presence_of_field(checked, operand, &field.text),
-            is_argument: is_argument(checked, operand),
+            is_validated: is_validated(checked, operand),
             is_computed: !is_path(checked, operand),
             has_no_size: false,
             is_foreign: is_foreign(checked, operand),
@@ -345,6 +345,7 @@ fn is_sure(checked: &Checked, expr: &Expr) -> bool {
             Some(Reference::Local(_)) => record(ty).is_some_and(|record| record.storage == Storage::Live),
             _ => false,
         },
+        ExprKind::Select { .. } if are_claims(checked, expr) => record(ty).is_some(),
         ExprKind::Select { operand, field, optional: false } => {
             is_sure(checked, operand)
                 && record(ty).is_some_and(|record| record.storage == Storage::Live)

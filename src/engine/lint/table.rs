@@ -107,6 +107,11 @@ pub const WARNINGS: &[Warning] = &[
         "Two policies say of one claim that it is of different types, so no task begins for a user who has it.",
     ),
     decided(
+        "contrary_condition",
+        Advice,
+        "The assert of a step is false wherever its condition holds, so the step stops every such call.",
+    ),
+    decided(
         "cut_expression",
         MayLoseARule,
         "An expression ends where YAML sees a comment that goes on with an operator.",
@@ -130,6 +135,11 @@ pub const WARNINGS: &[Warning] = &[
         "doubtful_case",
         Advice,
         "A document looks like cases or a recorded task, and a key is misspelt or missing, so no command runs it.",
+    ),
+    decided(
+        "doubtful_negation",
+        Advice,
+        "An assert demands a label, a truth or a text that stands for something bad, so a `!` may be missing before it.",
     ),
     decided(
         "early_review",
@@ -266,6 +276,11 @@ pub const WARNINGS: &[Warning] = &[
     ),
     row("message_twice", Advice, "A default of the message stands twice, and that of `parameters` is taken."),
     decided(
+        "missing_negation",
+        MayLoseARule,
+        "An assert demands that a detector finds something, as if a `!` were missing, so it allows what it should stop.",
+    ),
+    decided(
         "mixed_numbers",
         MayLoseARule,
         "An operation fails for some numbers, as a number is an int or a double and it does not mix them.",
@@ -280,7 +295,11 @@ pub const WARNINGS: &[Warning] = &[
         Advice,
         "A part of an expression decides nothing: the parts beside it answer the same without it.",
     ),
-    decided("moot_step", Advice, "A step stops nothing that the steps ahead of it in its document let by."),
+    decided(
+        "moot_step",
+        Advice,
+        "A step stops nothing that the steps ahead of it in its document let by, or nothing for which its condition holds.",
+    ),
     row(
         "mount_not_loaded",
         Advice,
@@ -380,12 +399,22 @@ pub const WARNINGS: &[Warning] = &[
     decided(
         "one_is_enough",
         Advice,
-        "What lets something by asks whether one element of a list fits, so the others can be anything.",
+        "What lets something by asks whether one element of a list, or one of several detectors, fits, so the others can be anything.",
     ),
     decided(
         "opened_by_after",
         Advice,
         "Under `default: deny` a step behind the call alone mentions a function, so its calls are let by unchecked.",
+    ),
+    decided(
+        "other_case_passes",
+        Advice,
+        "What stops something compares letter by letter, so the same with capitals or small letters is allowed.",
+    ),
+    decided(
+        "parsed_by_hand",
+        Advice,
+        "An expression takes an address, a path or a command line apart by itself, and other programs take it apart otherwise.",
     ),
     row(
         "question_never_asked",
@@ -500,6 +529,11 @@ pub const WARNINGS: &[Warning] = &[
         "undeclared_setting",
         MayLoseARule,
         "A template of a tool names a setting that there is not, such as a secret.",
+    ),
+    decided(
+        "undone_label",
+        MayLoseARule,
+        "A step takes away a label whenever an earlier step of its policy gives it, so rules about the label never hold.",
     ),
     row(
         "unenforced_word",

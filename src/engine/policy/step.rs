@@ -273,6 +273,12 @@ impl Step {
         self.user_message.is_some()
     }
 
+    /// The messages for the model and for the user, without the values that are shown in them.
+    pub(crate) fn written_messages(&self) -> impl Iterator<Item = String> {
+        let messages = self.message.iter().chain(&self.user_message);
+        messages.map(|message| message.texts().collect::<Vec<_>>().join(" "))
+    }
+
     /// Where it is written.
     #[must_use]
     pub fn place(&self) -> &Place {

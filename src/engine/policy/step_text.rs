@@ -114,6 +114,15 @@ impl StepText {
         })
     }
 
+    /// What the author has written around that.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        let templates = self.parts.iter().filter_map(|part| match part {
+            TextPart::Template(template) => Some(template),
+            TextPart::Computed(_) | TextPart::Suggestion => None,
+        });
+        templates.flat_map(Template::texts)
+    }
+
     /// Whether it has a place for what would have let the call pass.
     pub(super) fn suggests(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, TextPart::Suggestion))

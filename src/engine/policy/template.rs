@@ -77,6 +77,14 @@ impl Template {
         if bad.is_empty() { Ok(template) } else { Err(bad) }
     }
 
+    /// The text between its placeholders.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(text) => Some(&**text),
+            Part::Placeholder(_) => None,
+        })
+    }
+
     /// A template that is one placeholder.
     pub(super) fn of_placeholder(placeholder: Placeholder) -> Self {
         Self { parts: vec![Part::Placeholder(placeholder)] }

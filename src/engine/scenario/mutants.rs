@@ -23,6 +23,9 @@ use crate::source::{Embedded, Place, Span};
 use serde_json::Value;
 use std::collections::HashSet;
 
+/// The kind of a mutant in which two steps change places.
+pub(super) const SWAPPED: &str = "steps_swapped";
+
 /// One change.
 #[derive(Clone, Debug)]
 pub struct Mutant {
@@ -189,8 +192,8 @@ fn of_step(
         (Some(own), Some(other)) => sanitise(&own.text) == sanitise(&other.text),
         _ => true,
     };
-    if next.filter(may_meet).is_some() {
-        add("steps_swapped", "the step comes behind the next one".to_owned(), Edit::Swap, next);
+    if next.filter(may_meet).is_some_and(|next| !fail_alike(step, next)) {
+        add(SWAPPED, "the step comes behind the next one".to_owned(), Edit::Swap, next);
     }
     // these never fail
     let cannot_fail = match &step.action {
@@ -232,6 +235,21 @@ fn of_step(
         };
         of_step.mutants(limits, found);
     }
+}
+
+/// Whether two asserts that follow each other come to the same in either order: what fails one of them has the same consequence and the same message as what fails the other.
+fn fail_alike(step: &DeclaredStep, next: &DeclaredStep) -> bool {
+    let (DeclaredAction::Assert(own), DeclaredAction::Assert(other)) = (&step.action, &next.action) else {
+        return false;
+    };
+    let text = |text: &Option<Embedded>| text.as_ref().map(|text| text.text.clone());
+    let asks = |text: &Embedded| text.text.contains("review(");
+    step.on_fail == next.on_fail
+        && step.mode == next.mode
+        && text(&step.error_message) == text(&next.error_message)
+        && text(&step.user_message) == text(&next.user_message)
+        && !asks(own)
+        && !asks(other)
 }
 
 /// An expression of which mutants are made.

@@ -7,15 +7,17 @@ use super::case::{Case, Manifests};
 use super::coverage::Coverage;
 use super::killers::killer;
 use super::killing_case::KillingCase;
-use super::mutants::{Mutant, mutants};
+use super::mutants::{Mutant, SWAPPED, mutants};
 use super::report::CaseOutcome;
 use super::run::{Compiled, Runner, Telling};
+use crate::analysis::never_both_fail;
 use crate::diagnostic::{Diagnostic, Standing};
 use crate::diff::proved_alike;
 use crate::manifest::catalog::ResolvedAgent;
 use crate::manifest::given::plain;
 use crate::manifest::mode::Mode;
-use crate::source::Span;
+use crate::policy::step_key;
+use crate::source::{Place, Span};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -137,7 +139,9 @@ impl Runner {
                 let (fate, may_notice) = self.fate(&mutant, &mutated, group, &covering);
                 // asked of survivors alone: what a case notices makes a difference
                 if fate == Fate::Survived
-                    && (mutated.decides_as(&group.compiled) || mutated.is_rejected(&mutant, &known))
+                    && (mutated.decides_as(&group.compiled)
+                        || group.compiled.commutes(&mutant)
+                        || mutated.is_rejected(&mutant, &known))
                 {
                     continue;
                 }
@@ -220,6 +224,21 @@ impl Compiled {
     /// Whether `check` rejects what these policies permit: of clauses that decide nothing, for example. `known` is what it rejects anyway.
     fn is_rejected(&self, mutant: &Mutant, known: &Rejections) -> bool {
         has_new(&self.engine.findings_of_steps(&self.catalog, mutant.steps()), known)
+    }
+
+    /// Whether a mutant swaps two steps of which no call fails both, so that their order decides nothing.
+    fn commutes(&self, mutant: &Mutant) -> bool {
+        let (SWAPPED, [one, two]) = (mutant.kind, mutant.steps()) else { return false };
+        let mut is_known = false;
+        let commutes = self.catalog.agents().iter().all(|resolved| {
+            let (namespace, name) = (&resolved.agent.namespace.text, &resolved.agent.name.text);
+            let Ok(policy) = self.engine.policy(namespace, name) else { return true };
+            let find = |place: &Place| policy.steps().find(|step| step_key(step.place()) == step_key(place));
+            let (Some(one), Some(two)) = (find(one), find(two)) else { return true };
+            is_known = true;
+            never_both_fail(one, two, &policy.limits().eval)
+        });
+        is_known && commutes
     }
 
     /// Whether it is proved that both decide everything alike.
