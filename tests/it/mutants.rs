@@ -85,6 +85,39 @@ fn a_change_that_is_proved_to_make_no_difference_does_not_count() {
     }
 }
 
+/// Two asserts in another order are a mutant only where some call fails both, with another message or consequence.
+#[test]
+fn the_order_of_asserts_counts_where_a_call_can_fail_both() {
+    let small = "{assert: input.amount < 100, error_message: Too much.}";
+    let whole = "{assert: input.share == 1, error_message: Not whole.}";
+    let rows = [
+        (small, whole, true),
+        // no amount is both
+        (small, "{assert: input.amount > 0, error_message: Too little.}", false),
+        ("{assert: input.amount < 100}", "{assert: input.share == 1}", false),
+        ("{assert: input.amount < 100}", "{assert: input.share == 1, on_fail: lock_task}", true),
+        (small, "{assert: \"review('lead@example.com') || input.amount == 5\"}", true),
+        (
+            "{assert: input.amount < 100}",
+            "{assert: \"input.amount == 5 || review('lead@example.com')\"}",
+            true,
+        ),
+    ];
+    for (first, second, counts) in rows {
+        let plain = agent("true");
+        let manifest = plain.replace("- assert: \"true\"", &format!("- {first}\n      - {second}"));
+        let case = "name: case\nabout: Is allowed.\nmanifest: {files: [agent.yaml], agent: shop/clerk}\n\
+                    call: {op: before, fn: payout, args: {amount: 5, share: 1}}\nexpect: {decision: allow}\n";
+        let is_asked = second.contains("review") && second.find("review") < second.find("||");
+        let case = if is_asked { case.replace("allow}", "suspend}") } else { case.to_owned() };
+        let files = Files::Given(GivenFiles::new([("agent.yaml", manifest), ("case.yaml", case)]));
+        let (mut runner, cases) = passing(files);
+        let mutation = runner.mutate(&cases, Search::Nothing);
+        let is_there = mutation.tried.iter().any(|tried| tried.mutant.kind == "steps_swapped");
+        assert_eq!(is_there, counts, "{first} {second}");
+    }
+}
+
 #[test]
 fn a_case_is_found_that_notices_a_change_of_a_trigger() {
     let limits = EngineLimits::default();

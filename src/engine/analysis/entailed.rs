@@ -165,7 +165,7 @@ impl Put {
 }
 
 /// The arguments that a call has which is let by: one that lacks them has wrong arguments, or a binding without a value.
-fn always_given(policy: &Policy, function: usize) -> HashSet<String> {
+pub(super) fn always_given(policy: &Policy, function: usize) -> HashSet<String> {
     let parameters = policy.function(function).into_iter().flat_map(|function| function.parameters.iter());
     let given = parameters.filter(|parameter| !matches!(parameter.missing, Missing::LeftOut));
     given.map(|parameter| format!("input.{}", parameter.name)).collect()

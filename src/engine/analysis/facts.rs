@@ -25,7 +25,7 @@ pub(super) struct Facts {
 }
 
 /// Functions of texts whatever else they are given, and a regular expression that finds nothing in any text that the function gives.
-const LACKING: [(&str, &str); 13] = [
+const LACKING: [(&str, &str); 14] = [
     ("lowerAscii", "[A-Z]"),
     ("upperAscii", "[a-z]"),
     ("trim", r"^[ \t\r\n]|[ \t\r\n]$"),
@@ -33,6 +33,8 @@ const LACKING: [(&str, &str); 13] = [
     ("getHost", "/"),
     ("getHostname", "[A-Z]"),
     ("getHostname", "/"),
+    // a port; an IPv6 address has its dots behind its colons
+    ("getHostname", "[.].*:"),
     ("getScheme", "[A-Z]"),
     ("getScheme", "[/:]"),
     ("getPort", "[^0-9]"),

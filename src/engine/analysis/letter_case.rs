@@ -11,6 +11,7 @@ use super::step_questions::{LocalName, constants, for_each_question, resolved};
 use crate::cel::{Checked, Expr, ExprKind};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Step, StepAction};
+use std::collections::{HashMap, HashSet};
 
 /// Words of SQL by which rules know a statement.
 const WORDS_OF_SQL: [&str; 12] = [
@@ -41,15 +42,20 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         let mut known = Vec::new();
         let mut wrong = Vec::new();
         for_each_question(&checked, &checked.expr, lets_by, &mut |expr, local, lets_by| {
+            let is_unequal = function(&checked, expr).is_some_and(|(name, _)| name == "_!=_");
             for (constant, text, kind) in compared(&checked, expr, local) {
                 known.push(text);
-                if !lets_by {
+                if lets_by == is_unequal {
                     wrong.push((constant, text, kind));
                 }
             }
         });
+        let mut forms: HashMap<String, HashSet<&str>> = HashMap::new();
+        for text in known {
+            forms.entry(text.to_ascii_lowercase()).or_default().insert(text);
+        }
         let is_in_both =
-            |text: &str| known.iter().any(|other| *other != text && other.eq_ignore_ascii_case(text));
+            |text: &str| forms.get(&text.to_ascii_lowercase()).is_some_and(|forms| forms.len() > 1);
         let mut told = Vec::new();
         for (constant, text, kind) in wrong.into_iter().filter(|(_, text, _)| !is_in_both(text)) {
             if told.contains(&kind) {
@@ -75,7 +81,7 @@ fn compared<'e>(
         ("contains" | "startsWith" | "endsWith" | "matches", Some(subject), [constant]) => {
             (subject, constant)
         }
-        ("_==_" | "@in", None, [subject, constant]) => (subject, constant),
+        ("_==_" | "_!=_" | "@in", None, [subject, constant]) => (subject, constant),
         _ => return Vec::new(),
     };
     let is_domain = checked.domain_of(subject.id).is_some_and(|domain| domain.allowed.is_some());
@@ -98,19 +104,23 @@ fn kind(question: &str, subject: &Expr, text: &str) -> Option<CaselessText> {
         let mut words = small.split(|letter: char| !letter.is_ascii_alphabetic());
         return words.any(|word| WORDS_OF_SQL.contains(&word)).then_some(CaselessText::Sql);
     }
-    if question == "matches" {
-        return None;
-    }
+    // of a regular expression the name of a host alone is known: `^https://evil[.]example[.]com/`
+    let named = match question {
+        "matches" => small.trim_matches(['^', '$']).replace("[.]", ".").replace("\\.", "."),
+        _ => small.clone(),
+    };
     match () {
-        () if is_called(subject, &METHOD_NAMES) => (METHODS.contains(&text)).then_some(CaselessText::Method),
+        () if is_called(subject, &METHOD_NAMES) => {
+            (question != "matches" && METHODS.contains(&text)).then_some(CaselessText::Method)
+        }
         () if is_called(subject, &URLS) => {
-            let (scheme, rest) = small.split_once("://").unwrap_or(("", &small));
+            let (scheme, rest) = named.split_once("://").unwrap_or(("", &named));
             let host = rest.split('/').next().unwrap_or_default();
             (is_host(host.trim_start_matches('.')) && (scheme.is_empty() || scheme.starts_with("http")))
                 .then_some(CaselessText::Host)
         }
         () if is_called(subject, &ADDRESSES) => {
-            let host = small.rsplit('@').next().unwrap_or_default();
+            let host = named.rsplit('@').next().unwrap_or_default();
             is_host(host).then_some(CaselessText::Address)
         }
         () if is_called(subject, &PATHS) => {
@@ -123,5 +133,5 @@ fn kind(question: &str, subject: &Expr, text: &str) -> Option<CaselessText> {
 /// Whether a regular expression finds small letters and capitals: `(?i)drop`, `[Dd]rop`.
 fn is_of_any_case(pattern: &str) -> bool {
     let mut flags = pattern.split("(?").skip(1).filter_map(|rest| rest.split([')', ':']).next());
-    flags.any(|flags| flags.contains('i')) || pattern.contains('[')
+    flags.any(|flags| flags.contains('i')) || pattern.replace("[.]", "").contains('[')
 }

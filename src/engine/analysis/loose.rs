@@ -3,12 +3,12 @@
 //! In: a step. Out: findings. An assert allows what it is true for, and a condition what it is false for, so a comparison counts where a match allows the call. A pattern
 //! that denies may be loose. Linear in the step, times the constants of the lists that its macros go through.
 
-use super::argument_names::{COMMAND_LINES, IDENTIFIERS, PATHS, PROSE, URLS, is_called};
+use super::argument_names::{COMMAND_LINES, IDENTIFIERS, PATHS, PROSE, STATEMENTS, URLS, is_called};
 use super::messages;
 use super::path::{function, mentions};
 use super::pattern::{
-    LooseHost, LoosePrefix, is_extension, is_folder, is_host, is_open_behind, loose_hosts, loose_pattern,
-    loose_prefix,
+    LooseHost, LoosePrefix, is_extension, is_folder, is_host, is_open_behind, is_reading_statement,
+    loose_hosts, loose_pattern, loose_prefix,
 };
 use super::reach::is_root;
 use crate::cel::{Checked, ComprehensionKind, Expr, ExprKind, Literal, Type};
@@ -137,9 +137,10 @@ impl<'e> Look<'e, '_> {
         if is_plain && self.is_list_as_text(subject) {
             self.tell(messages::list_as_text(self.expression.place_of(subject.span)));
         }
-        if matches!(name, "startsWith" | "endsWith") && is_plain && self.is_of_user(pattern) {
+        let is_end = name == "endsWith";
+        if matches!(name, "startsWith" | "endsWith") && is_plain && self.is_of_user_at(pattern, is_end) {
             let place = self.expression.place_of(pattern.span);
-            self.tell(messages::loose_prefix(place, &LoosePrefix::Value { is_end: name == "endsWith" }));
+            self.tell(messages::loose_prefix(place, &LoosePrefix::Value { is_end }));
         }
         for constant in self.constants(pattern) {
             let ExprKind::Literal(Literal::String(text)) = &constant.kind else { continue };
@@ -185,6 +186,9 @@ impl<'e> Look<'e, '_> {
             {
                 Some(LoosePrefix::Command)
             }
+            "contains" if is_command && text.starts_with(|first: char| first.is_alphabetic()) => {
+                Some(LoosePrefix::Command)
+            }
             "matches" if is_command && loose_pattern(text).is_none() && is_open_behind(text) => {
                 Some(LoosePrefix::Command)
             }
@@ -196,6 +200,12 @@ impl<'e> Look<'e, '_> {
             }
             "contains" if is_extension(text) && is_called(subject, &PATHS) => {
                 Some(LoosePrefix::Extension(text.to_owned()))
+            }
+            "contains" if is_called(subject, &STATEMENTS) && is_reading_statement(text) => {
+                Some(LoosePrefix::Statement)
+            }
+            "contains" if is_called(subject, &URLS) && text.contains("://") => {
+                Some(LoosePrefix::Scheme(text.to_owned()))
             }
             "contains" if is_called(subject, &IDENTIFIERS) => Some(LoosePrefix::PartOfName(text.to_owned())),
             _ => None,
@@ -225,8 +235,13 @@ impl<'e> Look<'e, '_> {
                 operands.iter().any(|operand| self.is_permission(operand, (element, is_parsed), truth))
             }
             ("_==_", [one, other]) => truth && (is_part(one) || is_part(other)),
-            ("_!=_", [one, other]) => !truth && (is_part(one) || is_part(other)),
-            ("@in", [one, other]) => truth && (is_part(one) || is_parsed && is_part(other)),
+            ("_!=_", [one, other]) => is_part(one) || is_part(other),
+            ("@in", [one, other]) => {
+                truth
+                    && (is_part(one)
+                        || is_parsed && is_part(other)
+                        || is_list_of_addresses(one, other, element))
+            }
             ("startsWith" | "endsWith" | "matches", [pattern]) => {
                 truth
                     && (is_parsed || is_of_address(name, pattern))
@@ -255,6 +270,14 @@ impl<'e> Look<'e, '_> {
             (Some(("text" | "string", _)), None, [only]) => is_list(only),
             _ => false,
         }
+    }
+
+    /// Whether an expression is a part of what is known of the user, or a text that has one on the open side: `'/home/' + context.user.id`.
+    fn is_of_user_at(&self, expr: &Expr, is_end: bool) -> bool {
+        let ExprKind::Call { target: None, args, .. } = &expr.kind else { return self.is_of_user(expr) };
+        let is_sum = function(self.checked, expr).is_some_and(|(name, _)| name == "_+_");
+        let open = if is_end { args.first() } else { args.last() };
+        open.is_some_and(|open| is_sum && self.is_of_user_at(open, is_end))
     }
 
     /// Whether an expression is a part of what is known of the user.
@@ -317,6 +340,13 @@ const PARSERS: [&str; 6] =
 
 /// Functions that give a part of an address by which it is known whose it is.
 const PARTS_OF_ADDRESSES: [&str; 3] = ["mail.domain", "getHost", "getHostname"];
+
+/// `to in ['ann@example.com', 'bob@example.com']`: several addresses that an element may be. A single one may have to be among the elements.
+fn is_list_of_addresses(one: &Expr, list: &Expr, element: &str) -> bool {
+    let ExprKind::List(members) = &list.kind else { return false };
+    let is_address = |member: &Expr| matches!(&member.kind, ExprKind::Literal(Literal::String(text)) if text.contains('@'));
+    mentions(one, element) && members.len() > 1 && members.iter().all(|member| is_address(&member.value))
+}
 
 /// Whether a text is a part of an e-mail address, of that of a page, or of a path.
 fn is_of_address(name: &str, pattern: &Expr) -> bool {

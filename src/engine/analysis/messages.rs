@@ -539,17 +539,21 @@ pub(super) fn loose_prefix(place: Place, loose: &LoosePrefix) -> Diagnostic {
             format!("write `path.within(…, '{path}')`"),
         ),
         LoosePrefix::Command => (
-            "a command line that begins so may go on with another command, such as `; rm -rf .`".to_owned(),
+            "a command line that begins so, or has this in it, may have another command, too, such as `; rm -rf .`".to_owned(),
             "write `shell.commands(…).all(c, …)`, which has the words of each command".to_owned(),
         ),
         LoosePrefix::Statement => (
-            "a text that begins so may go on with another statement, such as `; drop table orders`"
+            "a text that begins so, or has this in it, may have another statement, too, such as `; drop table orders`"
                 .to_owned(),
             "write `sql.parse(…).all(s, s.kinds == ['select'])`".to_owned(),
         ),
         LoosePrefix::Version(version) => (
             format!("others begin so, too, such as `{version}0`"),
             format!("write `{version}.`, or compare versions with `semver(…)` and addresses with `cidr(…)`"),
+        ),
+        LoosePrefix::Scheme(scheme) => (
+            format!("other addresses contain `{scheme}`, too, such as `ftp://example.org/?{scheme}`"),
+            "compare what `url(…).getScheme()` and `url(…).getHostname()` return".to_owned(),
         ),
         LoosePrefix::Extension(end) => (
             format!("other names contain `{end}`, too, such as `a{end}.exe`"),
@@ -680,7 +684,7 @@ pub(super) fn missing_negation(place: Place, demanded: Demand<'_>) -> Diagnostic
             Diagnostic::warning("missing_negation", message(what), place)
         }
         Demand::Label(label) => doubtful(format!("that have the label `{label}`")),
-        Demand::Name(name) => doubtful(format!("for which `{name}` is true")),
+        Demand::Name(name) => doubtful(format!("for which `{name}` is true or has an element")),
         Demand::Named(name) => doubtful(format!("that `{name}` is there to stop, by its name")),
         Demand::Text(text) => doubtful(format!("in which `{text}` stands")),
         Demand::Forbidden(text) => doubtful(format!("with `{text}`, which the message of the step forbids")),

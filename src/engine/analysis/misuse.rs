@@ -99,11 +99,9 @@ fn early_reviews(assert: &Expression, checked: &Checked, expr: &Expr, findings: 
             let found = messages::early_review(assert.place_of(review.span), text, name == "_||_");
             findings.push(found.path(assert.origin().path));
         }
+        operands.into_iter().for_each(|operand| early_reviews(assert, checked, operand, findings));
     } else {
-        operands.push(expr);
-    }
-    for operand in operands {
-        operand.for_each_part(&mut |part| early_reviews(assert, checked, part, findings));
+        expr.for_each_part(&mut |part| early_reviews(assert, checked, part, findings));
     }
 }
 

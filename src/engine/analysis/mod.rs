@@ -430,9 +430,12 @@ fn is_held_by_parameter(expression: &Expression, checked: &Checked, verdict: &Ve
     let any = |kind: ValueKind| values.iter().any(|value| value.kind == kind);
     let is_of_value = match (verdict.claim, verdict.by_schema) {
         (Claim::NeverTrue, true) => {
-            any(ValueKind::Number) || verdict.is_whole && (any(ValueKind::Text) || any(ValueKind::List))
+            let of_whole = [ValueKind::Text, ValueKind::List, ValueKind::Zero];
+            any(ValueKind::Number) || verdict.is_whole && of_whole.into_iter().any(any)
         }
         (Claim::NeverFalse, true) => any(ValueKind::Number),
+        // a number that no function gives: an hour of 24
+        (Claim::NeverFalse, false) if any(ValueKind::Number) => true,
         // a text that no function gives: capitals beside `.lowerAscii()`
         (Claim::NeverMember | Claim::NeverOfElement, false) => any(ValueKind::Text) || any(ValueKind::List),
         (Claim::NeverFalse, false) => any(ValueKind::EmptyText),

@@ -11,6 +11,7 @@ use crate::cel::{Checked, Comprehension, ComprehensionKind, Expr, ExprKind, Lite
 use crate::context::{CALL_LABELS, LABELS, TASK_LABELS};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Expression, Step, StepAction};
+use std::collections::HashMap;
 
 /// Functions that say whether there is something that rules stop.
 pub(super) const DETECTORS: [&str; 3] = ["pii.has", "secrets.has", "invisible.has"];
@@ -37,13 +38,12 @@ const BAD_LABELS: [&str; 11] = [
 ];
 
 /// Names of truths that say of something that it is bad, without `is_`, `has_` and the like ahead of them.
-const BAD_NAMES: [&str; 27] = [
+const BAD_NAMES: [&str; 26] = [
     "banned",
     "blocked",
     "compromised",
     "dangerous",
     "destructive",
-    "detected",
     "expired",
     "flagged",
     "forbidden",
@@ -138,26 +138,38 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
             wanted.push((expr, of.to_string(), demanded));
         }
     });
-    let count = |of: &str| {
-        let own = mentions(&checked.expr, of);
-        let other = step.condition.as_ref().filter(|_| !is_never).and_then(Expression::checked);
-        own.saturating_add(other.map_or(0, |other| mentions(&other.expr, of)))
-    };
-    let told = wanted.iter().filter(|(_, of, _)| {
-        let demanded = wanted.iter().filter(|(_, other, _)| other == of).count();
-        count(of) <= demanded
-    });
+    let mut mentioned: HashMap<String, usize> = HashMap::new();
+    let other = step.condition.as_ref().filter(|_| !is_never).and_then(Expression::checked);
+    for checked in std::iter::once(&checked).chain(&other) {
+        mentions(checked, &checked.expr, &mut mentioned);
+    }
+    let mut demands: HashMap<&str, usize> = HashMap::new();
+    for (_, of, _) in &wanted {
+        let count = demands.entry(of).or_default();
+        *count = count.saturating_add(1);
+    }
+    let told = wanted.iter().filter(|(_, of, _)| mentioned.get(of) <= demands.get(of.as_str()));
     told.map(|(expr, _, demanded)| {
         messages::missing_negation(expression.place_of(expr.span), *demanded).path(expression.origin().path)
     })
     .collect()
 }
 
-/// How often a part stands in an expression.
-fn mentions(expr: &Expr, of: &str) -> usize {
-    let mut count = usize::from(expr.to_string() == of);
-    expr.for_each_part(&mut |part| count = count.saturating_add(mentions(part, of)));
-    count
+/// Counts the questions of an expression, each by its text.
+fn mentions(checked: &Checked, expr: &Expr, found: &mut HashMap<String, usize>) {
+    let is_question = match &expr.kind {
+        ExprKind::Call { .. } => {
+            let name = function(checked, expr).map_or("", |(name, _)| name);
+            !matches!(name, "_&&_" | "_||_" | "!_" | "_?_:_" | "_+_")
+        }
+        ExprKind::Select { .. } | ExprKind::Comprehension(_) => true,
+        _ => false,
+    };
+    if is_question {
+        let count = found.entry(expr.to_string()).or_default();
+        *count = count.saturating_add(1);
+    }
+    expr.for_each_part(&mut |part| mentions(checked, part, found));
 }
 
 /// What a question asks for that rules stop, the part that says so, and whether a yes says that it is there.
@@ -186,6 +198,12 @@ fn demanded<'e>(
         }
         ExprKind::Call { target: None, args, .. } if args.len() == 2 => {
             let (of, is_there) = filled(checked, name, args)?;
+            if let ExprKind::Select { operand, field, .. } = &of.kind
+                && field.text == "writes"
+                && function(checked, resolved(operand, local)).is_some_and(|(name, _)| name == "sql.parse")
+            {
+                return Some((expr, Demand::Name(&field.text), is_there));
+            }
             let finder = static_name(&FINDERS, function(checked, finds(of))?.0)?;
             Some((expr, Demand::Find(finder), is_there))
         }

@@ -13,6 +13,7 @@ use super::step_questions::{constants, for_each_question};
 use crate::cel::{Checked, Expr, ExprKind, Type};
 use crate::diagnostic::Diagnostic;
 use crate::policy::{Step, StepAction};
+use std::collections::HashSet;
 
 /// Findings about a step.
 pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
@@ -38,11 +39,12 @@ pub(super) fn of_step(step: &Step) -> Vec<Diagnostic> {
         elements.extend(list.map(|list| (question, list.to_string())));
     });
     let condition = step.condition.as_ref().and_then(|condition| condition.checked());
-    for (question, list) in elements {
-        let is_known = |checked: &Checked| knows_others(checked, &checked.expr, &list);
-        if !is_known(&checked) && !condition.as_ref().is_some_and(is_known) {
-            findings.push(messages::one_element_asked(assert.place_of(question.span)).path(path()));
-        }
+    let mut known = HashSet::new();
+    for checked in std::iter::once(&checked).chain(&condition) {
+        known_lists(checked, &checked.expr, &mut known);
+    }
+    for (question, _) in elements.iter().filter(|(_, list)| !known.contains(list)) {
+        findings.push(messages::one_element_asked(assert.place_of(question.span)).path(path()));
     }
     findings
 }
@@ -94,21 +96,22 @@ fn list_of<'e>(checked: &Checked, subject: &'e Expr) -> Option<&'e Expr> {
     }
 }
 
-/// Whether an expression asks for the size of a list, goes through it, or reads it as a whole.
-fn knows_others(checked: &Checked, expr: &Expr, list: &str) -> bool {
-    let is_it = |expr: &Expr| expr.to_string() == list;
-    let is_known = match &expr.kind {
-        ExprKind::Comprehension(macros) => is_it(&macros.range),
-        ExprKind::Call { target, args, .. } => {
-            sized(checked, expr).is_some_and(is_it)
-                || target.as_deref().is_some_and(is_it)
-                || args.iter().any(is_it)
+/// Collects the lists whose size an expression asks for, and those that it goes through or gives to a function.
+fn known_lists(checked: &Checked, expr: &Expr, found: &mut HashSet<String>) {
+    let mut note = |list: &Expr| {
+        if matches!(list.kind, ExprKind::Select { .. }) {
+            found.insert(list.to_string());
         }
-        _ => false,
     };
-    let mut knows = is_known;
-    expr.for_each_part(&mut |part| knows |= knows_others(checked, part, list));
-    knows
+    match &expr.kind {
+        ExprKind::Comprehension(macros) => note(&macros.range),
+        ExprKind::Call { target, args, .. } => {
+            sized(checked, expr).into_iter().for_each(&mut note);
+            target.as_deref().into_iter().chain(args).for_each(&mut note);
+        }
+        _ => {}
+    }
+    expr.for_each_part(&mut |part| known_lists(checked, part, found));
 }
 
 /// Hands over each chain in which it is enough that one of several detectors finds nothing in a value. `lets_by` says whether the step allows a call where the part is true.

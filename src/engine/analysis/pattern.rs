@@ -67,6 +67,8 @@ pub(super) enum LoosePrefix {
     Command,
     /// `1.2`, with which `1.20` begins.
     Version(String),
+    /// `https://`, which stands in the query of any address.
+    Scheme(String),
     /// `.md`, behind which the name may go on.
     Extension(String),
     /// `frontend`, as a part of a name that can be longer.
@@ -78,9 +80,14 @@ pub(super) enum LoosePrefix {
 /// Words with which statements of SQL begin that read.
 const READING_STATEMENTS: [&str; 4] = ["select", "with", "show", "explain"];
 
+/// Whether a text is the word with which a statement begins that reads.
+pub(super) fn is_reading_statement(text: &str) -> bool {
+    READING_STATEMENTS.contains(&text.trim().to_ascii_lowercase().as_str())
+}
+
 /// Returns what is loose about a beginning.
 pub(super) fn loose_prefix(text: &str) -> Option<LoosePrefix> {
-    if READING_STATEMENTS.contains(&text.trim().to_ascii_lowercase().as_str()) {
+    if is_reading_statement(text) {
         return Some(LoosePrefix::Statement);
     }
     if is_numbers(text) {

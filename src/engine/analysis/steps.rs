@@ -8,6 +8,7 @@
 use super::amounts::Amounts;
 use super::cells::Trial;
 use super::document;
+use super::entailed::always_given;
 use super::messages;
 use super::misuse::asks_person;
 use super::node::{Node, NodeKind};
@@ -280,8 +281,26 @@ fn early_reviews(
     found
 }
 
-/// Whether two asserts of one list, one of which follows the other, decide alike in either order: no call fails both. `limits` bound what is tried.
-pub(crate) fn never_both_fail(one: &Step, two: &Step, limits: &EvalLimits) -> bool {
+/// Whether two asserts, one of which follows the other in its lists, decide alike in either order: nothing fails both.
+pub(crate) fn never_both_fail(policy: &Policy, one: &Step, two: &Step) -> bool {
+    let has_both = |function: &usize| {
+        [Hook::BeforeFirst, Hook::Before, Hook::After].into_iter().any(|hook| {
+            let list = policy.steps_of_call(hook, *function);
+            [one, two].iter().all(|own| list.iter().any(|step| std::ptr::eq(step, *own)))
+        })
+    };
+    let mut given: Vec<HashSet<String>> = (0..policy.functions().len())
+        .filter(has_both)
+        .map(|function| always_given(policy, function))
+        .collect();
+    if given.is_empty() {
+        given.push(HashSet::new());
+    }
+    given.into_iter().all(|given| are_apart(one, two, given, &policy.limits().eval))
+}
+
+/// Whether nothing with these arguments fails both of two asserts. `limits` bound what is tried.
+fn are_apart(one: &Step, two: &Step, given: HashSet<String>, limits: &EvalLimits) -> bool {
     let judges = |step: &Step| match &step.action {
         StepAction::Assert(assert) => {
             step.mode == Mode::Enforce
@@ -295,7 +314,9 @@ pub(crate) fn never_both_fail(one: &Step, two: &Step, limits: &EvalLimits) -> bo
     if !judges(one) || !judges(two) {
         return false;
     }
-    let (mut questions, mut trial) = (Questions::default(), Trial::new(tried(limits)));
+    let mut trial = Trial::new(tried(limits));
+    let mut questions = Questions::default();
+    questions.given = given;
     let mut amounts = Amounts::new(None, trial.counts_facts);
     let mut nodes = Vec::new();
     for step in [one, two] {

@@ -236,7 +236,7 @@ impl Compiled {
             let find = |place: &Place| policy.steps().find(|step| step_key(step.place()) == step_key(place));
             let (Some(one), Some(two)) = (find(one), find(two)) else { return true };
             is_known = true;
-            never_both_fail(one, two, &policy.limits().eval)
+            never_both_fail(&policy, one, two)
         });
         is_known && commutes
     }
