@@ -166,11 +166,9 @@ impl Runtime {
                 task.answer(question, Answer::Result(result), now)?.outcome().into_decision()
             }
             Happening::Event { capability, event, request } => {
-                let headers: Vec<_> =
-                    request.headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-                let content = Content::Request { headers: &headers, body: &request.body };
-                let delivery = Delivery { content, settings: &self.settings };
-                task.event(&capability, &event, &delivery, now).outcome().into_decision()
+                let content = Content::Request { headers: request.headers, body: request.body };
+                let delivery = Delivery::new(capability, event, content);
+                task.event(&delivery, &self.settings, now).outcome().into_decision()
             }
         };
         self.follow(work, &what, decision, now)

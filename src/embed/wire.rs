@@ -45,6 +45,7 @@ pub(crate) fn told(operation: &Operation) -> Result<(String, Value, bool), Error
             | Operation::Turn(_)
             | Operation::Before(_)
             | Operation::Invoke(_)
+            | Operation::Event(_)
             | Operation::Results { .. }
             | Operation::Resume { .. }
     );

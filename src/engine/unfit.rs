@@ -9,6 +9,8 @@
 /// assert_eq!(celador::unfit::unfit(&error), "a value that does not fit at line 1, column 16, expected a boolean");
 /// let error = serde_json::from_str::<bool>("hunter2").unwrap_err();
 /// assert_eq!(celador::unfit::unfit(&error), "no JSON at line 1, column 1");
+/// let error = serde_json::from_str::<celador::task::Delivery>(r#"{"capability": "desk", "event": "replied"}"#).unwrap_err();
+/// assert_eq!(celador::unfit::unfit(&error), "expected either `payload` or `request`");
 /// ```
 #[must_use]
 pub fn unfit(error: &serde_json::Error) -> String {
@@ -22,6 +24,11 @@ pub fn unfit(error: &serde_json::Error) -> String {
     if let Some(missing) = said.strip_prefix("missing field ") {
         let name = missing.split(" at line ").next().unwrap_or_default();
         return format!("the member {name} is missing in the object that ends at {place}");
+    }
+    if error.line() == 0 {
+        // a check of the whole value, which has no place of its own
+        return known
+            .map_or_else(|| "a value that does not fit".to_owned(), |known| format!("expected {known}"));
     }
     let what = if said.starts_with("unknown field") {
         "an unknown member"

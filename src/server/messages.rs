@@ -153,14 +153,6 @@ pub(super) fn request_over(bound: u64) -> String {
     )
 }
 
-pub(super) fn payload_or_request() -> &'static str {
-    "expected either `payload` or `request`"
-}
-
-pub(super) fn bad_body_of_request() -> &'static str {
-    "expected either `body` or `body_base64`, the latter as base64"
-}
-
 pub(super) fn no_time() -> &'static str {
     "the clock of this machine is outside the calendar"
 }

@@ -7,7 +7,6 @@ use super::hooks;
 use super::identity::Scope;
 use super::manifests::AgentName;
 use super::operations::evaluate::{Check, Evaluate, Render};
-use super::operations::event_step::Event;
 use super::operations::explain::explain;
 use super::operations::{
     agent_context_routes, brought_tools, counter_routes, switch_routes, task_policies, task_steps,
@@ -20,8 +19,8 @@ use super::request::{Answer, Request};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::tasks::bodies::{
-    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore, ModelTurn,
-    Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
+    After, Before, Claim, End, Event, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore,
+    ModelTurn, Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
 };
 use super::tasks::seat::Open;
 use super::tasks::{check_task_id, owner as owner_of};
@@ -101,7 +100,7 @@ pub(super) fn routes() -> Vec<Route> {
         post("/v1/tasks/{task}/tools", "bringTools", write, brought_tools::bring),
         post("/v1/tasks/{task}/script", "script", write, step::<Script>),
         waits(post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>)),
-        waits(post("/v1/tasks/{task}/event", "event", write, event)),
+        waits(post("/v1/tasks/{task}/event", "event", write, step::<Event>)),
         post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
         post("/v1/tasks/{task}/end", "endTask", write, step::<End>),
         waits(post("/v1/tasks/{task}/output", "output", write, step::<Output>)),
@@ -515,12 +514,6 @@ fn step<B: DeserializeOwned + Into<Operation>>(
 ) -> Result<Answer, Problem> {
     let body: B = request.read(&service.settings.limits.store.engine)?;
     service.tasks.step(request, &body.into())
-}
-
-/// An event that a task takes.
-fn event(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let event: Event = request.read(&service.settings.limits.store.engine)?;
-    service.tasks.step(request, &event)
 }
 
 /// A lock is for good unless the operator has said otherwise.

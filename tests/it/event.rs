@@ -88,9 +88,8 @@ fn settings() -> BTreeMap<String, Json> {
 }
 
 fn happens(task: &mut Task, tool: &str, event: &str, payload: &Value, now: Timestamp) -> Progress {
-    let payload = Json::from(payload);
-    let delivery = Delivery { content: Content::Payload(&payload), settings: &settings() };
-    task.event(tool, event, &delivery, now).into_progress()
+    let delivery = Delivery::new(tool, event, Content::Payload(payload.into()));
+    task.event(&delivery, &settings(), now).into_progress()
 }
 
 /// A host whose tools do nothing.
@@ -132,10 +131,8 @@ fn one_request_goes_to_every_webhook_that_it_is_one_of() {
     // WH-08
     let mut task = start(&engine(AGENT));
     let headers = [("x-hub-signature-256", SIGNED)];
-    let settings = settings();
-    let delivery =
-        Delivery { content: Content::Request { headers: &headers, body: BODY }, settings: &settings };
-    let routings = task.route(&delivery, &mut Quiet).unwrap();
+    let content = Content::request(&headers, BODY);
+    let routings = task.route(&content, &settings(), &mut Quiet).unwrap();
     let seen: Vec<_> = routings
         .iter()
         .map(|routing| {
@@ -160,7 +157,7 @@ fn one_request_goes_to_every_webhook_that_it_is_one_of() {
     );
     let plain = engine("capabilities: {desk: '*', board: '*'}\n");
     let mut task = start(&plain);
-    let routings = task.route(&delivery, &mut Quiet).unwrap();
+    let routings = task.route(&content, &settings(), &mut Quiet).unwrap();
     let routed: Vec<_> = routings.iter().filter(|routing| routing.decision.is_allowed()).collect();
     assert_eq!(routed.len(), 1);
     assert_eq!((&*routed[0].capability, &*routed[0].event), ("desk", "signed"));
@@ -174,8 +171,8 @@ fn a_request_is_bounded_and_its_bytes_are_what_is_signed() {
     let settings = settings();
     let mut send = |event: &str, header: Option<&str>, body: &[u8]| {
         let headers: Vec<_> = header.map(|value| ("X-Hub-Signature-256", value)).into_iter().collect();
-        let content = Content::Request { headers: &headers, body };
-        decided(task.event("desk", event, &Delivery { content, settings: &settings }, noon()))
+        let delivery = Delivery::new("desk", event, Content::request(&headers, body));
+        decided(task.event(&delivery, &settings, noon()))
     };
     assert_eq!(send("signed", Some(SIGNED), BODY).verdict.kind(), VerdictKind::Route);
     assert_eq!(discarded(&send("signed", None, BODY)), Some(EventStage::Signature));
@@ -278,8 +275,8 @@ fn events_that_come_during_a_review_are_judged_after_it_in_order() {
     // a delivery that waits is known, and one that is forged does not wait
     assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).verdict.kind(), VerdictKind::Wait);
     assert_eq!(delivered(&mut task, "signed", &[("webhook-id", "a")]).verdict.message(), Some(REPLAYED));
-    let forged = Delivery { content: Content::Request { headers: &[], body: BODY }, settings: &settings() };
-    let forged = decided(task.event("desk", "signed", &forged, noon()));
+    let forged = Delivery::new("desk", "signed", Content::request(&[], BODY));
+    let forged = decided(task.event(&forged, &settings(), noon()));
     assert_eq!(discarded(&forged), Some(EventStage::Signature));
     // in a store there is no more of them than their payloads
     let saved = serde_json::to_string(&task.save()).unwrap();
@@ -524,9 +521,8 @@ proptest! {
 /// A signed request with headers that name its delivery; what became of it at `desk`.
 fn delivered(task: &mut Task, event: &str, names: &[(&str, &str)]) -> Decision {
     let headers = [&[("X-Hub-Signature-256", SIGNED)], names].concat();
-    let settings = settings();
-    let content = Content::Request { headers: &headers, body: BODY };
-    let progress = task.event("desk", event, &Delivery { content, settings: &settings }, noon());
+    let delivery = Delivery::new("desk", event, Content::request(&headers, BODY));
+    let progress = task.event(&delivery, &settings(), noon());
     progress.drive(&mut Quiet).unwrap().into_decision()
 }
 
@@ -593,11 +589,9 @@ fn only_what_was_signed_and_passed_its_filter_is_kept() {
     let name = ("X-GitHub-Delivery", "a");
     let settings = settings();
     let headers = [("X-Hub-Signature-256", SIGNED), name];
-    let forged = Content::Request { headers: &headers, body: b"{}" };
+    let forged = Delivery::new("desk", "signed", Content::request(&headers, b"{}"));
     for _ in 0..2 {
-        let progress =
-            task.event("desk", "signed", &Delivery { content: forged, settings: &settings }, noon());
-        let decision = decided(progress);
+        let decision = decided(task.event(&forged, &settings, noon()));
         assert_eq!(discarded(&decision), Some(EventStage::Signature));
         assert_ne!(decision.verdict.message(), Some(REPLAYED));
     }
@@ -605,8 +599,8 @@ fn only_what_was_signed_and_passed_its_filter_is_kept() {
     // an event without a secret is vouched for by nobody
     for _ in 0..2 {
         let payload = br#"{"who": "ann", "queue": "billing"}"#;
-        let content = Content::Request { headers: &[name], body: payload };
-        let progress = task.event("desk", "replied", &Delivery { content, settings: &settings }, noon());
+        let delivery = Delivery::new("desk", "replied", Content::request(&[name], payload));
+        let progress = task.event(&delivery, &settings, noon());
         assert_ne!(decided(progress).verdict.message(), Some(REPLAYED));
     }
     // steps may have done something before one of them said no: it does not happen again

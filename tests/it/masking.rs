@@ -286,6 +286,12 @@ fn story(teller: &Teller<'_>) {
     let answer = json!({ "answer": { "result": { "status": "successful", "output": { "receipt": { "token": "HUSH-scripted" } } } } });
     assert_eq!(teller.step("resume", &answer)["decided"]["value"], "HUSH-scripted!");
 
+    // no schema is about the request that brings an event
+    let request = json!({ "headers": [["Cookie", "HUSH-cookie"]], "body": r#"{"card": "HUSH-event"}"# });
+    let event = json!({ "capability": "vault", "event": "charged", "request": request });
+    assert_eq!(teller.step("event", &event)["decided"]["verdict"], "discard");
+    assert_hushed(&teller.views());
+
     // a step of middleware asks with a secret
     let asks = teller.pay("HUSH-trailed", 50.0);
     assert_eq!(asks["asks"]["invoke"]["arguments"]["what"], "HUSH-trailed");

@@ -3,7 +3,6 @@
 
 use crate::schema_values::{Row, agent, engine, none, rows, start, values};
 use crate::task_fixture::{call, decided, noon, see};
-use celador::cel::Json;
 use celador::policy::FiringOutcome;
 use celador::task::{Content, Decision, Delivery, EventStage, Progress, Task, VerdictKind};
 use serde_json::{Value, json};
@@ -43,13 +42,9 @@ fn manifests(rows: &[Row]) -> String {
 fn deliver(task: &mut Task, tool: &str, payload: &Value) -> [Decision; 2] {
     let settings = BTreeMap::new();
     let body = payload.to_string();
-    let content = Content::Request { headers: &[], body: body.as_bytes() };
-    let request =
-        task.event(tool, "posted", &Delivery { content, settings: &settings }, noon()).into_progress();
-    let payload = Json::from(payload);
-    let content = Content::Payload(&payload);
-    let asked = task.event(tool, "asked", &Delivery { content, settings: &settings }, noon()).into_progress();
-    [request, asked].map(decided)
+    let posted = Delivery::new(tool, "posted", Content::request(&[], body));
+    let asked = Delivery::new(tool, "asked", Content::Payload(payload.into()));
+    [posted, asked].map(|delivery| decided(task.event(&delivery, &settings, noon())))
 }
 
 #[test]

@@ -83,9 +83,8 @@ impl Came {
             Self::Input(number) => task.input(&Json::string(&format!("{number:02}")), noon()).into_progress(),
             Self::Event(account) => {
                 let payload = json!({"account": account}).into();
-                let settings = BTreeMap::new();
-                let delivery = Delivery { content: Content::Payload(&payload), settings: &settings };
-                task.event("ledger", "booked", &delivery, noon()).into_progress()
+                let delivery = Delivery::new("ledger", "booked", Content::Payload(payload));
+                task.event(&delivery, &BTreeMap::new(), noon()).into_progress()
             }
         }
     }

@@ -117,8 +117,7 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
         engine.switches().turn_on(switch.clone());
         let before = task.context_json().unwrap().to_string();
         let settings = BTreeMap::new();
-        let payload = json!({}).into();
-        let delivery = Delivery { content: Content::Payload(&payload), settings: &settings };
+        let delivery = Delivery::new("ledger", "none", Content::Payload(json!({}).into()));
         let steps = [
             task.input(&json!("Hello").into(), noon()).into_progress(),
             task.output(&json!("Bye").into(), noon()).into_progress(),
@@ -129,7 +128,7 @@ fn an_agent_or_user_that_is_stopped_begins_nothing_and_goes_on_later() {
             task.script("ledger_post_entry({'amount': 1, 'memo': 'm', 'account': 'a'})", noon())
                 .unwrap()
                 .into_progress(),
-            task.event("ledger", "none", &delivery, noon()).into_progress(),
+            task.event(&delivery, &settings, noon()).into_progress(),
         ];
         for (number, step) in steps.into_iter().enumerate() {
             let refused = decided(step);

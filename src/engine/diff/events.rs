@@ -40,9 +40,9 @@ impl Search<'_> {
         Some(self.tried(changed, &calls, &|task, call, world| {
             let text = |name: &str| call.get(name).and_then(Value::as_str).unwrap_or_default();
             let payload = Json::from(call.get("payload").unwrap_or(&Value::Null));
-            let delivery = Delivery { content: Content::Payload(&payload), settings: &BTreeMap::new() };
+            let delivery = Delivery::new(text("capability"), text("event"), Content::Payload(payload));
             let now = world.now;
-            world.drive(task.event(text("capability"), text("event"), &delivery, now), &mut |_| None)
+            world.drive(task.event(&delivery, &BTreeMap::new(), now), &mut |_| None)
         }))
     }
 }

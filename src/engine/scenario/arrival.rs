@@ -1,39 +1,14 @@
 //! Something that happens outside, as cases and scripts have it: `capability`, `event`, and a payload or a request.
 //!
-//! In: the fields of a mapping. Out: an [`Arrival`], which can be brought to a task. A `payload` is data that the host
-//! vouches for; a `raw_body` is a request, and with its `headers` what is signed, byte for byte.
+//! In: the fields of a mapping. Out: a [`Delivery`]. A `payload` is data that the host vouches for; a `raw_body` is a request, and with its
+//! `headers` what is signed, byte for byte.
 
 use super::messages;
-use crate::cel::{Json, Timestamp};
 use crate::manifest::fields::Fields;
 use crate::manifest::reader::Reader;
 use crate::manifest::shape::{Anything, ByName, Required, Text, mapping};
 use crate::source::Embedded;
-use crate::task::{Content, Delivery, Progress, Task};
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-/// Something that happens outside.
-#[derive(Clone, Debug)]
-pub struct Arrival {
-    /// The capability whose event it is.
-    pub capability: Embedded,
-    /// The event.
-    pub event: Embedded,
-    /// The payload or the request that comes.
-    pub body: ArrivalBody,
-    /// The headers of the request.
-    pub headers: BTreeMap<String, String>,
-}
-
-/// The payload of an event, or the request that brings it.
-#[derive(Clone, Debug)]
-pub enum ArrivalBody {
-    /// `payload`: data.
-    Payload(Json),
-    /// `raw_body`: the body of a request.
-    Raw(Arc<str>),
-}
+use crate::task::{Content, Delivery};
 
 mapping! {
     /// Something that happens outside, with a `payload` or a `raw_body`.
@@ -51,38 +26,24 @@ mapping! {
     }
 }
 
-impl Arrival {
-    /// Reads one; `what` is blamed if it does not say what comes.
-    pub(super) fn read(
-        what: &Embedded,
-        fields: &Fields<'_, ArrivalKeys>,
-        reader: &mut Reader,
-    ) -> Option<Self> {
-        let capability = fields.capability().required_text(reader);
-        let event = fields.event().required_text(reader);
-        let payload = fields.payload().json().map(ArrivalBody::Payload);
-        let raw = fields.raw_body().text(reader).map(|text| ArrivalBody::Raw(text.text));
-        if payload.is_some() == raw.is_some() {
-            reader.report(&fields.path, messages::payload(&what.place));
-        }
-        let headers = fields.headers().strings(reader);
-        Some(Self { capability: capability?, event: event?, body: payload.or(raw)?, headers })
+/// Reads one; `what` is blamed if it does not say what comes.
+pub(super) fn read_delivery(
+    what: &Embedded,
+    fields: &Fields<'_, ArrivalKeys>,
+    reader: &mut Reader,
+) -> Option<Delivery> {
+    let capability = fields.capability().required_text(reader);
+    let event = fields.event().required_text(reader);
+    let payload = fields.payload().json();
+    let raw = fields.raw_body().text(reader);
+    if payload.is_some() == raw.is_some() {
+        reader.report(&fields.path, messages::payload(&what.place));
     }
-
-    /// Brings it to a task of a namespace with these settings.
-    pub(super) fn bring(
-        &self,
-        task: &mut Task,
-        settings: &BTreeMap<String, Json>,
-        now: Timestamp,
-    ) -> Progress {
-        let headers = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let headers: Vec<_> = headers.collect();
-        let content = match &self.body {
-            ArrivalBody::Payload(payload) => Content::Payload(payload),
-            ArrivalBody::Raw(body) => Content::Request { headers: &headers, body: body.as_bytes() },
-        };
-        task.event(&self.capability.text, &self.event.text, &Delivery { content, settings }, now)
-            .into_progress()
-    }
+    let headers = fields.headers().strings(reader);
+    let request = |body: Embedded| Content::Request {
+        headers: headers.into_iter().collect(),
+        body: body.text.as_bytes().to_vec(),
+    };
+    let content = payload.map(Content::Payload).or_else(|| raw.map(request))?;
+    Some(Delivery::new(&*capability?.text, &*event?.text, content))
 }

@@ -28,7 +28,6 @@
 //! expect: {task: active}                                       # in the end
 //! ```
 
-use super::arrival::Arrival;
 use super::background::Background;
 use super::counted::CountedAmount;
 use super::host_answers::HostAnswers;
@@ -38,7 +37,7 @@ use crate::context::Scope;
 use crate::manifest::mode::Mode;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{Call, CallResult, Next, TemplateKind, Usage};
+use crate::task::{Call, CallResult, Delivery, Next, TemplateKind, Usage};
 use std::collections::BTreeMap;
 
 /// One case.
@@ -171,7 +170,7 @@ pub enum TestedOperation {
         event: Embedded,
     },
     /// Does an event reach the task?
-    Event(Arrival),
+    Event(Delivery),
     /// Which values have the parameters of a capability had?
     AllowList(Embedded),
     /// Does an event make a task, and what does it begin with?

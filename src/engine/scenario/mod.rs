@@ -96,7 +96,6 @@ mod variations;
 mod world;
 
 pub use agent::{agents_named, full_name};
-pub use arrival::{Arrival, ArrivalBody};
 pub use background::Background;
 pub use case::{Aspect, Case, Manifests, TestedStep};
 pub use case_file::read;

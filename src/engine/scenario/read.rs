@@ -4,7 +4,7 @@
 //! guessed: an unknown key, a wrong word or a missing value is an error, and a case with an error is not run. It reads
 //! no manifest; those stay trees until [`run`](super::run) loads them.
 
-use super::arrival::{Arrival, ArrivalKeys};
+use super::arrival::{ArrivalKeys, read_delivery};
 use super::background::{Background, ParentBackground, ParentKeys};
 use super::case::{BoundVariables, Case, Manifests, ReviewAnswer, TestedOperation};
 use super::case_step::{StorySteps, TestedSteps, read_steps, read_story};
@@ -523,7 +523,7 @@ operations! {
         Some(TestedOperation::Limits(fields.next().required("", reader)?.word(reader)?))
     },
     "event": EventKeys => |fields, op, reader| {
-        Some(TestedOperation::Event(Arrival::read(op, &fields.arrival().part(), reader)?))
+        Some(TestedOperation::Event(read_delivery(op, &fields.arrival().part(), reader)?))
     },
     "subscription": SubscriptionKeys => |fields, _, reader| {
         let capability = fields.capability().required_text(reader);

@@ -176,10 +176,9 @@ impl Replay {
             ScriptAction::Input(input) => {
                 (Happened::Input(input.clone()), self.task.input(input, at).into_progress())
             }
-            ScriptAction::Event(arrival) => {
-                let [capability, event] =
-                    [&arrival.capability, &arrival.event].map(|name| name.text.to_string());
-                let progress = arrival.bring(&mut self.task, &self.settings, at);
+            ScriptAction::Event(delivery) => {
+                let (capability, event) = (delivery.capability.clone(), delivery.event.clone());
+                let progress = self.task.event(delivery, &self.settings, at).into_progress();
                 (Happened::Event { capability, event }, progress)
             }
             ScriptAction::Output(output) => {

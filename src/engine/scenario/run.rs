@@ -328,8 +328,8 @@ fn explained_operation(
         agent,
         limits: found.text(Aspect::Limit).map(str::to_owned).into_iter().collect(),
         events: match &case.operation {
-            TestedOperation::Event(arrival) => {
-                vec![format!("{}/{}", arrival.capability.text, arrival.event.text)]
+            TestedOperation::Event(delivery) => {
+                vec![format!("{}/{}", delivery.capability, delivery.event)]
             }
             _ => trigger.map(str::to_owned).into_iter().collect(),
         },
@@ -410,8 +410,8 @@ impl<'c> Running<'c> {
             | TestedOperation::Subscription { .. }
             | TestedOperation::Steps(_) => Found::default(),
             TestedOperation::Trigger { payload, .. } => self.fire(payload)?,
-            TestedOperation::Event(arrival) => {
-                let progress = arrival.bring(&mut self.task, &case.settings, now);
+            TestedOperation::Event(delivery) => {
+                let progress = self.task.event(delivery, &case.settings, now).into_progress();
                 self.message(progress)?
             }
             TestedOperation::AllowList(capability) => {

@@ -3,7 +3,7 @@
 //! In: a mapping with `at` and one of `input`, `model`, `llm`, `call`, `result`, `results`, `withdraw`, `review`, `event` and `output`. Out: a
 //! [`ScriptStep`], or findings with their places. Whether a step is possible shows only when it is played.
 
-use super::arrival::{Arrival, ArrivalKeys};
+use super::arrival::{ArrivalKeys, read_delivery};
 use super::model_step::{ModelStep, ModelStepKeys, read_model};
 use super::values::{Entry, ResultKeys, Time, UsageKeys, Verdict};
 use super::{messages, values};
@@ -15,7 +15,7 @@ use crate::manifest::shape::{
     Anything, List, Mapping, Object, OneOf, Part, Required, Text, Vocabulary, mapping, names, shape,
 };
 use crate::source::{Embedded, Place};
-use crate::task::{CallResult, Ran, ReviewChoice, ReviewWord, Usage};
+use crate::task::{CallResult, Delivery, Ran, ReviewChoice, ReviewWord, Usage};
 use serde_json::json;
 
 /// One step.
@@ -62,7 +62,7 @@ pub enum ScriptAction {
     /// A reviewer decides.
     Review(ScriptReview),
     /// Something happens outside.
-    Event(Arrival),
+    Event(Delivery),
     /// The model has a response: an object with `message`.
     Output(Json),
 }
@@ -267,9 +267,9 @@ pub(super) fn read_step(
         read_withdraw(&field, reader)?
     } else if let Some(field) = fields.event().written() {
         let fields = reader.fields(field.node, &field.path)?;
-        let arrival = Arrival::read(field.key, &fields, reader);
+        let delivery = read_delivery(field.key, &fields, reader);
         fields.refuse_others(reader);
-        ScriptAction::Event(arrival?)
+        ScriptAction::Event(delivery?)
     } else if let Some(field) = fields.review().written() {
         ScriptAction::Review(read_review(&field, reader)?)
     } else {

@@ -6,7 +6,7 @@
 use super::begun_operation::BegunOperation;
 use super::calls::allowed;
 use super::calls::turn::{Reported, Turned};
-use super::event::Delivery;
+use super::delivery::Delivery;
 use super::model_outcome::{AllowedModelCall, ReceivedAnswer};
 use super::outcome::{AcceptedInput, AllowedCall, DeliveredOutput, Received, RoutedEvent};
 use super::state::{
@@ -17,6 +17,7 @@ use super::state::{
 use crate::cel::{Cache, Issue, Json, Timestamp};
 use crate::context::{TaskContext, TaskFacts};
 use crate::policy::Policy;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 impl Task {
@@ -368,20 +369,20 @@ impl Task {
 
     /// Takes an event of a tool. Route carries the entry that it became, and the task has one input more (EVT-16); all else
     /// leaves its context as it was. It may have to wait, as an input does; whether its sender may send it, and whether it came before, is
-    /// found when it comes.
+    /// found when it comes. `settings` are those of the namespace, for the secrets of webhooks (WH-07); they enter nothing of the task.
     ///
     /// # Cost
     /// Linear in what came and in the allow list; more only if the filter does other things with `parameters` than
     /// comparing them, up to twice `max_cost`.
     pub fn event(
         &mut self,
-        capability: &str,
-        event: &str,
-        delivery: &Delivery<'_>,
+        delivery: &Delivery,
+        settings: &BTreeMap<String, Json>,
         now: impl Into<Timestamp>,
     ) -> BegunOperation<'_, RoutedEvent> {
         let now = now.into();
-        let progress = self.begin_event_of(capability, event, delivery, now);
+        let Delivery { capability, event, content } = delivery;
+        let progress = self.begin_event_of((capability, event), content, settings, now);
         self.begun(progress, now)
     }
 

@@ -6,6 +6,7 @@
 //! `guardrails.before`. Whatever goes wrong discards; nothing of the payload or of a secret stands in what is said about it, but for what a step's own message shows.
 
 use super::begun_operation::BegunOperation;
+use super::delivery::Content;
 use super::driver::Host;
 use super::flow::{StopKind, Stopped};
 use super::messages;
@@ -20,29 +21,6 @@ use crate::cel::{Json, Timestamp};
 use crate::context::{TaskIo, TaskIoError};
 use crate::policy::{DecidedOperation, Event, EventSource, FilterRefusal, Policy};
 use std::collections::BTreeMap;
-
-/// Something that happened outside.
-#[derive(Clone, Copy)]
-pub struct Delivery<'d> {
-    /// What came.
-    pub content: Content<'d>,
-    /// The settings of the namespace, for the secrets of webhooks (WH-07). They enter nothing of the task.
-    pub settings: &'d BTreeMap<String, Json>,
-}
-
-/// What came.
-#[derive(Clone, Copy)]
-pub enum Content<'d> {
-    /// Data that the host got in a way it trusts: a notification that it asked for, an item that it polled for.
-    Payload(&'d Json),
-    /// A request of somebody, who may be anybody.
-    Request {
-        /// Its headers: names in any case, and values.
-        headers: &'d [(&'d str, &'d str)],
-        /// Its body, byte for byte, as it was signed (WH-05).
-        body: &'d [u8],
-    },
-}
 
 /// An event that the task hears of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,9 +69,9 @@ impl From<Dismissal> for Progress {
 impl Task {
     pub(super) fn begin_event_of(
         &mut self,
-        capability: &str,
-        event: &str,
-        delivery: &Delivery<'_>,
+        (capability, event): (&str, &str),
+        content: &Content,
+        settings: &BTreeMap<String, Json>,
         now: Timestamp,
     ) -> Progress {
         if let Some(rejected) = self.refusal_at_end(now) {
@@ -108,8 +86,8 @@ impl Task {
         let Some((position, declared)) = subscribed else {
             return Dismissal::new(EventStage::Inactive, messages::not_subscribed()).into();
         };
-        let names = self.names(declared, delivery);
-        let payload = match self.received(declared, delivery, &names) {
+        let names = self.names(declared, content);
+        let payload = match self.received(declared, content, settings, &names) {
             Ok(payload) => payload,
             Err(dismissal) => return dismissal.into(),
         };
@@ -158,19 +136,25 @@ impl Task {
         }
     }
 
-    /// Takes a request as whatever webhook of the task's tools it may be, each with its own secret and filter (WH-08), in
+    /// Takes a request as each webhook of the task's tools that it may be, with the webhook's own secret and filter (WH-08), in
     /// the order of the manifests. A request may become several inputs. Stops at nothing: while a review is open the remaining events wait.
+    /// `settings` are those of the namespace, as [`Task::event`] takes them.
     ///
     /// # Errors
     /// As [`BegunOperation::drive`].
-    pub fn route(&mut self, delivery: &Delivery<'_>, host: &mut dyn Host) -> Result<Vec<Routing>, TaskError> {
+    pub fn route(
+        &mut self,
+        content: &Content,
+        settings: &BTreeMap<String, Json>,
+        host: &mut dyn Host,
+    ) -> Result<Vec<Routing>, TaskError> {
         let policy = self.policy.clone();
         let mut routings = Vec::new();
         let webhooks =
             policy.events().iter().filter(|event| event.active && event.source == EventSource::Webhook);
         for event in webhooks {
             let capability = reference(&policy, event);
-            let progress = self.begin_event_of(capability, &event.name, delivery, host.now());
+            let progress = self.begin_event_of((capability, &event.name), content, settings, host.now());
             let decision = BegunOperation::<RoutedEvent>::new(self, progress).drive(host)?.into_decision();
             let (capability, event) = (capability.to_owned(), event.name.to_string());
             routings.push(Routing { capability, event, decision });
@@ -194,26 +178,32 @@ impl Task {
         self.end.is_none() && event.active && self.activity.keeps(event.timeout, now)
     }
 
-    /// What the sender calls the delivery, as the task keeps it.
-    fn names(&self, event: &Event, delivery: &Delivery<'_>) -> Vec<String> {
-        let Content::Request { headers, .. } = delivery.content else { return Vec::new() };
+    /// The names that the sender gives the delivery, as the task keeps them.
+    fn names(&self, event: &Event, content: &Content) -> Vec<String> {
+        let Content::Request { headers, .. } = content else { return Vec::new() };
         let capability = reference(&self.policy, event);
-        let ids = event.delivery_ids(headers.iter().copied());
+        let ids = event.delivery_ids(pairs(headers));
         ids.map(|(header, id)| delivery_name(capability, &event.name, header, id)).collect()
     }
 
     /// The payload of a delivery whose sender is verified and that was not taken before.
-    fn received(&self, event: &Event, delivery: &Delivery<'_>, names: &[String]) -> Result<Json, Dismissal> {
-        let request = match delivery.content {
+    fn received(
+        &self,
+        event: &Event,
+        content: &Content,
+        settings: &BTreeMap<String, Json>,
+        names: &[String],
+    ) -> Result<Json, Dismissal> {
+        let request = match content {
             Content::Payload(_) => None,
-            Content::Request { headers, body } => Some((headers.iter().copied(), body)),
+            Content::Request { headers, body } => Some((pairs(headers), &**body)),
         };
-        let verified = event.verify(delivery.settings, request);
+        let verified = event.verify(settings, request);
         verified.map_err(|error| Dismissal::new(EventStage::Signature, error.to_string()))?;
         if self.delivered.knows(names) {
             return Err(Dismissal::new(EventStage::Signature, messages::delivered_before()));
         }
-        match delivery.content {
+        match content {
             Content::Payload(payload) => Ok(payload.clone()),
             Content::Request { body, .. } => {
                 let text = std::str::from_utf8(body).ok();
@@ -330,6 +320,11 @@ impl EventUnderWay {
         self.entry = entry.to_json();
         Ok(())
     }
+}
+
+/// Headers as borrowed pairs of name and value.
+fn pairs(headers: &[(String, String)]) -> impl Iterator<Item = (&str, &str)> {
+    headers.iter().map(|(name, value)| (&**name, &**value))
 }
 
 /// The reference by which the manifest knows the capability of an event.

@@ -7,6 +7,7 @@ use super::state::{Decision, Explanation, Progress, Task, TaskError};
 use crate::cel::Timestamp;
 use crate::counter::{CounterId, CounterState, Tally};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// A decision and what it came of.
 ///
@@ -43,7 +44,7 @@ pub struct ExplainedDecision {
 
 impl Operation {
     /// Takes the operation on a copy of its task, which is used up, and says what it came of. What manifests mark as secret is masked. `read` gives what counters
-    /// across tasks held, for a decision that was made those of that time ([`Decision::counters_then`]).
+    /// across tasks held, for a decision that was made those of that time ([`Decision::counters_then`]). There are no settings here: a signed webhook is discarded at its signature.
     ///
     /// # Errors
     /// As [`Task::apply`], and those of `read`.
@@ -58,7 +59,7 @@ impl Operation {
         read: impl FnMut(&[CounterId]) -> Result<Vec<CounterState>, E>,
     ) -> Result<ExplainedDecision, E> {
         copy.explain();
-        let progress = copy.apply(self.clone(), at)?;
+        let progress = copy.apply(self.clone(), &BTreeMap::new(), at)?;
         let decision = match copy.settle_counters(progress, read, at)? {
             Progress::Decided(decision) => decision,
             // a task that asks has a decision that says so

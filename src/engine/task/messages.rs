@@ -8,6 +8,16 @@ use crate::context::TaskIoError;
 use crate::manifest::brought::LeftOut;
 use crate::policy::Policy;
 
+// For the host that delivers an event.
+
+pub(super) fn payload_or_request() -> &'static str {
+    "expected either `payload` or `request`"
+}
+
+pub(super) fn bad_body_of_request() -> &'static str {
+    "expected either `body` or `body_base64`, the latter as base64"
+}
+
 // For the model.
 
 /// The message of a failing capability step that has no `error_message` (MW-35).

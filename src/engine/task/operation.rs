@@ -1,20 +1,23 @@
 //! The operations on a task as data, so that one place may take them and another pass them on, store them or explain them.
 //!
 //! In: an [`Operation`], such as the body of a request has it. Out: with [`Task::apply`] how far it came. Each operation is the method of [`Task`] that has
-//! its name. An event is not among them yet: its bytes are borrowed ([`Task::event`]).
+//! its name. Secrets of webhooks are no part of an event: the settings of the namespace are passed beside the operation, so they are never stored with it.
 
+use super::delivery::Delivery;
 use super::state::{
     Answer, Call, CallId, CallResult, DecidedKind, Decision, ModelCall, Next, Progress, QuestionId, Ran,
     Task, TaskError, Turn, Usage,
 };
 use crate::cel::{Json, Timestamp};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// An operation on a task. In JSON it is an object with one member: its name, such as `before`, and the body that the HTTP API has for it.
 ///
 /// ```
 /// use celador::task::{Operation, Progress};
 /// use celador::{Engine, EngineLimits, StartTask, User, VerdictKind};
+/// use std::collections::BTreeMap;
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 /// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
 /// # let now = std::time::SystemTime::UNIX_EPOCH;
@@ -23,7 +26,7 @@ use serde::{Deserialize, Serialize};
 /// let operation: Operation = serde_json::from_str(text)?;
 ///
 /// assert_eq!((operation.name(), operation.function()), ("before", Some("payout")));
-/// let Progress::Decided(decision) = task.apply(operation, now)? else { panic!("nobody is asked") };
+/// let Progress::Decided(decision) = task.apply(operation, &BTreeMap::new(), now)? else { panic!("nobody is asked") };
 /// assert_eq!(decision.verdict.kind(), VerdictKind::Block);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -89,6 +92,8 @@ pub enum Operation {
         /// The call.
         call: CallId,
     },
+    /// An event of a tool is delivered.
+    Event(Delivery),
     /// The model writes a script of calls.
     Script {
         /// The script as the model wrote it.
@@ -146,6 +151,7 @@ impl Operation {
             Self::Release { .. } => "release",
             Self::Withdraw { .. } => "withdraw",
             Self::Execute { .. } => "execute",
+            Self::Event(_) => "event",
             Self::Script { .. } => "script",
             Self::Resume { .. } => "resume",
             Self::Interrupt {} => "interrupt",
@@ -169,6 +175,7 @@ impl Operation {
         match self {
             Self::Input(_) => DecidedKind::Input,
             Self::Output(_) => DecidedKind::Output,
+            Self::Event(_) => DecidedKind::Event,
             Self::ModelBefore(_) | Self::ModelAfter { .. } => DecidedKind::Model,
             _ => DecidedKind::Call,
         }
@@ -185,14 +192,20 @@ impl Operation {
 }
 
 impl Task {
-    /// Takes an operation. The decision on a turn or on results has those of their calls in [`Decision::decided`].
+    /// Takes an operation. The decision on a turn or on results has those of their calls in [`Decision::decided`]. `settings` are those of the
+    /// namespace, for the secrets of webhooks; only an event reads them. A signed webhook whose secret is not among them is discarded.
     ///
     /// # Errors
     /// Those of the method of the operation; nothing has happened then. A script that cannot be read is a decision, too.
     ///
     /// # Cost
     /// That of the method.
-    pub fn apply(&mut self, operation: Operation, now: impl Into<Timestamp>) -> Result<Progress, TaskError> {
+    pub fn apply(
+        &mut self,
+        operation: Operation,
+        settings: &BTreeMap<String, Json>,
+        now: impl Into<Timestamp>,
+    ) -> Result<Progress, TaskError> {
         let now = now.into();
         Ok(match operation {
             Operation::Input(message) => self.input(&message, now).into_progress(),
@@ -215,6 +228,7 @@ impl Task {
             Operation::Release { call, claimant } => self.release(&call, &claimant)?.into(),
             Operation::Withdraw { call, ran } => self.withdraw(&call, ran, now)?.into(),
             Operation::Execute { call } => self.execute(&call, now)?.into_progress(),
+            Operation::Event(delivery) => self.event(&delivery, settings, now).into_progress(),
             Operation::Script { source } => match self.script(&source, now) {
                 Ok(operation) => operation.into_progress(),
                 Err(issues) => Decision::refused_script(&issues).into(),
@@ -257,6 +271,7 @@ mod tests {
             "release": { "call": "c1", "claimant": "worker-1" },
             "withdraw": { "call": "c1", "ran": "unknown" },
             "execute": { "call": "c1" },
+            "event": { "capability": "desk", "event": "replied", "payload": { "who": "kim" } },
             "script": { "source": "pay({'amount': 5})" },
             "resume": { "question": 2, "answer": { "text": "a file" } },
             "interrupt": {},
@@ -269,7 +284,30 @@ mod tests {
             assert_eq!(operation.name(), name);
             assert_eq!(serde_json::to_value(&operation).unwrap(), written, "{name}");
         }
+        for (request, expected) in [
+            (
+                json!({ "headers": [["X-A", "1"]], "body": "{}" }),
+                json!({ "headers": [["X-A", "1"]], "body": "{}" }),
+            ),
+            (
+                json!({ "headers": [], "body_base64": "/w==" }),
+                json!({ "headers": [], "body_base64": "/w==" }),
+            ),
+            // a body that is text is written as text
+            (json!({ "headers": [], "body_base64": "e30=" }), json!({ "headers": [], "body": "{}" })),
+        ] {
+            let event =
+                |request| json!({ "event": { "capability": "desk", "event": "signed", "request": request } });
+            let operation: Operation = serde_json::from_value(event(request)).unwrap();
+            assert_eq!(serde_json::to_value(&operation).unwrap(), event(expected));
+        }
         for wrong in [
+            json!({ "event": { "capability": "desk", "event": "e" } }),
+            json!({ "event": { "capability": "desk", "event": "e", "payload": 1, "request": { "headers": [], "body": "" } } }),
+            json!({ "event": { "capability": "desk", "event": "e", "request": { "headers": [] } } }),
+            json!({ "event": { "capability": "desk", "event": "e", "request": { "headers": [], "body": "", "body_base64": "" } } }),
+            json!({ "event": { "capability": "desk", "event": "e", "request": { "headers": [], "body_base64": "%" } } }),
+            json!({ "event": { "capability": "desk", "event": "e", "payload": 1, "settings": {} } }),
             json!({ "pay": {} }),
             json!({ "end": {} }),
             json!({ "execute": { "call": "c1", "cal": "c2" } }),

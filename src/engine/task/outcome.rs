@@ -122,14 +122,13 @@ pub struct AcceptedInput {
 /// let signature = "sha256=0fa52c68d26630d291eee340c9edacbc6601c759c527015c24ca530e949b5059";
 /// let settings = BTreeMap::from([("zendesk.webhook_secret".to_owned(), Json::string("s3cret"))]);
 /// let headers = [("X-Hub-Signature-256", signature)];
-/// let delivery = Delivery { content: Content::Request { headers: &headers, body }, settings: &settings };
-/// let routed = task.event("zendesk", "customer_reply", &delivery, now).outcome();
+/// let reply = |body: &[u8]| Delivery::new("zendesk", "customer_reply", Content::request(&headers, body));
+/// let routed = task.event(&reply(body), &settings, now).outcome();
 /// let Outcome::Allowed(RoutedEvent { entry, .. }) = routed else { panic!("it is signed and about this ticket") };
 /// assert!(entry.to_string().contains("The customer wrote on ticket T-1041: Any news?"));
 ///
 /// // the same request with another body is dropped, and the task hears nothing of it
-/// let forged = Delivery { content: Content::Request { headers: &headers, body: b"{}" }, settings: &settings };
-/// assert!(!task.event("zendesk", "customer_reply", &forged, now).outcome().is_allowed());
+/// assert!(!task.event(&reply(b"{}"), &settings, now).outcome().is_allowed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]

@@ -8,7 +8,6 @@ use crate::operations::brought_tools::Bring;
 use crate::operations::counter_routes::{Counted, Counters, CountersQuery, ResetCounter};
 use crate::operations::ending::Purged;
 use crate::operations::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
-use crate::operations::event_step::Event;
 use crate::operations::explain::Explain;
 use crate::operations::pending::WaitQuery;
 use crate::operations::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
@@ -25,8 +24,8 @@ use crate::routes::{
 };
 use crate::tasks::Created;
 use crate::tasks::bodies::{
-    After, Before, Claim, End, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore, ModelTurn,
-    Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
+    After, Before, Claim, End, Event, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore,
+    ModelTurn, Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
 };
 use celador::task::ExplainedDecision;
 use celador_store::StoredReview;

@@ -5,7 +5,6 @@ pub(crate) mod brought_tools;
 pub(crate) mod counter_routes;
 pub(crate) mod ending;
 pub(crate) mod evaluate;
-pub(crate) mod event_step;
 pub(crate) mod explain;
 pub(crate) mod pending;
 pub(crate) mod switch_routes;

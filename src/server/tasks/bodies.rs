@@ -5,7 +5,8 @@
 use crate::request::Empty;
 use celador::cel::Json;
 use celador::task::{
-    Answer, Call, CallId, CallResult, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, Turn, Usage,
+    Answer, Call, CallId, CallResult, Delivery, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall,
+    Turn, Usage,
 };
 use serde::Deserialize;
 
@@ -259,6 +260,18 @@ pub(crate) struct Limits {
 impl From<Limits> for Operation {
     fn from(Limits { next }: Limits) -> Self {
         Self::Limits { next }
+    }
+}
+
+/// An event of a tool is delivered.
+#[derive(Deserialize)]
+#[serde(transparent)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
+pub(crate) struct Event(Delivery);
+
+impl From<Event> for Operation {
+    fn from(Event(delivery): Event) -> Self {
+        Self::Event(delivery)
     }
 }
 

@@ -9,8 +9,8 @@ use crate::problem::{Kind, Problem};
 use celador::cel::{Json, Timestamp};
 use celador::context::MASK;
 use celador::task::{
-    Answer, Call, CallId, CallResult, Operation, Progress, QuestionId, ReportedCall, ReviewAnswer, Task,
-    TaskError,
+    Answer, Call, CallId, CallResult, Content, Delivery, Operation, Progress, QuestionId, ReportedCall,
+    ReviewAnswer, Task, TaskError,
 };
 use celador_store::OperationKind;
 use serde_json::Value;
@@ -133,7 +133,7 @@ impl Circumstances<'_> {
     }
 }
 
-/// Any operation of a task. An event is a step of its own, with the bytes that somebody has sent.
+/// Any operation of a task.
 impl TaskStep for Operation {
     fn operation(&self) -> OperationKind {
         self.into()
@@ -186,6 +186,10 @@ impl TaskStep for Operation {
             Self::ModelAfter { answer, .. } => {
                 replace(&mut body, "/answer", written(&policy.masked_of_model(answer)));
             }
+            // no schema is about its headers and bytes
+            Self::Event(Delivery { content: Content::Request { .. }, .. }) => {
+                replace(&mut body, "/request", MASK.into());
+            }
             // arguments stand in it as the model wrote them
             Self::Script { .. } => replace(&mut body, "/source", MASK.into()),
             Self::Resume { question, answer: Answer::Result(result) } => {
@@ -195,7 +199,8 @@ impl TaskStep for Operation {
             }
             // no schema is about what stands in a file
             Self::Resume { answer: Answer::Text(_), .. } => replace(&mut body, "/answer/text", MASK.into()),
-            Self::Output(_)
+            Self::Event(_)
+            | Self::Output(_)
             | Self::Limits { .. }
             | Self::ModelTurn(_)
             | Self::Claim { .. }
@@ -273,7 +278,7 @@ impl TaskStep for Operation {
             }
             operation => operation.clone(),
         };
-        Ok(task.apply(operation, at.now)?)
+        Ok(task.apply(operation, at.settings, at.now)?)
     }
 }
 

@@ -113,6 +113,7 @@ impl From<&Operation> for OperationKind {
             Operation::Release { .. } => Self::Release,
             Operation::Withdraw { .. } => Self::Withdraw,
             Operation::Execute { .. } => Self::Execute,
+            Operation::Event(_) => Self::Event,
             Operation::Script { .. } => Self::Script,
             Operation::Resume { answer: Answer::Review(_), .. } => Self::Review,
             Operation::Resume { .. } => Self::Resume,
