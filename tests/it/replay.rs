@@ -3,7 +3,7 @@
 use crate::serving::{SCOPES, Serving};
 use crate::shop_fixture::{shop_agent, shop_tool};
 use celador::replay::{NotJudged, Recorded, RecordedStep, Replayer, Tally};
-use celador::task::Ran;
+use celador::task::{Operation, Ran};
 use celador::{Engine, EngineLimits, VerdictKind};
 use celador_store::decision_log::{DecisionLog, LogSettings, LoggedDecision, Recording};
 use celador_store::{Database, Location, StoreLimits};
@@ -190,9 +190,68 @@ fn a_logged_withdrawal_says_itself_whether_the_call_has_run() {
         let line: LoggedDecision = serde_json::from_str(&line.to_string()).unwrap();
         let steps = Recording::default().take(line);
         assert!(
-            matches!(&*steps, [Recorded { step: RecordedStep::Withdraw { ran, .. }, .. }] if *ran == expected),
+            matches!(
+                &*steps,
+                [Recorded { step: RecordedStep::Operation(Operation::Withdraw { ran, .. }), .. }] if *ran == expected
+            ),
             "{steps:?}"
         );
+    }
+}
+
+/// Lines of a decision log: the operation, its verdict, the request, and the operations of the steps that are made of it.
+#[test]
+fn a_logged_line_becomes_the_steps_of_its_operation() {
+    let call = json!({ "id": "c1", "function": "payout", "arguments": { "amount": 40 } });
+    let result = |call: &str| json!({ "call": call, "result": { "status": "successful", "output": {} } });
+    let event = |request| json!({ "capability": "desk", "event": "signed", "request": request });
+    let (claim, review) = (json!({ "call": "c1", "claimant": "w" }), json!({ "answer": { "review": true } }));
+    for (operation, verdict, request, expected) in [
+        ("input", "allow", json!("Hi."), &["input"][..]),
+        ("output", "allow", json!({ "message": "Bye." }), &["output"]),
+        ("before", "allow", call.clone(), &["before"]),
+        ("invoke", "allow", call.clone(), &["before"]),
+        (
+            "turn",
+            "allow",
+            json!({ "calls": [call.clone(), { "function": "payout", "arguments": {} }] }),
+            &["turn"],
+        ),
+        ("model_turn", "allow", json!({ "prompt_tokens": 3, "completion_tokens": 4 }), &["model_turn"]),
+        ("after", "allow", result("c1"), &["after"]),
+        ("results", "allow", json!({ "results": [result("c1"), result("c2")] }), &["after", "after"]),
+        ("results", "allow", json!({ "results": [] }), &[]),
+        ("withdraw", "block", json!({ "call": "c1", "ran": false }), &["withdraw"]),
+        ("claim", "allow", claim.clone(), &[]),
+        ("claim", "block", claim.clone(), &["withdraw"]),
+        ("release", "allow", claim, &[]),
+        ("review", "allow", review, &["review"]),
+        ("unlock", "allow", json!({ "reason": "It was a mistake." }), &["unlock"]),
+        ("unlock", "allow", json!({ "reason": "It was a mistake.", "owner": "kim" }), &["unlock"]),
+        ("event", "route", event(json!({ "headers": [], "body": "{}" })), &["event"]),
+        ("event", "route", event(json!("***")), &["other"]),
+        ("before", "allow", json!("***"), &["other"]),
+        ("before", "allow", Value::Null, &["other"]),
+        ("after", "allow", json!({ "call": "c1" }), &["other"]),
+        ("Before", "allow", call.clone(), &["other"]),
+        (r#"input": 1, "before"#, "allow", call, &["other"]),
+        ("another", "allow", json!({}), &["other"]),
+    ] {
+        let line = json!({
+            "at": "2026-06-01T12:00:00Z", "task": "t-1", "namespace": "shop", "agent": "clerk",
+            "operation": operation, "verdict": verdict, "content": { "request": request, "answer": {} },
+        });
+        let line: LoggedDecision = serde_json::from_str(&line.to_string()).unwrap();
+        let steps = Recording::default().take(line);
+        let operations: Vec<_> = steps.iter().map(|recorded| recorded.step.operation()).collect();
+        assert_eq!(operations, expected, "{operation}");
+        // each call has an id, so that later steps can name it
+        let calls = steps.iter().flat_map(|recorded| match &recorded.step {
+            RecordedStep::Operation(Operation::Before(call)) => std::slice::from_ref(call),
+            RecordedStep::Operation(Operation::Turn(turn)) => &turn.calls,
+            _ => &[],
+        });
+        assert!(calls.into_iter().all(|call| call.id.is_some()), "{steps:?}");
     }
 }
 

@@ -12,7 +12,10 @@
 use super::error::RecordError;
 use crate::cel::{Json, Timestamp};
 use crate::limits::EngineLimits;
-use crate::task::{Call, CallId, CallResult, CallStatus, Ran, ReviewWord, Usage, User, VerdictKind};
+use crate::task::{
+    Call, CallId, CallResult, CallStatus, Operation, Ran, ReportedCall, ReviewWord, Turn, Usage, User,
+    VerdictKind,
+};
 use crate::unfit::unfit;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -34,6 +37,8 @@ pub struct Recorded {
     pub step: RecordedStep,
     /// What was decided then; of a turn of the model about its limits.
     pub was: Option<Was>,
+    /// What was decided about the calls of a turn, in their order, as far as that is known.
+    pub calls_were: Vec<Option<Was>>,
     /// By function, what the executions that steps asked for gave, in turn; of a first step for the whole task, the last one again and again.
     pub gave: BTreeMap<String, Vec<CallResult>>,
     /// Whether any other execution in the task gives an empty object, as where a recorded task is played; of a first step.
@@ -49,65 +54,72 @@ pub struct Was {
     pub by: Option<String>,
 }
 
-/// What happened in a recorded task.
+/// A step of a recorded task.
 #[derive(Clone, Debug)]
 pub enum RecordedStep {
-    /// Somebody said something.
-    Input(Json),
-    /// The model answered, and asked for calls.
-    Turn {
-        /// What it used.
-        usage: Usage,
-        /// The calls, each with what was decided about it.
-        calls: Vec<(Call, Option<Was>)>,
-    },
-    /// The model called a function.
-    Call(Call),
-    /// A call that was let through has run.
-    Result {
-        /// The call.
-        id: CallId,
-        /// What it gave.
-        result: CallResult,
-    },
-    /// A call was taken back.
-    Withdraw {
-        /// The call.
-        id: CallId,
-        /// Whether it has run.
-        ran: Ran,
-    },
-    /// A reviewer decided.
+    /// An operation on the task. Whether a call is evaluated by the engine is the new policies' to say, so `before` and `invoke` are judged alike.
+    Operation(Operation),
+    /// A reviewer decided. The question that they answer is found when the step is judged.
     Review {
         /// The call that the review is about; without it the first one that this reviewer is asked for.
-        id: Option<CallId>,
+        call: Option<CallId>,
         /// The reviewer, where no call is named.
         reviewer: Option<String>,
-        /// What they decided.
+        /// The decision.
         word: ReviewWord,
     },
-    /// The model had a response.
-    Output(Json),
-    /// An operator unlocked the task.
-    Unlock,
-    /// Something else, which is not judged anew.
-    Other,
+    /// An operation that the recording names without its content, or whose content cannot be read.
+    Unreadable,
 }
 
 impl RecordedStep {
-    /// What is judged, in a word.
+    /// The steps of an operation: one, but of several results one each, as each is judged by itself.
+    #[must_use]
+    pub fn from_operation(operation: Operation) -> Vec<Self> {
+        match operation {
+            Operation::Results { results } => {
+                results.into_iter().map(|reported| Self::Operation(Operation::After(reported))).collect()
+            }
+            operation => vec![Self::Operation(operation)],
+        }
+    }
+
+    /// The name of the operation in tallies.
     #[must_use]
     pub fn operation(&self) -> &'static str {
         match self {
-            Self::Input(_) => "input",
-            Self::Turn { .. } => "turn",
-            Self::Call(_) => "before",
-            Self::Result { .. } => "after",
-            Self::Withdraw { .. } => "withdraw",
+            Self::Operation(operation) => operation.name(),
             Self::Review { .. } => "review",
-            Self::Output(_) => "output",
-            Self::Unlock => "unlock",
-            Self::Other => "other",
+            Self::Unreadable => "other",
+        }
+    }
+
+    /// Whether such a step is judged anew. Events, what is sent to a model and what a process does with an open call are not.
+    pub(super) fn is_judged(&self) -> bool {
+        match self {
+            Self::Operation(operation) => matches!(
+                operation,
+                Operation::Input(_)
+                    | Operation::Output(_)
+                    | Operation::ModelTurn(_)
+                    | Operation::Turn(_)
+                    | Operation::Before(_)
+                    | Operation::Invoke(_)
+                    | Operation::After(_)
+                    | Operation::Withdraw { .. }
+                    | Operation::Unlock { .. }
+            ),
+            Self::Review { .. } => true,
+            Self::Unreadable => false,
+        }
+    }
+
+    /// The turn of the model that it is, with or without calls.
+    pub(super) fn turn(&self) -> Option<Turn> {
+        match self {
+            Self::Operation(Operation::Turn(turn)) => Some(turn.clone()),
+            Self::Operation(Operation::ModelTurn(usage)) => Some(Turn { usage: *usage, calls: Vec::new() }),
+            _ => None,
         }
     }
 }
@@ -204,17 +216,17 @@ impl Recorded {
         let Line { task, agent, user, started_at, at, verdict, by, mocks, .. } = line;
         let time = |at: Option<String>| at.map(|at| at.parse().map_err(|_| RecordError::Time)).transpose();
         let (started_at, at) = (time(started_at)?, time(at)?);
-        let mut steps = [
-            line.input.map(|input| Ok(RecordedStep::Input(input))),
-            line.llm.map(|turn| Ok(turn.step())),
-            line.call.map(|call| Ok(RecordedStep::Call(call.call().0))),
-            line.result.map(LineResult::step),
-            line.withdraw.map(|withdraw| Ok(RecordedStep::Withdraw { id: withdraw.id, ran: withdraw.ran })),
-            line.review.map(|review| Ok(review.step())),
-            line.output.map(|output| Ok(RecordedStep::Output(output))),
-        ]
-        .into_iter()
-        .flatten();
+        let mut calls_were = Vec::new();
+        let operations = [
+            line.input.map(|input| Ok(Operation::Input(input))),
+            line.llm.map(|turn| Ok(turn.operation(&mut calls_were))),
+            line.call.map(|call| Ok(Operation::Before(call.call().0))),
+            line.result.map(LineResult::operation),
+            line.withdraw.map(|LineWithdraw { id, ran }| Ok(Operation::Withdraw { call: id, ran })),
+            line.output.map(|output| Ok(Operation::Output(output))),
+        ];
+        let operations = operations.into_iter().flatten().map(|one| one.map(RecordedStep::Operation));
+        let mut steps = operations.chain(line.review.map(|review| Ok(review.step())));
         let (Some(step), None) = (steps.next(), steps.next()) else { return Err(RecordError::OneStep) };
         let gave = mocks.into_iter().map(|(function, results)| {
             (function, results.into_iter().map(LineResult::result).collect::<Vec<_>>())
@@ -228,6 +240,7 @@ impl Recorded {
             at,
             step: step?,
             was,
+            calls_were,
             gave: gave.collect(),
             plays_others: false,
         })
@@ -235,10 +248,13 @@ impl Recorded {
 }
 
 impl LineTurn {
-    fn step(self) -> RecordedStep {
+    /// The turn; what was decided about its calls goes to `calls_were`.
+    fn operation(self, calls_were: &mut Vec<Option<Was>>) -> Operation {
         let Self { prompt_tokens, completion_tokens, calls } = self;
         let usage = Usage { prompt_tokens, completion_tokens, ..Usage::default() };
-        RecordedStep::Turn { usage, calls: calls.into_iter().map(LineCall::call).collect() }
+        let (calls, were) = calls.into_iter().map(LineCall::call).unzip();
+        *calls_were = were;
+        Operation::Turn(Turn { usage, calls })
     }
 }
 
@@ -250,7 +266,7 @@ impl LineReview {
             LineVerdict::Edited => ReviewWord::Edit,
             LineVerdict::Responded => ReviewWord::Respond,
         };
-        RecordedStep::Review { id: self.call, reviewer: self.reviewer, word }
+        RecordedStep::Review { call: self.call, reviewer: self.reviewer, word }
     }
 }
 
@@ -263,9 +279,9 @@ impl LineCall {
 }
 
 impl LineResult {
-    fn step(self) -> Result<RecordedStep, RecordError> {
-        let id = self.id.clone().ok_or(RecordError::NoId)?;
-        Ok(RecordedStep::Result { id, result: self.result() })
+    fn operation(self) -> Result<Operation, RecordError> {
+        let call = self.id.clone().ok_or(RecordError::NoId)?;
+        Ok(Operation::After(ReportedCall { call, result: self.result() }))
     }
 
     fn result(self) -> CallResult {

@@ -9,7 +9,7 @@ use super::tally::{FlipKind, NotJudged, Tally};
 use crate::cel::{Json, Timestamp};
 use crate::counter::CounterBook;
 use crate::engine::Engine;
-use crate::task::{Call, CallId, TaskError, Turn, VerdictKind};
+use crate::task::{Call, CallId, Operation, ReportedCall, TaskError, VerdictKind};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -140,7 +140,7 @@ impl Replayer {
             self.tally.leave(NotJudged::Ended);
             return;
         }
-        if matches!(recorded.step, RecordedStep::Other) {
+        if !recorded.step.is_judged() {
             self.tally.leave(NotJudged::OtherKind);
             return;
         }
@@ -214,8 +214,7 @@ impl Judging<'_> {
     fn judge(&mut self) -> Result<(), TaskError> {
         let [counters_new, counters_old] = &mut *self.counters;
         let (recorded, at) = (self.recorded, self.at);
-        if let RecordedStep::Turn { usage, calls } = &recorded.step {
-            let turn = Turn { usage: *usage, calls: calls.iter().map(|(call, _)| call.clone()).collect() };
+        if let Some(turn) = recorded.step.turn() {
             let (limits, came) = self.new.judge_turn(recorded, &turn, at, counters_new)?;
             let before = match &mut self.old {
                 Some(old) => Some(old.judge_turn(recorded, &turn, at, counters_old)?),
@@ -232,16 +231,16 @@ impl Judging<'_> {
             if let Some(old) = &mut self.old {
                 old.note_end(stood);
             }
-            for ((call, was), came) in calls.iter().zip(&came) {
-                let old = old_came.next();
-                self.call(call, was.as_ref(), old.as_ref(), came)?;
+            let mut were = recorded.calls_were.iter();
+            for (call, came) in turn.calls.iter().zip(&came) {
+                let (old, was) = (old_came.next(), were.next().and_then(Option::as_ref));
+                self.call(call, was, old.as_ref(), came)?;
             }
             return Ok(());
         }
         let function = match &recorded.step {
-            RecordedStep::Result { id, .. } | RecordedStep::Review { id: Some(id), .. } => {
-                self.new.function_of(id)
-            }
+            RecordedStep::Operation(Operation::After(ReportedCall { call, .. }))
+            | RecordedStep::Review { call: Some(call), .. } => self.new.function_of(call),
             _ => None,
         };
         let came = self.new.judge(recorded, at, counters_new)?;
@@ -249,25 +248,24 @@ impl Judging<'_> {
             Some(old) => Some(old.judge(recorded, at, counters_old)?),
             None => None,
         };
-        if let RecordedStep::Call(call) = &recorded.step {
+        if let RecordedStep::Operation(Operation::Before(call) | Operation::Invoke(call)) = &recorded.step {
             return self.call(call, recorded.was.as_ref(), old.as_ref(), &came);
         }
         let operation = recorded.step.operation();
         self.compare(operation, function.as_deref(), recorded.was.as_ref(), old.as_ref(), &came);
         let stood = stood(recorded.was.as_ref(), old.as_ref(), &came);
         match &recorded.step {
-            RecordedStep::Input(_) | RecordedStep::Output(_) => {
+            RecordedStep::Operation(Operation::Input(_) | Operation::Output(_)) => {
                 self.new.lead_message(recorded, stood, &came, at)?;
                 if let (Some(side), Some(old)) = (&mut self.old, &old) {
                     side.lead_message(recorded, stood, old, at)?;
                 }
             }
-            RecordedStep::Review { id: Some(id), .. } => {
-                let call =
-                    Call { id: Some(id.clone()), function: String::new(), arguments: Json::object([]) };
+            RecordedStep::Review { call: Some(id), .. } => {
+                let call = Call::new("", Json::object([])).with_id(id.clone());
                 self.lead(id, &call, stood, &came, old.as_ref())?;
             }
-            RecordedStep::Result { .. } => {
+            RecordedStep::Operation(Operation::After(_)) => {
                 self.new.note_end(stood);
                 if let Some(old) = &mut self.old {
                     old.note_end(stood);

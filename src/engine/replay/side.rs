@@ -12,8 +12,9 @@ use crate::digest::Digest;
 use crate::engine::Engine;
 use crate::policy::Execute;
 use crate::task::{
-    Answer, Call, CallId, CallResult, Decision, Host, Invocation, Past, Progress, QuestionId, Ran, Retain,
-    ReviewState, ReviewWord, StartTask, Task, TaskError, TaskState, Turn, User, Verdict, VerdictKind,
+    Answer, Call, CallId, CallResult, Decision, Host, Invocation, Operation, Past, Progress, QuestionId, Ran,
+    ReportedCall, Retain, ReviewState, ReviewWord, StartTask, Task, TaskError, TaskState, Turn, User,
+    Verdict, VerdictKind,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -185,44 +186,43 @@ impl Side {
         at: Timestamp,
         world: &mut Recollection<'_>,
     ) -> Result<Came, TaskError> {
-        Ok(match &recorded.step {
-            RecordedStep::Input(input) => {
-                let progress = self.task.input(input, at).into_progress();
-                self.drive(progress, world)?
-            }
-            RecordedStep::Output(output) => {
-                let progress = self.task.output(output, at).into_progress();
-                self.drive(progress, world)?
-            }
-            RecordedStep::Call(call) => {
-                let progress = if self.is_evaluated(&call.function) {
-                    self.task.invoke(call, at)?.into_progress()
-                } else {
-                    self.task.before(call, at)?.into_progress()
-                };
-                self.drive(progress, world)?
-            }
-            RecordedStep::Result { id, result } => {
-                let under = self.awaited(id)?;
-                let progress = self.task.after(&under, result.clone(), at)?.into_progress();
-                self.drive(progress, world)?
-            }
-            RecordedStep::Withdraw { id, ran } => {
-                let under = self.strayed.remove(id).and_then(|strayed| strayed.under);
-                match self.task.withdraw(under.as_ref().unwrap_or(id), *ran, at) {
-                    Ok(decision) => Came::To(Box::new(decision)),
-                    Err(_) => Came::Nothing,
+        match &recorded.step {
+            RecordedStep::Operation(operation) => {
+                let operation = self.as_taken_here(operation)?;
+                let may_be_void = matches!(operation, Operation::Withdraw { .. } | Operation::Unlock { .. });
+                let is_unlock = matches!(operation, Operation::Unlock { .. });
+                match self.task.apply(operation, &BTreeMap::new(), at) {
+                    // here the call may have been refused, and the task may never have been locked
+                    Err(_) if may_be_void => Ok(Came::Nothing),
+                    // an operator decides that, and no policy
+                    Ok(_) if is_unlock => Ok(Came::Nothing),
+                    progress => self.drive(progress?, world),
                 }
             }
-            RecordedStep::Review { id, reviewer, word } => {
-                let asked = self.question_about(id.as_ref(), reviewer.as_deref());
-                self.review(asked, *word, world)?
+            RecordedStep::Review { call, reviewer, word } => {
+                let asked = self.question_about(call.as_ref(), reviewer.as_deref());
+                self.review(asked, *word, world)
             }
-            RecordedStep::Unlock => {
-                let _ = self.task.unlock("as recorded");
-                Came::Nothing
+            RecordedStep::Unreadable => Ok(Came::Nothing),
+        }
+    }
+
+    /// The operation as this side takes it. Its policy says whether the engine evaluates a call, and a call that was let through although a
+    /// step of this side refused it has another id.
+    fn as_taken_here(&mut self, operation: &Operation) -> Result<Operation, TaskError> {
+        Ok(match operation {
+            Operation::Before(call) | Operation::Invoke(call) => match self.is_evaluated(&call.function) {
+                true => Operation::Invoke(call.clone()),
+                false => Operation::Before(call.clone()),
+            },
+            Operation::After(ReportedCall { call, result }) => {
+                Operation::After(ReportedCall { call: self.awaited(call)?, result: result.clone() })
             }
-            RecordedStep::Turn { .. } | RecordedStep::Other => Came::Nothing,
+            Operation::Withdraw { call, ran } => {
+                let under = self.strayed.remove(call).and_then(|strayed| strayed.under);
+                Operation::Withdraw { call: under.unwrap_or_else(|| call.clone()), ran: *ran }
+            }
+            operation => operation.clone(),
         })
     }
 
@@ -381,8 +381,8 @@ impl Side {
         }
         self.unlock();
         let past = match &recorded.step {
-            RecordedStep::Input(input) => Past::Input(input.clone()),
-            RecordedStep::Output(output) => Past::Output(output.clone()),
+            RecordedStep::Operation(Operation::Input(input)) => Past::Input(input.clone()),
+            RecordedStep::Operation(Operation::Output(output)) => Past::Output(output.clone()),
             _ => return Ok(()),
         };
         if self.is_lost {

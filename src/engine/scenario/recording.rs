@@ -6,7 +6,7 @@
 use super::script::Script;
 use super::step::{ScriptAction, ScriptCall, ScriptResult};
 use crate::replay::{Recorded, RecordedStep};
-use crate::task::{Call, CallId};
+use crate::task::{Call, CallId, Operation, ReportedCall, Turn};
 use std::collections::BTreeMap;
 
 impl Script {
@@ -29,6 +29,7 @@ impl Script {
                         at: Some(at),
                         step,
                         was: None,
+                        calls_were: Vec::new(),
                         gave: if first { self.mocks.clone() } else { BTreeMap::new() },
                         plays_others: true,
                     }
@@ -39,35 +40,40 @@ impl Script {
 }
 
 fn steps_of(action: &ScriptAction) -> Vec<RecordedStep> {
+    let operation = RecordedStep::from_operation;
     match action {
-        ScriptAction::Input(input) => vec![RecordedStep::Input(input.clone())],
-        ScriptAction::Output(output) => vec![RecordedStep::Output(output.clone())],
+        ScriptAction::Input(input) => operation(Operation::Input(input.clone())),
+        ScriptAction::Output(output) => operation(Operation::Output(output.clone())),
         ScriptAction::ModelTurn { usage, calls } => {
-            let calls = calls.iter().map(|call| (made(call), None));
-            vec![RecordedStep::Turn { usage: *usage, calls: calls.collect() }]
+            operation(Operation::Turn(Turn { usage: *usage, calls: calls.iter().map(made).collect() }))
         }
         ScriptAction::Call { call, result } => {
-            let id = CallId::from(&*call.id.text);
-            let result =
-                result.as_ref().map(|(result, _)| RecordedStep::Result { id, result: result.clone() });
-            std::iter::once(RecordedStep::Call(made(call))).chain(result).collect()
+            let reported = result.as_ref().map(|(result, _)| {
+                let call = CallId::from(&*call.id.text);
+                Operation::After(ReportedCall { call, result: result.clone() })
+            });
+            let before = Operation::Before(made(call));
+            std::iter::once(before).chain(reported).flat_map(RecordedStep::from_operation).collect()
         }
-        ScriptAction::Results(results) => results.iter().map(reported).collect(),
+        ScriptAction::Results(results) => {
+            operation(Operation::Results { results: results.iter().map(reported).collect() })
+        }
         ScriptAction::Withdraw { id, ran } => {
-            vec![RecordedStep::Withdraw { id: CallId::from(&*id.text), ran: *ran }]
+            operation(Operation::Withdraw { call: CallId::from(&*id.text), ran: *ran })
         }
         ScriptAction::Review(review) => {
             let word = review.choice.word();
-            let id = review.call.as_ref().map(|call| CallId::from(&*call.text));
+            let call = review.call.as_ref().map(|call| CallId::from(&*call.text));
             let reviewer = review.reviewer.as_ref().map(|reviewer| reviewer.text.to_string());
-            vec![RecordedStep::Review { id, reviewer, word }]
+            vec![RecordedStep::Review { call, reviewer, word }]
         }
-        ScriptAction::Model(_) | ScriptAction::Event(_) => vec![RecordedStep::Other],
+        ScriptAction::Event(delivery) => operation(Operation::Event(delivery.clone())),
+        ScriptAction::Model(_) => vec![RecordedStep::Unreadable],
     }
 }
 
-fn reported(result: &ScriptResult) -> RecordedStep {
-    RecordedStep::Result { id: CallId::from(&*result.id.text), result: result.result.clone() }
+fn reported(result: &ScriptResult) -> ReportedCall {
+    ReportedCall { call: CallId::from(&*result.id.text), result: result.result.clone() }
 }
 
 fn made(call: &ScriptCall) -> Call {

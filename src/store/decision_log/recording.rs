@@ -6,8 +6,9 @@
 use celador::cel::Json;
 use celador::manifest::policy_step::PolicyStep;
 use celador::replay::{Recorded, RecordedStep, Was};
-use celador::task::{Answer, Call, CallId, CallResult, Invocation, Ran, Turn, User, VerdictKind};
+use celador::task::{Answer, Call, CallId, Invocation, Operation, Ran, Turn, User, VerdictKind};
 use serde::Deserialize;
+use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
 
@@ -89,33 +90,6 @@ struct Asked {
     review: Option<serde::de::IgnoredAny>,
 }
 
-#[derive(Deserialize)]
-struct After {
-    call: CallId,
-    result: CallResult,
-}
-
-#[derive(Deserialize)]
-struct Results {
-    results: Vec<After>,
-}
-
-#[derive(Deserialize)]
-struct Resume {
-    answer: Answer,
-}
-
-#[derive(Deserialize)]
-struct Withdraw {
-    call: CallId,
-    ran: Ran,
-}
-
-#[derive(Deserialize)]
-struct Claim {
-    call: CallId,
-}
-
 /// Makes steps out of the lines of a log.
 ///
 /// ```
@@ -166,7 +140,8 @@ impl Recording {
         let asks = asks.map(|invocation| invocation.function.clone());
         if line.operation == "resume" {
             let Some(mut held) = self.held.remove(&key) else { return Vec::new() };
-            if let Ok(Resume { answer: Answer::Result(result) }) = read(&content.request)
+            if let Some(Operation::Resume { answer: Answer::Result(result), .. }) =
+                logged_operation(&line.operation, &content.request)
                 && let Some(first) = held.steps.first_mut()
             {
                 first.gave.entry(std::mem::take(&mut held.function)).or_default().push(result);
@@ -176,7 +151,7 @@ impl Recording {
             }
             return self.ready(key, held.steps, asks);
         }
-        let steps = self.steps(&line, &content);
+        let (steps, calls_were) = self.steps(&line, &content);
         let (was, at) = (was(&line, &content.answer), line.at.parse().ok());
         let user = User { id: line.who.clone().unwrap_or_else(|| "-".to_owned()), ..User::default() };
         let steps = steps.into_iter().map(|step| Recorded {
@@ -187,6 +162,7 @@ impl Recording {
             at,
             step,
             was: was.clone(),
+            calls_were: calls_were.clone(),
             gave: BTreeMap::new(),
             plays_others: false,
         });
@@ -201,59 +177,47 @@ impl Recording {
         Vec::new()
     }
 
-    fn steps(&mut self, line: &LoggedDecision, content: &Content) -> Vec<RecordedStep> {
+    /// The steps of a line, and what was decided about the calls of a turn.
+    fn steps(&mut self, line: &LoggedDecision, content: &Content) -> (Vec<RecordedStep>, Vec<Option<Was>>) {
         let Content { request, answer } = content;
-        let one = |step: Option<RecordedStep>| vec![step.unwrap_or(RecordedStep::Other)];
         let decided = answer.decided.as_ref();
-        match &*line.operation {
-            "input" => one(read::<Json>(request).ok().map(|said| RecordedStep::Input(message(said)))),
-            "output" => one(read::<Json>(request).ok().map(|said| RecordedStep::Output(message(said)))),
-            "before" | "invoke" => one(read::<Call>(request).ok().map(|call| {
+        // a lock that was lifted must not be lost, however the operator said so
+        let unlock =
+            || (line.operation == "unlock").then(|| Operation::Unlock { reason: "as recorded".to_owned() });
+        let Some(operation) = logged_operation(&line.operation, request).or_else(unlock) else {
+            return (vec![RecordedStep::Unreadable], Vec::new());
+        };
+        let mut calls_were = Vec::new();
+        let operation = match operation {
+            Operation::Input(said) => Operation::Input(message(said)),
+            Operation::Output(said) => Operation::Output(message(said)),
+            Operation::Before(call) | Operation::Invoke(call) => {
                 let id = call.id.clone().or_else(|| decided?.call.clone()).or_else(|| answer.call.clone());
-                RecordedStep::Call(Call { id: Some(id.unwrap_or_else(|| self.made_up())), ..call })
-            })),
-            "turn" => one(read::<Turn>(request).ok().map(|turn| {
-                let calls = turn.calls.into_iter().map(|call| {
+                Operation::Before(Call { id: Some(id.unwrap_or_else(|| self.made_up())), ..call })
+            }
+            Operation::Turn(Turn { usage, calls }) => {
+                let calls = calls.into_iter().map(|call| {
                     let of_call = decided.and_then(|decided| {
                         decided.decided.iter().find(|one| Some(&one.call) == call.id.as_ref())
                     });
-                    let was = of_call.map(|one| Was { verdict: one.decision.verdict, by: None });
-                    let id = call.id.clone().unwrap_or_else(|| self.made_up());
-                    (Call { id: Some(id), ..call }, was)
+                    calls_were.push(of_call.map(|one| Was { verdict: one.decision.verdict, by: None }));
+                    Call { id: Some(call.id.clone().unwrap_or_else(|| self.made_up())), ..call }
                 });
-                RecordedStep::Turn { usage: turn.usage, calls: calls.collect() }
-            })),
-            "model_turn" => {
-                one(read(request).ok().map(|usage| RecordedStep::Turn { usage, calls: Vec::new() }))
+                Operation::Turn(Turn { usage, calls: calls.collect() })
             }
-            "after" => one(read::<After>(request)
-                .ok()
-                .map(|After { call, result }| RecordedStep::Result { id: call, result })),
-            "results" => match read::<Results>(request) {
-                Ok(Results { results }) => results
-                    .into_iter()
-                    .map(|After { call, result }| RecordedStep::Result { id: call, result })
-                    .collect(),
-                Err(_) => one(None),
-            },
-            "withdraw" => one(read::<Withdraw>(request)
-                .ok()
-                .map(|Withdraw { call, ran }| RecordedStep::Withdraw { id: call, ran })),
             // a lapsed claim takes its call back, and any other changes nothing that rules read
-            "claim" if line.verdict == "block" => one(read::<Claim>(request)
-                .ok()
-                .map(|Claim { call }| RecordedStep::Withdraw { id: call, ran: Ran::Unknown })),
-            "claim" | "release" => Vec::new(),
-            "review" => one(read::<Resume>(request).ok().and_then(|resume| match resume.answer {
-                Answer::Review(review) => {
-                    let id = decided.and_then(|decided| decided.call.clone());
-                    Some(RecordedStep::Review { id, reviewer: None, word: review.choice.word() })
-                }
-                _ => None,
-            })),
-            "unlock" => vec![RecordedStep::Unlock],
-            _ => one(None),
-        }
+            Operation::Claim { call, .. } if line.verdict == "block" => {
+                Operation::Withdraw { call, ran: Ran::Unknown }
+            }
+            Operation::Claim { .. } | Operation::Release { .. } => return (Vec::new(), Vec::new()),
+            Operation::Resume { answer: Answer::Review(review), .. } => {
+                let call = decided.and_then(|decided| decided.call.clone());
+                let review = RecordedStep::Review { call, reviewer: None, word: review.choice.word() };
+                return (vec![review], Vec::new());
+            }
+            operation => operation,
+        };
+        (RecordedStep::from_operation(operation), calls_were)
     }
 
     fn made_up(&mut self) -> CallId {
@@ -262,8 +226,11 @@ impl Recording {
     }
 }
 
-fn read<'de, T: Deserialize<'de>>(request: &'de RawValue) -> Result<T, serde_json::Error> {
-    serde_json::from_str(request.get())
+/// The operation of a line: its name, and as its body the request. The answer to a review has a name of its own in logs.
+fn logged_operation(name: &str, request: &RawValue) -> Option<Operation> {
+    let name = if name == "review" { "resume" } else { name };
+    let one = MapDeserializer::new(std::iter::once((name, request)));
+    Operation::deserialize(MapAccessDeserializer::new(one)).ok()
 }
 
 /// A message as a task takes it: a text stands for an object with it.

@@ -13,7 +13,8 @@ use celador::cel::{Json, Timestamp};
 use celador::context::InvocationStatus;
 use celador::replay::{Recorded, RecordedStep, Was};
 use celador::task::{
-    Call, CallId, CallResult, CallStatus, Caller, Decision, Ran, ReviewWord, Usage, User, VerdictKind,
+    Call, CallId, CallResult, CallStatus, Caller, Decision, Operation, Ran, ReportedCall, ReviewWord, Turn,
+    Usage, User, VerdictKind,
 };
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -149,6 +150,7 @@ impl Telling {
                 at,
                 step,
                 was,
+                calls_were: Vec::new(),
                 gave: BTreeMap::new(),
                 plays_others: false,
             });
@@ -168,14 +170,15 @@ impl Telling {
         let made: Vec<Made> =
             context.invocations.map(|(_, made)| of_model(made).collect()).unwrap_or_default();
         let last = |tail: Option<(usize, Vec<Json>)>| tail.and_then(|(_, mut added)| added.pop());
-        let one = |step: RecordedStep| vec![(at, step, Some(was.clone()))];
-        let unknown = || vec![(at, RecordedStep::Other, None)];
+        let step = |operation: Operation| (at, RecordedStep::Operation(operation), Some(was.clone()));
+        let one = |operation: Operation| vec![step(operation)];
+        let unknown = || vec![(at, RecordedStep::Unreadable, None)];
         match operation {
             OperationKind::Input => {
-                last(context.inputs).map_or_else(unknown, |said| one(RecordedStep::Input(said)))
+                last(context.inputs).map_or_else(unknown, |said| one(Operation::Input(said)))
             }
             OperationKind::Output => {
-                last(context.outputs).map_or_else(unknown, |said| one(RecordedStep::Output(said)))
+                last(context.outputs).map_or_else(unknown, |said| one(Operation::Output(said)))
             }
             OperationKind::ModelTurn | OperationKind::Turn => {
                 let tokens = (context.prompt_tokens, context.completion_tokens);
@@ -185,8 +188,7 @@ impl Telling {
                     ..Usage::default()
                 };
                 self.tokens = tokens;
-                let turn = RecordedStep::Turn { usage, calls: Vec::new() };
-                let mut steps = one(turn);
+                let mut steps = one(Operation::Turn(Turn { usage, calls: Vec::new() }));
                 for decided in &decision.decided {
                     steps.extend(self.call(&decided.call, &decided.decision, &opened, &made, at));
                 }
@@ -203,20 +205,17 @@ impl Telling {
             }
             OperationKind::After | OperationKind::Results => {
                 let reported = closed.into_iter().zip(made);
-                let steps = reported.map(|(id, made)| {
-                    let step = RecordedStep::Result { id, result: made.result() };
-                    (at, step, Some(was.clone()))
-                });
-                steps.collect()
+                let reported = reported.map(|(call, made)| ReportedCall { call, result: made.result() });
+                reported.map(|reported| step(Operation::After(reported))).collect()
             }
             OperationKind::Withdraw => match closed.into_iter().next() {
-                Some(id) => one(RecordedStep::Withdraw { id, ran: Ran::Unknown }),
+                Some(call) => one(Operation::Withdraw { call, ran: Ran::Unknown }),
                 None => unknown(),
             },
             // a lapsed claim takes its call back, and any other changes nothing that rules read
             OperationKind::Claim | OperationKind::Release => {
                 let lost = closed.into_iter().next();
-                lost.map_or_else(Vec::new, |id| one(RecordedStep::Withdraw { id, ran: Ran::Unknown }))
+                lost.map_or_else(Vec::new, |call| one(Operation::Withdraw { call, ran: Ran::Unknown }))
             }
             OperationKind::Review | OperationKind::Expire => {
                 let Some(id) = decision.call.clone().or_else(|| self.asked.keys().next().cloned()) else {
@@ -229,10 +228,14 @@ impl Telling {
                 } else {
                     ReviewWord::Deny
                 };
-                let review = RecordedStep::Review { id: Some(id), reviewer: None, word };
-                vec![(asked_at, RecordedStep::Call(call), Some(asked)), (at, review, Some(was))]
+                let review = RecordedStep::Review { call: Some(id), reviewer: None, word };
+                let call = RecordedStep::Operation(Operation::Before(call));
+                vec![(asked_at, call, Some(asked)), (at, review, Some(was))]
             }
-            OperationKind::Unlock => vec![(at, RecordedStep::Unlock, None)],
+            OperationKind::Unlock => {
+                let unlock = Operation::Unlock { reason: "as recorded".to_owned() };
+                vec![(at, RecordedStep::Operation(unlock), None)]
+            }
             _ => unknown(),
         }
     }
@@ -251,7 +254,7 @@ impl Telling {
             return None;
         }
         let call = made_call(id, opened, made)?;
-        Some((at, RecordedStep::Call(call), Some(was(decision))))
+        Some((at, RecordedStep::Operation(Operation::Before(call)), Some(was(decision))))
     }
 }
 
