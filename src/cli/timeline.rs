@@ -8,7 +8,10 @@ use celador::context::MASK;
 use celador::counter::{CounterBook, CounterId, CounterState};
 use celador::policy::Policy;
 use celador::scenario::{Happened, Palette, ReplayedEvent, visible};
-use celador::task::{CounterUse, Decision, Ran, StepOutcome, TaskState, Termination, VerdictKind};
+use celador::task::{
+    CallId, CounterUse, Decision, Delivery, ModelCall, Operation, Ran, ReportedCall, StepOutcome, TaskState,
+    Termination, VerdictKind,
+};
 use celador::{ObservedStep, Terms};
 use serde_json::{Map, Value, json};
 use std::fmt::Write as _;
@@ -38,34 +41,13 @@ pub(crate) fn render(event: &ReplayedEvent, palette: &Palette) -> String {
 
 /// What happened: a word, and what it is about.
 fn subject(happened: &Happened) -> (String, String) {
+    let of_call =
+        |word: &str, id: &CallId, about: String| (format!("{word} {}", visible(id.as_str())), about);
     match happened {
-        Happened::Input(input) => ("input".to_owned(), message_text(input)),
-        Happened::Output(output) => ("output".to_owned(), message_text(output)),
-        Happened::Request { id, request } => (format!("request {}", visible(id)), compact(request)),
-        Happened::Answer { id, answer } => (format!("answer {}", visible(id)), compact(answer)),
-        Happened::ModelTurn(usage) => {
-            let mut about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
-            if !usage.cost.is_zero() {
-                let _ = write!(about, ", cost {}", usage.cost);
-            }
-            ("model turn".to_owned(), about)
-        }
-        Happened::Call { id, call } => {
-            (format!("call {}", visible(id)), format!("{} {}", call.function, compact(&call.arguments)))
-        }
-        Happened::Decided { id } => (format!("call {}", visible(id)), "is decided now".to_owned()),
-        Happened::Result { id, function, result } => {
-            (format!("result {}", visible(id)), format!("{function} {}", compact(&result.output)))
-        }
-        Happened::Event { capability, event } => {
-            ("event".to_owned(), format!("{} of {}", visible(event), visible(capability)))
-        }
-        Happened::Withdrawn { id, ran } => {
-            let about = match ran {
-                Ran::Never => "it has not run",
-                Ran::Unknown => "nobody knows whether it has run",
-            };
-            (format!("withdrawal {}", visible(id)), about.to_owned())
+        Happened::Operation(operation) => subject_of_operation(operation),
+        Happened::Decided { id } => of_call("call", id, "is decided now".to_owned()),
+        Happened::Result { function, reported: ReportedCall { call, result } } => {
+            of_call("result", call, format!("{function} {}", compact(&result.output)))
         }
         Happened::Review { reviewer, call, verdict, recorded } => {
             let whose = call.as_ref().map(|call| format!("review of call {}", visible(call)));
@@ -73,6 +55,34 @@ fn subject(happened: &Happened) -> (String, String) {
             (whose.unwrap_or_else(|| "review".to_owned()), format!("{verdict} {by} {reviewer}"))
         }
     }
+}
+
+fn subject_of_operation(operation: &Operation) -> (String, String) {
+    let id = operation.call().map(|id| format!(" {}", visible(id.as_str()))).unwrap_or_default();
+    let (word, about) = match operation {
+        Operation::Input(message) | Operation::Output(message) => (operation.name(), message_text(message)),
+        Operation::ModelBefore(call) => ("request", compact(&call.request)),
+        Operation::ModelAfter { answer, .. } => ("answer", compact(answer)),
+        Operation::ModelTurn(usage) => {
+            let mut about = format!("{} + {} tokens", usage.prompt_tokens, usage.completion_tokens);
+            if !usage.cost.is_zero() {
+                let _ = write!(about, ", cost {}", usage.cost);
+            }
+            ("model turn", about)
+        }
+        Operation::Before(call) | Operation::Invoke(call) => {
+            ("call", format!("{} {}", call.function, compact(&call.arguments)))
+        }
+        Operation::Event(Delivery { capability, event, .. }) => {
+            ("event", format!("{} of {}", visible(event), visible(capability)))
+        }
+        Operation::Withdraw { ran: Ran::Never, .. } => ("withdrawal", "it has not run".to_owned()),
+        Operation::Withdraw { ran: Ran::Unknown, .. } => {
+            ("withdrawal", "nobody knows whether it has run".to_owned())
+        }
+        _ => (operation.name(), String::new()),
+    };
+    (format!("{word}{id}"), about)
 }
 
 /// The lines below the verdict, each with its label.
@@ -132,19 +142,15 @@ fn explanations(event: &ReplayedEvent) -> Vec<(&'static str, String)> {
 fn shown_value(event: &ReplayedEvent) -> Option<String> {
     let value = event.decision.verdict.value()?;
     let unchanged = match &event.happened {
-        Happened::Call { call, .. } => *value == call.arguments,
-        Happened::Result { result, .. } => *value == result.output,
-        Happened::Input(message) | Happened::Output(message) => {
+        Happened::Operation(Operation::Before(call) | Operation::Invoke(call)) => *value == call.arguments,
+        Happened::Result { reported, .. } => *value == reported.result.output,
+        Happened::Operation(Operation::Input(message) | Operation::Output(message)) => {
             return Some(message_text(value)).filter(|text| *text != message_text(message));
         }
-        Happened::Event { .. } => return Some(message_text(value)),
-        Happened::Request { request: given, .. } | Happened::Answer { answer: given, .. } => {
-            goes_on_as_given(given, value)
-        }
-        Happened::ModelTurn(_)
-        | Happened::Review { .. }
-        | Happened::Withdrawn { .. }
-        | Happened::Decided { .. } => false,
+        Happened::Operation(Operation::Event(_)) => return Some(message_text(value)),
+        Happened::Operation(Operation::ModelBefore(ModelCall { request: given, .. }))
+        | Happened::Operation(Operation::ModelAfter { answer: given, .. }) => goes_on_as_given(given, value),
+        Happened::Operation(_) | Happened::Review { .. } | Happened::Decided { .. } => false,
     };
     (!unchanged).then(|| compact(value))
 }
@@ -280,32 +286,11 @@ pub(crate) fn render_end(decisions: usize, refused: usize, state: &TaskState) ->
 
 pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
     let happened = match &event.happened {
-        Happened::Input(input) => json!({ "input": input }),
-        Happened::Output(output) => json!({ "output": output }),
-        Happened::ModelTurn(usage) => {
-            let cost = Some(usage.cost).filter(|cost| !cost.is_zero()).map(|cost| ("cost", json!(cost)));
-            let tokens = [
-                ("prompt_tokens", json!(usage.prompt_tokens)),
-                ("completion_tokens", json!(usage.completion_tokens)),
-            ];
-            let llm = tokens.into_iter().chain(cost).map(|(key, number)| (key.to_owned(), number));
-            json!({ "llm": llm.collect::<Map<_, _>>() })
-        }
-        Happened::Request { id, request } => json!({ "model": { "id": id, "request": request } }),
-        Happened::Answer { id, answer } => json!({ "model": { "id": id, "answer": answer } }),
-        Happened::Call { id, call } => {
-            json!({ "call": { "id": id, "fn": call.function, "args": call.arguments } })
-        }
-        Happened::Result { id, function, result } => {
-            json!({ "result": { "id": id, "fn": function, "status": result.status, "output": result.output } })
+        Happened::Operation(operation) => operation_to_json(operation),
+        Happened::Result { function, reported: ReportedCall { call, result } } => {
+            json!({ "result": { "id": call, "fn": function, "status": result.status, "output": result.output } })
         }
         Happened::Decided { id } => json!({ "decided": { "id": id } }),
-        Happened::Event { capability, event } => {
-            json!({ "event": { "capability": capability, "event": event } })
-        }
-        Happened::Withdrawn { id, ran } => {
-            json!({ "withdraw": { "id": id, "ran": ran } })
-        }
         Happened::Review { reviewer, call, verdict, recorded } => json!({ "review": {
             "reviewer": reviewer, "call": call, "verdict": verdict, "recorded": recorded,
         } }),
@@ -320,4 +305,32 @@ pub(crate) fn to_json(event: &ReplayedEvent) -> Value {
         "invoked": invoked,
         "task": event.state,
     })
+}
+
+/// An operation with the keys of a recorded task.
+fn operation_to_json(operation: &Operation) -> Value {
+    match operation {
+        Operation::Input(input) => json!({ "input": input }),
+        Operation::Output(output) => json!({ "output": output }),
+        Operation::ModelTurn(usage) => {
+            let cost = Some(usage.cost).filter(|cost| !cost.is_zero()).map(|cost| ("cost", json!(cost)));
+            let tokens = [
+                ("prompt_tokens", json!(usage.prompt_tokens)),
+                ("completion_tokens", json!(usage.completion_tokens)),
+            ];
+            let llm = tokens.into_iter().chain(cost).map(|(key, number)| (key.to_owned(), number));
+            json!({ "llm": llm.collect::<Map<_, _>>() })
+        }
+        Operation::ModelBefore(call) => json!({ "model": { "id": call.id, "request": call.request } }),
+        Operation::ModelAfter { call, answer } => json!({ "model": { "id": call, "answer": answer } }),
+        Operation::Before(call) | Operation::Invoke(call) => {
+            json!({ "call": { "id": call.id, "fn": call.function, "args": call.arguments } })
+        }
+        Operation::Event(Delivery { capability, event, .. }) => {
+            json!({ "event": { "capability": capability, "event": event } })
+        }
+        Operation::Withdraw { call, ran } => json!({ "withdraw": { "id": call, "ran": ran } }),
+        // a recorded task has no such step
+        _ => json!({ "operation": operation.name() }),
+    }
 }

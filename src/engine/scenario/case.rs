@@ -37,7 +37,7 @@ use crate::context::Scope;
 use crate::manifest::mode::Mode;
 use crate::manifest::node::Node;
 use crate::source::{Embedded, Place};
-use crate::task::{Call, CallResult, Delivery, Next, TemplateKind, Usage};
+use crate::task::{Call, CallResult, ModelCall, Operation, TemplateKind};
 use std::collections::BTreeMap;
 
 /// One case.
@@ -108,36 +108,14 @@ pub enum TestedOperation {
     Schema(Embedded),
     /// What are the arguments of a call, without middleware?
     Binding(Call),
-    /// Does a call pass `before_first` and `before`?
-    Before(Call),
-    /// Does the result of a call pass `after`?
+    /// What does an operation on the task come to?
+    Operation(Operation),
+    /// Does the result of a call that is let through pass `after`?
     After(Call, CallResult),
-    /// What comes of a whole call?
-    Invoke(Call),
-    /// Is an input admitted?
-    Input(Json),
-    /// Is a response delivered?
-    Output(Json),
-    /// Does a request go to the model?
-    ModelBefore {
-        /// What is sent.
-        request: Json,
-        /// What the call is expected to use.
-        estimate: Option<Usage>,
-    },
-    /// Does the answer to a request pass?
-    ModelAfter {
-        /// What was sent.
-        request: Json,
-        /// What the call was expected to use.
-        estimate: Option<Usage>,
-        /// What came back.
-        answer: Json,
-    },
+    /// Does the answer to a request pass, if the request goes to the model?
+    ModelAfter(ModelCall, Json),
     /// What is the prompt?
     Prompt,
-    /// Is a limit reached?
-    Limits(Next),
     /// What does an expression give in a scope?
     Cel {
         /// The scope.
@@ -158,8 +136,6 @@ pub enum TestedOperation {
         /// The variables that are bound.
         bound: BoundVariables,
     },
-    /// What comes of a script of the model?
-    Script(Embedded),
     /// What does a bundle bring?
     Bundle(Embedded),
     /// How long does a subscription live?
@@ -169,8 +145,6 @@ pub enum TestedOperation {
         /// The event.
         event: Embedded,
     },
-    /// Does an event reach the task?
-    Event(Delivery),
     /// Which values have the parameters of a capability had?
     AllowList(Embedded),
     /// Does an event make a task, and what does it begin with?
@@ -204,21 +178,14 @@ impl TestedOperation {
             Self::Functions => "functions",
             Self::Schema(_) => "schema",
             Self::Binding(_) => "binding",
-            Self::Before(_) => "before",
+            Self::Operation(operation) => operation.name(),
             Self::After(..) => "after",
-            Self::Invoke(_) => "invoke",
-            Self::Input(_) => "input",
-            Self::Output(_) => "output",
-            Self::ModelBefore { .. } => "model_before",
-            Self::ModelAfter { .. } => "model_after",
+            Self::ModelAfter(..) => "model_after",
             Self::Prompt => "prompt",
-            Self::Limits(_) => "limits",
             Self::Cel { .. } => "cel",
             Self::Interpolate { .. } => "interpolate",
-            Self::Script(_) => "script",
             Self::Bundle(_) => "bundle",
             Self::Subscription { .. } => "subscription",
-            Self::Event(_) => "event",
             Self::AllowList(_) => "allowlist",
             Self::Trigger { .. } => "trigger",
             Self::Steps(_) => "steps",

@@ -7,7 +7,7 @@ use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::script::Script;
 use crate::diagnostic::Diagnostic;
-use crate::task::{ExplainedDecision, Explanation, Operation, Origin, VerdictKind};
+use crate::task::{Delivery, ExplainedDecision, Explanation, Operation, Origin, VerdictKind};
 use serde::Serialize;
 
 /// One operation, and what it went through.
@@ -107,7 +107,9 @@ impl Happened {
     /// `capability/event`, if it is an event.
     fn event_name(&self) -> Option<String> {
         match self {
-            Self::Event { capability, event } => Some(format!("{capability}/{event}")),
+            Self::Operation(Operation::Event(Delivery { capability, event, .. })) => {
+                Some(format!("{capability}/{event}"))
+            }
             _ => None,
         }
     }
@@ -116,20 +118,25 @@ impl Happened {
     #[must_use]
     pub fn called(&self) -> String {
         match self {
-            Self::Input(_) => "input".to_owned(),
-            Self::Output(_) => "output".to_owned(),
-            Self::Request { id, .. } => format!("request {id}"),
-            Self::Answer { id, .. } => format!("answer {id}"),
-            Self::ModelTurn(_) => "model turn".to_owned(),
-            Self::Call { id, call } => format!("call {id} {}", call.function),
+            Self::Operation(operation) => match (operation, operation.call()) {
+                (Operation::ModelBefore(_), Some(id)) => format!("request {id}"),
+                (Operation::ModelAfter { .. }, Some(id)) => format!("answer {id}"),
+                (Operation::Before(call) | Operation::Invoke(call), Some(id)) => {
+                    format!("call {id} {}", call.function)
+                }
+                (Operation::Withdraw { .. }, Some(id)) => format!("withdrawal {id}"),
+                (Operation::ModelTurn(_), _) => "model turn".to_owned(),
+                (Operation::Event(Delivery { capability, event, .. }), _) => {
+                    format!("event {event} of {capability}")
+                }
+                _ => operation.called(),
+            },
             Self::Decided { id } => format!("call {id}"),
-            Self::Result { id, function, .. } => format!("result {id} {function}"),
-            Self::Withdrawn { id, .. } => format!("withdrawal {id}"),
+            Self::Result { function, reported } => format!("result {} {function}", reported.call),
             Self::Review { reviewer, call, .. } => match call {
                 Some(call) => format!("review of call {call} by {reviewer}"),
                 None => format!("review by {reviewer}"),
             },
-            Self::Event { capability, event } => format!("event {event} of {capability}"),
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::cel::Timestamp;
 use crate::limits::EngineLimits;
 use crate::manifest::node::Node;
 use crate::manifest::task_limit::{LimitNumber, Quantity, TaskLimit};
+use crate::task::Operation;
 use serde_json::{Value, json};
 
 /// How many other values are tried for one change.
@@ -167,7 +168,7 @@ fn first_call(case: &Case) -> Option<(Value, Value)> {
         (Some(steps), _) => steps
             .iter()
             .find_map(|step| step.pointer("/call").or_else(|| step.pointer("/llm/calls/0")).cloned())?,
-        (None, TestedOperation::Before(_)) => case.written.get("call")?.to_json(),
+        (None, TestedOperation::Operation(Operation::Before(_))) => case.written.get("call")?.to_json(),
         (None, _) => return None,
     };
     Some((call.get("fn")?.clone(), call.get("args").cloned().unwrap_or_else(|| json!({}))))
@@ -177,9 +178,9 @@ impl TestedOperation {
     /// The key of `call` under which other values are tried.
     const fn varied_key(&self) -> Option<&'static str> {
         match self {
-            Self::Before(_) | Self::Invoke(_) => Some("args"),
-            Self::After(..) | Self::Output(_) => Some("output"),
-            Self::Input(_) => Some("input"),
+            Self::Operation(Operation::Before(_) | Operation::Invoke(_)) => Some("args"),
+            Self::After(..) | Self::Operation(Operation::Output(_)) => Some("output"),
+            Self::Operation(Operation::Input(_)) => Some("input"),
             Self::Trigger { .. } => Some("payload"),
             _ => None,
         }

@@ -126,5 +126,5 @@ pub use run::Runner;
 pub use script::Script;
 pub use snapshot::{SnapshotError, restore};
 pub use stage::Stage;
-pub use step::{ScriptAction, ScriptCall, ScriptResult, ScriptReview, ScriptStep};
+pub use step::{ScriptAction, ScriptReview, ScriptStep};
 pub use terminal::{Palette, visible};

@@ -26,7 +26,7 @@ use crate::manifest::shape::{
     closed, mapping, names, shape, with, words,
 };
 use crate::source::{Embedded, Place, Source};
-use crate::task::{Call, CallResult, Next, TemplateKind, Usage};
+use crate::task::{Call, CallResult, ModelCall, Next, Operation, TemplateKind, Usage};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
@@ -49,7 +49,7 @@ mapping! {
         about: Text,
         shared: Part<SharedKeys>,
         /// The operation under test.
-        call: Operation,
+        call: TestedCall,
         /// Verdicts that are given, one each time the operation waits.
         resume: List<NamedVerdict>,
         /// What happens, step by step, in the place of one operation.
@@ -129,7 +129,7 @@ shape! {
         with(one, "maxProperties", 1)
     };
     /// The operation under test.
-    Operation as "call" = |definitions| {
+    TestedCall as "call" = |definitions| {
         let operations = OPERATIONS.iter().map(|(word, rows)| {
             let mut schema = closed(OperationKeys::ROWS.iter().chain(*rows), definitions);
             if let Some(Value::Object(keys)) = schema.get_mut("properties") {
@@ -494,36 +494,46 @@ operations! {
         Some(TestedOperation::Schema(fields.function().required_text(reader)?))
     },
     "binding": CallKeys => |fields, _, reader| Some(TestedOperation::Binding(read_call(fields, reader)?)),
-    "before": CallKeys => |fields, _, reader| Some(TestedOperation::Before(read_call(fields, reader)?)),
+    "before": CallKeys => |fields, _, reader| {
+        Some(TestedOperation::Operation(Operation::Before(read_call(fields, reader)?)))
+    },
     "after": AfterKeys => |fields, _, reader| {
         let result = values::call_result(&fields.result().part(), reader);
         Some(TestedOperation::After(read_call(&fields.call().part(), reader)?, result))
     },
-    "invoke": CallKeys => |fields, _, reader| Some(TestedOperation::Invoke(read_call(fields, reader)?)),
+    "invoke": CallKeys => |fields, _, reader| {
+        Some(TestedOperation::Operation(Operation::Invoke(read_call(fields, reader)?)))
+    },
     "input": InputKeys => |fields, _, reader| {
         let field = fields.input().required("", reader)?.get()?;
-        Some(TestedOperation::Input(values::entry(field.node, &field.path, reader)?))
+        let input = values::entry(field.node, &field.path, reader)?;
+        Some(TestedOperation::Operation(Operation::Input(input)))
     },
     "output": OutputKeys => |fields, _, reader| {
         let field = fields.output().required("", reader)?.get()?;
-        Some(TestedOperation::Output(values::entry(field.node, &field.path, reader)?))
+        let output = values::entry(field.node, &field.path, reader)?;
+        Some(TestedOperation::Operation(Operation::Output(output)))
     },
     "model_before": RequestKeys => |fields, _, reader| {
         let request = fields.request().required("", reader)?.object(reader)?;
-        Some(TestedOperation::ModelBefore { request, estimate: read_estimate(&fields.estimate(), reader) })
+        let estimate = read_estimate(&fields.estimate(), reader);
+        let call = ModelCall { estimate, ..ModelCall::new(request) };
+        Some(TestedOperation::Operation(Operation::ModelBefore(call)))
     },
     "model_after": AnswerKeys => |fields, _, reader| {
         let request = fields.request().required("", reader).and_then(|key| key.object(reader));
         let answer = fields.answer().required("", reader).and_then(|key| key.object(reader));
         let estimate = read_estimate(&fields.estimate(), reader);
-        Some(TestedOperation::ModelAfter { request: request?, estimate, answer: answer? })
+        Some(TestedOperation::ModelAfter(ModelCall { estimate, ..ModelCall::new(request?) }, answer?))
     },
     "prompt": NoKeys => |_, _, _| Some(TestedOperation::Prompt),
     "limits": LimitsKeys => |fields, _, reader| {
-        Some(TestedOperation::Limits(fields.next().required("", reader)?.word(reader)?))
+        let next = fields.next().required("", reader)?.word(reader)?;
+        Some(TestedOperation::Operation(Operation::Limits { next }))
     },
     "event": EventKeys => |fields, op, reader| {
-        Some(TestedOperation::Event(read_delivery(op, &fields.arrival().part(), reader)?))
+        let delivery = read_delivery(op, &fields.arrival().part(), reader)?;
+        Some(TestedOperation::Operation(Operation::Event(delivery)))
     },
     "subscription": SubscriptionKeys => |fields, _, reader| {
         let capability = fields.capability().required_text(reader);
@@ -552,7 +562,8 @@ operations! {
         Some(TestedOperation::Interpolate { kind: kind?, template: template?, parameters, bound })
     },
     "script": ScriptKeys => |fields, _, reader| {
-        Some(TestedOperation::Script(fields.source().required_expression(reader)?))
+        let source = fields.source().required_expression(reader)?.text.to_string();
+        Some(TestedOperation::Operation(Operation::Script { source }))
     },
     "bundle": BundleKeys => |fields, _, reader| {
         Some(TestedOperation::Bundle(fields.text().required_text(reader)?))

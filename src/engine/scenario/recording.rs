@@ -4,9 +4,9 @@
 //! steps: a call that has a result was let through.
 
 use super::script::Script;
-use super::step::{ScriptAction, ScriptCall, ScriptResult};
+use super::step::ScriptAction;
 use crate::replay::{Recorded, RecordedStep};
-use crate::task::{Call, CallId, Operation, ReportedCall, Turn};
+use crate::task::{CallId, Operation, ReportedCall};
 use std::collections::BTreeMap;
 
 impl Script {
@@ -40,26 +40,14 @@ impl Script {
 }
 
 fn steps_of(action: &ScriptAction) -> Vec<RecordedStep> {
-    let operation = RecordedStep::from_operation;
     match action {
-        ScriptAction::Input(input) => operation(Operation::Input(input.clone())),
-        ScriptAction::Output(output) => operation(Operation::Output(output.clone())),
-        ScriptAction::ModelTurn { usage, calls } => {
-            operation(Operation::Turn(Turn { usage: *usage, calls: calls.iter().map(made).collect() }))
-        }
-        ScriptAction::Call { call, result } => {
+        ScriptAction::Operation { operation, .. } => RecordedStep::from_operation(operation.clone()),
+        ScriptAction::Call { call, id, result } => {
             let reported = result.as_ref().map(|(result, _)| {
-                let call = CallId::from(&*call.id.text);
-                Operation::After(ReportedCall { call, result: result.clone() })
+                Operation::After(ReportedCall { call: CallId::from(&*id.text), result: result.clone() })
             });
-            let before = Operation::Before(made(call));
-            std::iter::once(before).chain(reported).flat_map(RecordedStep::from_operation).collect()
-        }
-        ScriptAction::Results(results) => {
-            operation(Operation::Results { results: results.iter().map(reported).collect() })
-        }
-        ScriptAction::Withdraw { id, ran } => {
-            operation(Operation::Withdraw { call: CallId::from(&*id.text), ran: *ran })
+            let before = Operation::Before(call.clone());
+            std::iter::once(before).chain(reported).map(RecordedStep::Operation).collect()
         }
         ScriptAction::Review(review) => {
             let word = review.choice.word();
@@ -67,15 +55,5 @@ fn steps_of(action: &ScriptAction) -> Vec<RecordedStep> {
             let reviewer = review.reviewer.as_ref().map(|reviewer| reviewer.text.to_string());
             vec![RecordedStep::Review { call, reviewer, word }]
         }
-        ScriptAction::Event(delivery) => operation(Operation::Event(delivery.clone())),
-        ScriptAction::Model(_) => vec![RecordedStep::Unreadable],
     }
-}
-
-fn reported(result: &ScriptResult) -> ReportedCall {
-    ReportedCall { call: CallId::from(&*result.id.text), result: result.result.clone() }
-}
-
-fn made(call: &ScriptCall) -> Call {
-    Call::new(&*call.function.text, call.arguments.clone()).with_id(&*call.id.text)
 }

@@ -9,10 +9,9 @@ use super::counted::book_of;
 use super::host_answers::MissingAnswer;
 use super::known_call::{KnownCall, Stage};
 use super::messages;
-use super::model_step::{ModelPart, ModelStep};
 use super::replayed::{Happened, ReplayedEvent};
 use super::script::Script;
-use super::step::{ScriptAction, ScriptCall, ScriptResult, ScriptStep};
+use super::step::{ScriptAction, ScriptStep};
 use super::world::{World, drive, drive_at};
 use crate::cel::{Json, Timestamp};
 use crate::counter::CounterBook;
@@ -22,8 +21,8 @@ use crate::manifest::Catalog;
 use crate::policy::Execute;
 use crate::source::{Embedded, Place};
 use crate::task::{
-    Call, CallId, Decision, Explanation, ModelCall, Next, Progress, Ran, Reported, Task, TaskError, Turn,
-    Turned, Usage,
+    Call, CallId, Decision, Explanation, Next, Operation, Reported, ReportedCall, Task, TaskError, Turn,
+    Turned,
 };
 use std::collections::{BTreeMap, HashMap};
 
@@ -154,99 +153,85 @@ impl Replay {
         }
         self.has_begun = true;
         self.world.now = at;
-        self.act(step, at, events)?;
-        if let ScriptAction::Call { call, result: Some((result, place)) } = &step.action {
+        self.act(step, events)?;
+        if let ScriptAction::Call { id, result: Some((result, place)), .. } = &step.action {
             // a result beside its call: no answer of the recording comes between them
-            if self.waits(&call.id.text) {
+            if self.waits(&id.text) {
                 self.settle(step, &[], events)?;
             }
-            let result = ScriptResult { id: call.id.clone(), result: result.clone() };
-            self.results(&[result], Some(place), events)?;
+            let reported = ReportedCall { call: CallId::from(&*id.text), result: result.clone() };
+            let id = Embedded::new(id.text.clone(), place.clone(), []);
+            self.results(&[reported], &[id], events)?;
         }
         self.settle(step, ahead, events)
     }
 
-    fn act(
+    fn act(&mut self, step: &ScriptStep, events: &mut Vec<ReplayedEvent>) -> Result<(), Impossible> {
+        let place = &step.place;
+        match &step.action {
+            ScriptAction::Operation { operation: Operation::Turn(turn), ids } => {
+                self.turn(place, turn, ids, events)
+            }
+            ScriptAction::Operation { operation: Operation::Results { results }, ids } => {
+                self.results(results, ids, events)
+            }
+            ScriptAction::Operation { operation, ids } => {
+                self.apply(place, operation, ids.first().map_or(place, |id| &id.place), events)
+            }
+            ScriptAction::Call { call, id, result: _ } => self.call(place, call, id, events),
+            ScriptAction::Review(review) => self.review(place, review, events),
+        }
+    }
+
+    /// Takes an operation that is one decision; `blamed` is the place of an error.
+    fn apply(
         &mut self,
-        step: &ScriptStep,
-        at: Timestamp,
+        place: &Place,
+        operation: &Operation,
+        blamed: &Place,
         events: &mut Vec<ReplayedEvent>,
     ) -> Result<(), Impossible> {
-        let (happened, progress) = match &step.action {
-            ScriptAction::Input(input) => {
-                (Happened::Input(input.clone()), self.task.input(input, at).into_progress())
-            }
-            ScriptAction::Event(delivery) => {
-                let (capability, event) = (delivery.capability.clone(), delivery.event.clone());
-                let progress = self.task.event(delivery, &self.settings, at).into_progress();
-                (Happened::Event { capability, event }, progress)
-            }
-            ScriptAction::Output(output) => {
-                (Happened::Output(output.clone()), self.task.output(output, at).into_progress())
-            }
-            ScriptAction::Model(model) => self.model(model, at)?,
-            ScriptAction::ModelTurn { usage, calls } => {
-                return self.model_turn(&step.place, *usage, calls, events);
-            }
-            ScriptAction::Call { call, result: _ } => return self.call(&step.place, call, events),
-            ScriptAction::Results(results) => return self.results(results, None, events),
-            ScriptAction::Withdraw { id, ran } => return self.withdraw(&step.place, id, *ran, events),
-            ScriptAction::Review(review) => return self.review(&step.place, review, events),
-        };
-        let decision = drive(&mut self.task, progress, &mut self.world);
-        let decision = decision.map_err(|error| messages::impossible_call(&step.place, &error))?;
-        self.tell(&step.place, happened, decision, events);
+        let impossible = |error: TaskError| messages::impossible_call(blamed, &error);
+        let progress =
+            self.task.apply(operation.clone(), &self.settings, self.world.now).map_err(impossible)?;
+        let decision = drive(&mut self.task, progress, &mut self.world).map_err(impossible)?;
+        if let Operation::Withdraw { call, .. } = operation {
+            self.enter_stage(call.as_str(), Stage::after(&decision));
+        }
+        self.tell(place, Happened::Operation(operation.clone()), decision, events);
         Ok(())
     }
 
-    fn model(&mut self, model: &ModelStep, at: Timestamp) -> Result<(Happened, Progress), Impossible> {
-        let impossible = |error: TaskError| messages::impossible_call(&model.id.place, &error);
-        let (id, name) = (model.id.text.to_string(), CallId::from(&*model.id.text));
-        Ok(match &model.part {
-            ModelPart::Request(request) => {
-                let call = ModelCall::new(request.clone()).with_id(name);
-                let operation = self.task.model_before(&call, at).map_err(impossible)?;
-                (Happened::Request { id, request: request.clone() }, operation.into_progress())
-            }
-            ModelPart::Answer(answer) => {
-                let operation = self.task.model_after(&name, answer, at).map_err(impossible)?;
-                (Happened::Answer { id, answer: answer.clone() }, operation.into_progress())
-            }
-        })
-    }
-
     /// A turn is tested before it is taken, and again when its usage is known; then all of its calls are decided, in one operation.
-    fn model_turn(
+    fn turn(
         &mut self,
         place: &Place,
-        usage: Usage,
-        calls: &[ScriptCall],
+        turn: &Turn,
+        ids: &[Embedded],
         events: &mut Vec<ReplayedEvent>,
     ) -> Result<(), Impossible> {
         let at = self.world.now;
-        for (position, call) in calls.iter().enumerate() {
-            let is_same = |other: &ScriptCall| other.id.text == call.id.text;
-            if self.calls.contains_key(&*call.id.text) || calls.iter().take(position).any(is_same) {
-                return Err(messages::call_twice(&call.id).into());
+        for (position, id) in ids.iter().enumerate() {
+            let is_same = |other: &Embedded| other.text == id.text;
+            if self.calls.contains_key(&*id.text) || ids.iter().take(position).any(is_same) {
+                return Err(messages::call_twice(id).into());
             }
         }
         // a turn whose answer was judged has been taken by now
         let is_counted = self.task.has_counted_answer();
         let ahead = (!is_counted).then(|| self.task.limits(Next::ModelTurn, at));
-        let turn = Turn { usage, calls: calls.iter().map(made).collect() };
-        let turned = self.task.turn(&turn, at);
+        let turned = self.task.turn(turn, at);
         let Turned { limits, calls: decided } =
             turned.map_err(|error| messages::impossible_call(place, &error))?;
         let limits = ahead.filter(|ahead| !ahead.is_allowed()).unwrap_or(limits);
-        self.tell(place, Happened::ModelTurn(usage), limits, events);
-        for (call, decided) in calls.iter().zip(&decided) {
-            self.know(&call.id.text, &decided.function, Stage::after(&decided.decision));
+        self.tell(place, Happened::Operation(Operation::ModelTurn(turn.usage)), limits, events);
+        for (id, decided) in ids.iter().zip(&decided) {
+            self.know(&id.text, &decided.function, Stage::after(&decided.decision));
         }
-        for ((written, call), decided) in calls.iter().zip(turn.calls).zip(decided) {
-            let place = &written.id.place;
-            let decision = self.carried_on(place, &written.id.text, decided.decision)?;
-            let happened = Happened::Call { id: written.id.text.to_string(), call };
-            self.tell(place, happened, decision, events);
+        for ((id, call), decided) in ids.iter().zip(&turn.calls).zip(decided) {
+            let decision = self.carried_on(&id.place, &id.text, decided.decision)?;
+            let happened = Happened::Operation(Operation::Before(call.clone()));
+            self.tell(&id.place, happened, decision, events);
         }
         Ok(())
     }
@@ -278,24 +263,22 @@ impl Replay {
     fn call(
         &mut self,
         place: &Place,
-        written: &ScriptCall,
+        call: &Call,
+        id: &Embedded,
         events: &mut Vec<ReplayedEvent>,
     ) -> Result<(), Impossible> {
-        let (id, call) = (&written.id, made(written));
         if self.calls.contains_key(&*id.text) {
             return Err(messages::call_twice(id).into());
         }
-        let at = self.world.now;
-        let progress = if self.is_evaluated(&call.function) {
-            self.task.invoke(&call, at).map(Progress::from)
-        } else {
-            self.task.before(&call, at).map(Progress::from)
+        let operation = match self.is_evaluated(&call.function) {
+            true => Operation::Invoke(call.clone()),
+            false => Operation::Before(call.clone()),
         };
-        let impossible = |error: TaskError| messages::impossible_call(&id.place, &error);
-        let progress = progress.map_err(impossible)?;
-        let decision = drive(&mut self.task, progress, &mut self.world).map_err(impossible)?;
-        self.know(&id.text, &call.function, Stage::after(&decision));
-        self.tell(place, Happened::Call { id: id.text.to_string(), call }, decision, events);
+        let first = events.len();
+        self.apply(place, &operation, &id.place, events)?;
+        if let Some(event) = events.get(first) {
+            self.know(&id.text, &call.function, Stage::after(&event.decision));
+        }
         Ok(())
     }
 
@@ -306,49 +289,33 @@ impl Replay {
         function.is_some_and(|function| matches!(function.execute, Execute::Cel(_)))
     }
 
-    /// Reports results together; `place` is blamed for one that cannot be, or else the names of the calls are.
+    /// Reports results together. `ids` are those of their calls, with the places that errors name.
     fn results(
         &mut self,
-        results: &[ScriptResult],
-        place: Option<&Place>,
+        results: &[ReportedCall],
+        ids: &[Embedded],
         events: &mut Vec<ReplayedEvent>,
     ) -> Result<(), Impossible> {
-        for (position, ScriptResult { id, .. }) in results.iter().enumerate() {
-            let place = place.unwrap_or(&id.place);
+        for (position, id) in ids.iter().enumerate() {
             let known = self.calls.get(&*id.text).ok_or_else(|| messages::unknown_call(id))?;
-            known.stage.check_result(place, &id.text)?;
-            if results.iter().take(position).any(|other| other.id.text == id.text) {
-                return Err(messages::result_twice(place, &id.text).into());
+            known.stage.check_result(&id.place, &id.text)?;
+            if ids.iter().take(position).any(|other| other.text == id.text) {
+                return Err(messages::result_twice(&id.place, &id.text).into());
             }
         }
-        let Some(first) = results.first() else { return Ok(()) };
-        let blame = |error: TaskError| messages::impossible_call(place.unwrap_or(&first.id.place), &error);
-        let given = results.iter().map(|one| (CallId::from(&*one.id.text), one.result.clone())).collect();
+        let Some(first) = ids.first() else { return Ok(()) };
+        let blame = |error: TaskError| messages::impossible_call(&first.place, &error);
+        let given = results.iter().cloned().map(|ReportedCall { call, result }| (call, result)).collect();
         let Reported { calls, .. } = self.task.results(given, self.world.now).map_err(blame)?;
-        for (ScriptResult { id, result }, reported) in results.iter().zip(calls) {
+        for ((id, reported), told) in ids.iter().zip(results).zip(calls) {
             self.enter_stage(&id.text, Stage::Done);
-            let decision = match reported.decision.verdict.question().filter(|asked| self.is_open(*asked)) {
+            let decision = match told.decision.verdict.question().filter(|asked| self.is_open(*asked)) {
                 Some(asked) => drive_at(&mut self.task, asked, &mut self.world).map_err(blame)?,
-                None => reported.decision,
+                None => told.decision,
             };
-            let (function, result) = (reported.function, result.clone());
-            let happened = Happened::Result { id: id.text.to_string(), function, result };
-            self.tell(place.unwrap_or(&id.place), happened, decision, events);
+            let happened = Happened::Result { function: told.function, reported: reported.clone() };
+            self.tell(&id.place, happened, decision, events);
         }
-        Ok(())
-    }
-
-    fn withdraw(
-        &mut self,
-        place: &Place,
-        id: &Embedded,
-        ran: Ran,
-        events: &mut Vec<ReplayedEvent>,
-    ) -> Result<(), Impossible> {
-        let decision = self.task.withdraw(&CallId::from(&*id.text), ran, self.world.now);
-        let decision = decision.map_err(|error| messages::impossible_call(&id.place, &error))?;
-        self.enter_stage(&id.text, Stage::after(&decision));
-        self.tell(place, Happened::Withdrawn { id: id.text.to_string(), ran }, decision, events);
         Ok(())
     }
 
@@ -367,7 +334,7 @@ impl Replay {
             let standing = self.task.standing(&CallId::from(&*name));
             let decision = standing.unwrap_or_else(Decision::not_known);
             let decision = self.carried_on(place, &name, decision)?;
-            self.tell(place, Happened::Decided { id: name }, decision, events);
+            self.tell(place, Happened::Decided { id: CallId::from(name) }, decision, events);
         }
         Ok(())
     }
@@ -413,9 +380,4 @@ impl Replay {
             state: self.task.state(),
         });
     }
-}
-
-/// A call as the model makes it.
-fn made(call: &ScriptCall) -> Call {
-    Call::new(&*call.function.text, call.arguments.clone()).with_id(&*call.id.text)
 }

@@ -12,7 +12,7 @@ use super::step::{ScriptAction, ScriptReview, ScriptStep};
 use super::world::drive;
 use crate::diagnostic::Diagnostic;
 use crate::source::Place;
-use crate::task::{Answer, Identity, QuestionId, Review, ReviewAnswer, ReviewState};
+use crate::task::{Answer, Identity, Operation, QuestionId, Review, ReviewAnswer, ReviewState};
 use std::collections::HashSet;
 
 impl ScriptReview {
@@ -144,8 +144,8 @@ impl Replay {
                 known.is_some_and(|known| known.stage.waits())
             });
             let is_its_result = |step: &ScriptStep| match (&step.action, waiting) {
-                (ScriptAction::Results(results), Some(call)) => {
-                    results.iter().any(|result| *result.id.text == *call.as_str())
+                (ScriptAction::Operation { operation: Operation::Results { results }, .. }, Some(call)) => {
+                    results.iter().any(|reported| reported.call == *call)
                 }
                 _ => false,
             };

@@ -5,7 +5,9 @@
 use crate::cel::{Json, Timestamp};
 use crate::policy::Policy;
 use crate::source::Place;
-use crate::task::{Call, CallResult, Decision, Ran, ReviewState, TaskState, Usage};
+use crate::task::{
+    Call, CallId, CallResult, Decision, ModelCall, Operation, ReportedCall, ReviewState, TaskState,
+};
 
 /// One decision of a recorded task.
 #[derive(Clone, Debug)]
@@ -27,51 +29,19 @@ pub struct ReplayedEvent {
 /// The step that was taken.
 #[derive(Clone, Debug)]
 pub enum Happened {
-    /// Somebody said something.
-    Input(Json),
-    /// Something was about to be sent to the model.
-    Request {
-        /// The name of the call.
-        id: String,
-        /// What was to be sent.
-        request: Json,
-    },
-    /// The model's answer came.
-    Answer {
-        /// The name of the call.
-        id: String,
-        /// What came.
-        answer: Json,
-    },
-    /// The model answered.
-    ModelTurn(Usage),
-    /// The model called a function.
-    Call {
-        /// The name of the call.
-        id: String,
-        /// The function and its arguments.
-        call: Call,
+    /// An operation, such as `before` of a call; of a turn of the model its usage, as each of its calls is a step of its own.
+    Operation(Operation),
+    /// A function that was let through has run.
+    Result {
+        /// The function.
+        function: String,
+        /// The call with its result.
+        reported: ReportedCall,
     },
     /// A call that waited for other calls is decided.
     Decided {
-        /// The name of the call.
-        id: String,
-    },
-    /// A function that was let through has run.
-    Result {
-        /// The name of the call.
-        id: String,
-        /// The function.
-        function: String,
-        /// Its result.
-        result: CallResult,
-    },
-    /// A call was taken back.
-    Withdrawn {
-        /// The name of the call.
-        id: String,
-        /// Whether it has run.
-        ran: Ran,
+        /// The call.
+        id: CallId,
     },
     /// A reviewer decided.
     Review {
@@ -84,15 +54,6 @@ pub enum Happened {
         /// Whether a step of the recording says so; if not, [`Unanswered`](super::Unanswered) did.
         recorded: bool,
     },
-    /// Something happened outside.
-    Event {
-        /// The capability whose event it is said to be.
-        capability: String,
-        /// The event.
-        event: String,
-    },
-    /// The model had a response.
-    Output(Json),
 }
 
 impl Happened {
@@ -100,45 +61,47 @@ impl Happened {
     #[must_use]
     pub fn call(&self) -> Option<&str> {
         match self {
-            Self::Request { id, .. }
-            | Self::Answer { id, .. }
-            | Self::Call { id, .. }
-            | Self::Decided { id }
-            | Self::Result { id, .. }
-            | Self::Withdrawn { id, .. } => Some(id),
+            Self::Operation(operation) => operation.call().map(CallId::as_str),
+            Self::Result { reported, .. } => Some(reported.call.as_str()),
+            Self::Decided { id } => Some(id.as_str()),
             Self::Review { call, .. } => call.as_deref(),
-            Self::Input(_) | Self::ModelTurn(_) | Self::Event { .. } | Self::Output(_) => None,
         }
     }
+
+    fn masked(self, policy: &Policy) -> Self {
+        match self {
+            Self::Operation(operation) => Self::Operation(match operation {
+                Operation::Input(input) => Operation::Input(policy.masked_input(&input)),
+                Operation::Before(call) => Operation::Before(masked_call(call, policy)),
+                Operation::Invoke(call) => Operation::Invoke(masked_call(call, policy)),
+                Operation::ModelBefore(call) => Operation::ModelBefore(ModelCall {
+                    request: policy.masked_of_model(&call.request),
+                    ..call
+                }),
+                Operation::ModelAfter { call, answer } => {
+                    Operation::ModelAfter { call, answer: policy.masked_of_model(&answer) }
+                }
+                operation => operation,
+            }),
+            Self::Result { function, reported: ReportedCall { call, result } } => {
+                let output = policy.masked_result(&function, result.status, &result.output);
+                let reported = ReportedCall { call, result: CallResult { output, ..result } };
+                Self::Result { function, reported }
+            }
+            other @ (Self::Decided { .. } | Self::Review { .. }) => other,
+        }
+    }
+}
+
+fn masked_call(call: Call, policy: &Policy) -> Call {
+    Call { arguments: policy.masked_arguments(&call.function, &call.arguments), ..call }
 }
 
 impl ReplayedEvent {
     /// The event as views show it, under the policy of its task.
     #[must_use]
     pub fn masked(self, policy: &Policy) -> Self {
-        let happened = match self.happened {
-            Happened::Input(input) => Happened::Input(policy.masked_input(&input)),
-            Happened::Call { id, call } => {
-                let arguments = policy.masked_arguments(&call.function, &call.arguments);
-                Happened::Call { id, call: Call { arguments, ..call } }
-            }
-            Happened::Result { id, function, result } => {
-                let output = policy.masked_result(&function, result.status, &result.output);
-                Happened::Result { id, function, result: CallResult { output, ..result } }
-            }
-            Happened::Request { id, request } => {
-                Happened::Request { id, request: policy.masked_of_model(&request) }
-            }
-            Happened::Answer { id, answer } => {
-                Happened::Answer { id, answer: policy.masked_of_model(&answer) }
-            }
-            other @ (Happened::ModelTurn(_)
-            | Happened::Review { .. }
-            | Happened::Withdrawn { .. }
-            | Happened::Decided { .. }
-            | Happened::Event { .. }
-            | Happened::Output(_)) => other,
-        };
+        let happened = self.happened.masked(policy);
         let invoked = self.invoked.into_iter().map(|(function, arguments)| {
             let arguments = policy.masked_arguments(&function, &arguments);
             (function, arguments)

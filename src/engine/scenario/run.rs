@@ -34,9 +34,9 @@ use crate::manifest::step::Hook;
 use crate::policy::{Firing, FiringOutcome, Trigger};
 use crate::source::Embedded;
 use crate::task::{
-    Allowed, Answer, Call, CallResult, Decision, Exchange, Explanation, Given, ModelCall, Next, Progress,
-    Request, StepName, StepOutcome, Task, TaskError, TemplateKind, Trial, Tried, Usage, User, Verdict,
-    VerdictKind,
+    Allowed, Answer, Call, CallResult, Decision, Exchange, Explanation, Given, ModelCall, Operation,
+    Progress, ReportedCall, Request, StepName, StepOutcome, Task, TaskError, TemplateKind, Trial, Tried,
+    User, Verdict, VerdictKind,
 };
 use serde_json::Value;
 use std::collections::HashMap;
@@ -312,12 +312,11 @@ fn explained_operation(
     explanation: Explanation,
 ) -> ExplainedOperation {
     let about = match &case.operation {
-        TestedOperation::Binding(call)
-        | TestedOperation::Before(call)
-        | TestedOperation::After(call, _)
-        | TestedOperation::Invoke(call) => format!(" {}", call.function),
-        _ => trigger.map(|trigger| format!(" {trigger}")).unwrap_or_default(),
+        TestedOperation::Binding(call) | TestedOperation::After(call, _) => Some(&*call.function),
+        TestedOperation::Operation(operation) => operation.function(),
+        _ => trigger,
     };
+    let about = about.map(|about| format!(" {about}")).unwrap_or_default();
     ExplainedOperation {
         number: 1,
         called: format!("{}{about}", case.operation.name()),
@@ -328,7 +327,7 @@ fn explained_operation(
         agent,
         limits: found.text(Aspect::Limit).map(str::to_owned).into_iter().collect(),
         events: match &case.operation {
-            TestedOperation::Event(delivery) => {
+            TestedOperation::Operation(Operation::Event(delivery)) => {
                 vec![format!("{}/{}", delivery.capability, delivery.event)]
             }
             _ => trigger.map(str::to_owned).into_iter().collect(),
@@ -410,10 +409,6 @@ impl<'c> Running<'c> {
             | TestedOperation::Subscription { .. }
             | TestedOperation::Steps(_) => Found::default(),
             TestedOperation::Trigger { payload, .. } => self.fire(payload)?,
-            TestedOperation::Event(delivery) => {
-                let progress = self.task.event(delivery, &case.settings, now).into_progress();
-                self.message(progress)?
-            }
             TestedOperation::AllowList(capability) => {
                 let list = self.task.allow_list(&capability.text);
                 let list = list.ok_or_else(|| messages::no_capability(capability))?;
@@ -439,54 +434,28 @@ impl<'c> Running<'c> {
                 value(Some(serde_json::json!(names).into()))
             }
             TestedOperation::Binding(call) => decided(self.task.resolve(call, now)),
-            TestedOperation::Before(call) => {
-                let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
-                let progress = self.task.before(call, now).map_err(impossible)?.into_progress();
-                self.driven(progress)?
-            }
-            TestedOperation::After(call, result) => {
-                let progress = self.after(call, result.clone())?;
-                self.driven(progress)?
-            }
-            TestedOperation::Invoke(call) => {
-                let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
-                let progress = self.task.invoke(call, now).map_err(impossible)?.into_progress();
-                self.driven(progress)?
-            }
-            TestedOperation::Input(input) => {
-                let progress = self.task.input(input, now).into_progress();
-                self.message(progress)?
-            }
-            TestedOperation::Output(output) => {
-                let progress = self.task.output(output, now).into_progress();
-                self.message(progress)?
-            }
-            TestedOperation::ModelBefore { request, estimate } => {
-                let progress = self.model_before(request, *estimate)?;
-                self.driven(progress)?
-            }
-            TestedOperation::ModelAfter { request, estimate, answer } => {
-                self.model_after(request, *estimate, answer)?
-            }
+            // a script that cannot be read is shown like an expression that cannot
+            TestedOperation::Operation(Operation::Script { source }) => match self.task.script(source, now) {
+                Ok(operation) => {
+                    let progress = operation.into_progress();
+                    decided(self.drive(progress)?)
+                }
+                Err(issues) => rejected(&issues),
+            },
+            TestedOperation::Operation(operation) => self.operation(operation)?,
+            TestedOperation::After(call, result) => self.after(call, result.clone())?,
+            TestedOperation::ModelAfter(call, answer) => self.model_after(call, answer)?,
             TestedOperation::Prompt => value(self.task.render_prompt(now).map(|text| Json::string(&text))),
-            TestedOperation::Limits(next) => self.limits(*next),
             TestedOperation::Cel { scope, expr, bound } => self.evaluate(*scope, expr, bound)?,
             TestedOperation::Interpolate { kind, template, parameters, bound } => {
                 self.interpolate(*kind, &template.text, parameters.as_ref(), bound)
             }
-            TestedOperation::Script(source) => match self.task.script(&source.text, now) {
-                Ok(operation) => {
-                    let progress = operation.into_progress();
-                    self.driven(progress)?
-                }
-                Err(issues) => rejected(&issues),
-            },
         })
     }
 
     /// The call is let through first: `after` is about its result alone. Its arguments are resolved as those of any call,
     /// unless that fails, which is another operation's affair.
-    fn after(&mut self, call: &Call, result: CallResult) -> Result<Progress, Broken> {
+    fn after(&mut self, call: &Call, result: CallResult) -> Result<Found, Broken> {
         let now = self.world.now;
         let resolved = self.task.resolve(call, now);
         let mut call = call.clone();
@@ -494,34 +463,41 @@ impl<'c> Running<'c> {
             call.arguments = arguments;
         }
         let place = &self.case.operation_place;
-        let impossible = |error: &TaskError| messages::impossible_call(place, error);
         let awaited = self.task.await_result(&call);
-        let id =
-            awaited.map_err(|error| messages::beside_functions(impossible(&error), &error, &self.task))?;
-        Ok(self.task.after(&id, result, now).map_err(|error| impossible(&error))?.into_progress())
-    }
-
-    fn model_before(&mut self, request: &Json, estimate: Option<Usage>) -> Result<Progress, Broken> {
-        let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
-        let call = ModelCall { estimate, ..ModelCall::new(request.clone()) };
-        let operation = self.task.model_before(&call, self.world.now);
-        Ok(operation.map_err(impossible)?.into_progress())
+        let call = awaited.map_err(|error| {
+            messages::beside_functions(messages::impossible_call(place, &error), &error, &self.task)
+        })?;
+        self.operation(&Operation::After(ReportedCall { call, result }))
     }
 
     /// The request is let through first, by the steps ahead of it; one that they refuse has no answer, and the case shows its decision.
-    fn model_after(
-        &mut self,
-        request: &Json,
-        estimate: Option<Usage>,
-        answer: &Json,
-    ) -> Result<Found, Broken> {
-        let progress = self.model_before(request, estimate)?;
-        let asked = self.drive(progress)?;
-        let Some(id) = asked.call.clone().filter(|_| asked.is_allowed()) else { return Ok(decided(asked)) };
-        let impossible = |error| messages::impossible_call(&self.case.operation_place, &error);
-        let operation = self.task.model_after(&id, answer, self.world.now);
-        let progress = operation.map_err(impossible)?.into_progress();
-        self.driven(progress)
+    fn model_after(&mut self, call: &ModelCall, answer: &Json) -> Result<Found, Broken> {
+        let asked = self.apply(&Operation::ModelBefore(call.clone()))?;
+        let Some(call) = asked.call.clone().filter(|_| asked.is_allowed()) else { return Ok(decided(asked)) };
+        self.operation(&Operation::ModelAfter { call, answer: answer.clone() })
+    }
+
+    /// The decision on an operation.
+    fn apply(&mut self, operation: &Operation) -> Result<Decision, Broken> {
+        let progress = self.task.apply(operation.clone(), &self.case.settings, self.world.now);
+        let progress =
+            progress.map_err(|error| messages::impossible_call(&self.case.operation_place, &error))?;
+        self.drive(progress)
+    }
+
+    /// What an operation comes to in the words of a case: the value of one on a message is its text, and limits are `ok`.
+    fn operation(&mut self, operation: &Operation) -> Result<Found, Broken> {
+        let decision = self.apply(operation)?;
+        let is_ok = decision.is_allowed();
+        Ok(match operation {
+            Operation::Input(_) | Operation::Output(_) | Operation::Event(_) => decided_message(decision),
+            Operation::Limits { .. } if is_ok => {
+                let mut found = decided(decision);
+                found.set(Aspect::Decision, Some("ok"));
+                found
+            }
+            _ => decided(decision),
+        })
     }
 
     /// Drives an operation to its decision, giving a verdict of `resume` each time it suspends.
@@ -543,25 +519,13 @@ impl<'c> Running<'c> {
         Ok(decision)
     }
 
-    fn driven(&mut self, progress: Progress) -> Result<Found, Broken> {
-        let decision = self.drive(progress)?;
-        Ok(decided(decision))
-    }
-
-    /// The value of an operation on a message is its text.
-    fn message(&mut self, progress: Progress) -> Result<Found, Broken> {
-        let decision = self.drive(progress)?;
-        Ok(decided_message(decision))
-    }
-
     /// The event is judged by the trigger, and the input that it gives by the guardrails of the new task (TRG-12).
     fn fire(&mut self, payload: &Json) -> Result<Found, Broken> {
         let Some(trigger) = &self.trigger else { return Ok(Found::default()) };
         let Firing { outcome, trace } = self.task.fire(trigger, payload, self.world.now);
         let mut found = match outcome {
             FiringOutcome::Create(Some(input)) => {
-                let progress = self.task.input(&input, self.world.now).into_progress();
-                let mut found = self.message(progress)?;
+                let mut found = self.operation(&Operation::Input(input))?;
                 if found.text(Aspect::Decision) == Some(VerdictKind::Allow.as_str()) {
                     found.set(Aspect::Decision, Some("create"));
                 }
@@ -582,16 +546,6 @@ impl<'c> Running<'c> {
         });
         found.trace.splice(0..0, steps);
         Ok(found)
-    }
-
-    fn limits(&mut self, next: Next) -> Found {
-        let decision = self.task.limits(next, self.world.now);
-        let allowed = decision.is_allowed();
-        let mut found = decided(decision);
-        if allowed {
-            found.set(Aspect::Decision, Some("ok"));
-        }
-        found
     }
 
     fn evaluate(&mut self, scope: Scope, expr: &Embedded, bound: &BoundVariables) -> Result<Found, Broken> {
@@ -666,7 +620,9 @@ impl<'c> Running<'c> {
         found.invoked = self.world.invoked;
         let now = self.world.now;
         found.counted = counted(&self.case.expect, &self.task, &self.world.counters, now);
-        if let TestedOperation::Before(call) | TestedOperation::Invoke(call) = &self.case.operation {
+        if let TestedOperation::Operation(Operation::Before(call) | Operation::Invoke(call)) =
+            &self.case.operation
+        {
             found.labels.made(&call.arguments);
         }
         found.labels.find(&self.task);

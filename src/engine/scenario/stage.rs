@@ -7,11 +7,11 @@ use super::case::{Case, TestedOperation};
 use super::messages;
 use super::replay::Replay;
 use super::run::{Broken, Compiled, Runner, Running};
-use super::step::{ScriptAction, ScriptCall, ScriptStep};
+use super::step::{ScriptAction, ScriptStep};
 use crate::cel::{Json, Timestamp};
 use crate::context::Scope;
 use crate::diagnostic::Diagnostic;
-use crate::task::{Call, Task};
+use crate::task::{Call, Operation, Task};
 
 /// The state of a task ahead of an operation, and the values that come with it.
 #[derive(Debug)]
@@ -74,25 +74,13 @@ impl Stage {
         Self { input, ..Self::new(task, now, scope) }
     }
 
-    fn of_script(task: Task, now: Timestamp, call: &ScriptCall) -> Self {
-        let call = Call::new(&*call.function.text, call.arguments.clone());
-        Self::of_call(task, now, Scope::Before, &call)
-    }
-
-    fn of(task: Task, now: Timestamp, operation: &TestedOperation) -> Self {
-        match operation {
-            TestedOperation::Binding(call)
-            | TestedOperation::Before(call)
-            | TestedOperation::Invoke(call) => Self::of_call(task, now, Scope::Before, call),
+    fn of(task: Task, now: Timestamp, tested: &TestedOperation) -> Self {
+        match tested {
+            TestedOperation::Binding(call) => Self::of_call(task, now, Scope::Before, call),
+            TestedOperation::Operation(operation) => Self::of_operation(task, now, operation),
             TestedOperation::After(call, result) => {
                 let output = Some(result.output.clone());
                 Self { output, ..Self::of_call(task, now, Scope::After, call) }
-            }
-            TestedOperation::Input(input) => {
-                Self { input: Some(input.clone()), ..Self::new(task, now, Scope::GuardrailBefore) }
-            }
-            TestedOperation::Output(output) => {
-                Self { output: Some(output.clone()), ..Self::new(task, now, Scope::GuardrailAfter) }
             }
             TestedOperation::Cel { scope, bound, .. } => Self {
                 input: bound.input.clone(),
@@ -105,15 +93,25 @@ impl Stage {
 
     fn of_step(task: Task, now: Timestamp, action: &ScriptAction) -> Self {
         match action {
-            ScriptAction::Input(input) => {
+            ScriptAction::Operation { operation, .. } => Self::of_operation(task, now, operation),
+            ScriptAction::Call { call, .. } => Self::of_call(task, now, Scope::Before, call),
+            ScriptAction::Review(_) => Self::new(task, now, Scope::Before),
+        }
+    }
+
+    fn of_operation(task: Task, now: Timestamp, operation: &Operation) -> Self {
+        match operation {
+            Operation::Input(input) => {
                 Self { input: Some(input.clone()), ..Self::new(task, now, Scope::GuardrailBefore) }
             }
-            ScriptAction::Output(output) => {
+            Operation::Output(output) => {
                 Self { output: Some(output.clone()), ..Self::new(task, now, Scope::GuardrailAfter) }
             }
-            ScriptAction::Call { call, .. } => Self::of_script(task, now, call),
-            ScriptAction::ModelTurn { calls, .. } => match calls.first() {
-                Some(call) => Self::of_script(task, now, call),
+            Operation::Before(call) | Operation::Invoke(call) => {
+                Self::of_call(task, now, Scope::Before, call)
+            }
+            Operation::Turn(turn) => match turn.calls.first() {
+                Some(call) => Self::of_call(task, now, Scope::Before, call),
                 None => Self::new(task, now, Scope::Before),
             },
             _ => Self::new(task, now, Scope::Before),

@@ -4,10 +4,10 @@
 //! [`ScriptStep`], or findings with their places. Whether a step is possible shows only when it is played.
 
 use super::arrival::{ArrivalKeys, read_delivery};
-use super::model_step::{ModelStep, ModelStepKeys, read_model};
+use super::model_step::{ModelStepKeys, read_model};
 use super::values::{Entry, ResultKeys, Time, UsageKeys, Verdict};
 use super::{messages, values};
-use crate::cel::{Json, Timestamp};
+use crate::cel::Timestamp;
 use crate::manifest::fields::{Field, Fields};
 use crate::manifest::node::{Data, Node};
 use crate::manifest::reader::{Path, Reader};
@@ -15,7 +15,7 @@ use crate::manifest::shape::{
     Anything, List, Mapping, Object, OneOf, Part, Required, Text, Vocabulary, mapping, names, shape,
 };
 use crate::source::{Embedded, Place};
-use crate::task::{CallResult, Delivery, Ran, ReviewChoice, ReviewWord, Usage};
+use crate::task::{Call, CallId, CallResult, Operation, Ran, ReportedCall, ReviewChoice, ReviewWord, Turn};
 use serde_json::json;
 
 /// One step.
@@ -32,59 +32,31 @@ pub struct ScriptStep {
 /// A step of a task.
 #[derive(Clone, Debug)]
 pub enum ScriptAction {
-    /// Somebody says something: an object with `message`.
-    Input(Json),
-    /// Something is sent to the model, or has come back.
-    Model(ModelStep),
-    /// The model has answered.
-    ModelTurn {
-        /// The tokens that it used.
-        usage: Usage,
-        /// The calls that it asks for, all in one turn.
-        calls: Vec<ScriptCall>,
+    /// An operation on the task.
+    Operation {
+        /// The operation; its calls have ids.
+        operation: Operation,
+        /// The ids of the calls that it names, in its order, with their places in the file.
+        ids: Vec<Embedded>,
     },
-    /// The model calls a function.
+    /// The model calls a function. Whether the engine evaluates the call is the policy's to say.
     Call {
         /// The call.
-        call: ScriptCall,
+        call: Call,
+        /// Its id: the name by which later steps know it.
+        id: Embedded,
         /// Its result, if it is let through at once, and the place in the file.
         result: Option<(CallResult, Place)>,
     },
-    /// Functions that were let through have run, and are reported together.
-    Results(Vec<ScriptResult>),
-    /// A call is taken back.
-    Withdraw {
-        /// The call.
-        id: Embedded,
-        /// Whether it has run.
-        ran: Ran,
-    },
     /// A reviewer decides.
     Review(ScriptReview),
-    /// Something happens outside.
-    Event(Delivery),
-    /// The model has a response: an object with `message`.
-    Output(Json),
 }
 
-/// A call of the model.
-#[derive(Clone, Debug)]
-pub struct ScriptCall {
-    /// The name by which later steps know it; the id of the call in its task.
-    pub id: Embedded,
-    /// The function.
-    pub function: Embedded,
-    /// The arguments as the model wrote them: an object.
-    pub arguments: Json,
-}
-
-/// The result of a call.
-#[derive(Clone, Debug)]
-pub struct ScriptResult {
-    /// The call.
-    pub id: Embedded,
-    /// Its result.
-    pub result: CallResult,
+impl From<Operation> for ScriptAction {
+    /// An operation that names no call.
+    fn from(operation: Operation) -> Self {
+        Self::Operation { operation, ids: Vec::new() }
+    }
 }
 
 /// The answer to a review: the open one of a call, of a reviewer, or of both.
@@ -250,26 +222,28 @@ pub(super) fn read_step(
             result.refuse_others(reader);
             Some((read, field.key.place.clone()))
         });
-        ScriptAction::Call { call: read_call(field.node, &field.path, reader)?, result }
+        let (call, id) = read_call(field.node, &field.path, reader)?;
+        ScriptAction::Call { call, id, result }
     } else if let Some(field) = fields.input().written() {
-        ScriptAction::Input(values::entry(field.node, &field.path, reader)?)
+        Operation::Input(values::entry(field.node, &field.path, reader)?).into()
     } else if let Some(field) = fields.output().written() {
-        ScriptAction::Output(values::entry(field.node, &field.path, reader)?)
+        Operation::Output(values::entry(field.node, &field.path, reader)?).into()
     } else if let Some(field) = fields.model().written() {
-        ScriptAction::Model(read_model(&field, reader)?)
+        let (operation, id) = read_model(&field, reader)?;
+        ScriptAction::Operation { operation, ids: vec![id] }
     } else if let Some(field) = fields.llm().written() {
         read_turn(&field, reader)?
     } else if let Some(field) = fields.result().written() {
-        ScriptAction::Results(vec![read_result(field.node, &field.path, reader)?])
+        reported([read_result(field.node, &field.path, reader)?])
     } else if let Some(field) = fields.results().written() {
-        ScriptAction::Results(values::list(field.node, &field.path, reader, read_result))
+        reported(values::list(field.node, &field.path, reader, read_result))
     } else if let Some(field) = fields.withdraw().written() {
         read_withdraw(&field, reader)?
     } else if let Some(field) = fields.event().written() {
         let fields = reader.fields(field.node, &field.path)?;
         let delivery = read_delivery(field.key, &fields, reader);
         fields.refuse_others(reader);
-        ScriptAction::Event(delivery?)
+        Operation::Event(delivery?).into()
     } else if let Some(field) = fields.review().written() {
         ScriptAction::Review(read_review(&field, reader)?)
     } else {
@@ -283,26 +257,33 @@ pub(super) fn read_step(
 fn read_turn(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptAction> {
     let fields = reader.fields::<TurnKeys>(field.node, &field.path)?;
     let usage = values::usage(&fields.usage().part(), reader);
-    let calls = fields.calls().items(reader, read_call);
+    let (calls, ids) = fields.calls().items(reader, read_call).into_iter().unzip();
     fields.refuse_others(reader);
-    Some(ScriptAction::ModelTurn { usage, calls })
+    Some(ScriptAction::Operation { operation: Operation::Turn(Turn { usage, calls }), ids })
 }
 
-fn read_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<ScriptCall> {
+fn read_call(node: &Node, path: &Path, reader: &mut Reader) -> Option<(Call, Embedded)> {
     let fields = reader.fields::<NamedCallKeys>(node, path)?;
     let id = fields.id().required_text(reader);
     let function = fields.function().required_text(reader);
     let arguments = fields.args().object_or_empty(reader);
     fields.refuse_others(reader);
-    Some(ScriptCall { id: id?, function: function?, arguments })
+    let id = id?;
+    Some((Call::new(&*function?.text, arguments).with_id(&*id.text), id))
 }
 
-fn read_result(node: &Node, path: &Path, reader: &mut Reader) -> Option<ScriptResult> {
+fn read_result(node: &Node, path: &Path, reader: &mut Reader) -> Option<(ReportedCall, Embedded)> {
     let fields = reader.fields::<NamedResultKeys>(node, path)?;
     let id = fields.id().required_text(reader);
     let result = values::call_result(&fields.result().part(), reader);
     fields.refuse_others(reader);
-    Some(ScriptResult { id: id?, result })
+    let id = id?;
+    Some((ReportedCall { call: CallId::from(&*id.text), result }, id))
+}
+
+fn reported(results: impl IntoIterator<Item = (ReportedCall, Embedded)>) -> ScriptAction {
+    let (results, ids) = results.into_iter().unzip();
+    ScriptAction::Operation { operation: Operation::Results { results }, ids }
 }
 
 fn read_withdraw(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptAction> {
@@ -320,7 +301,9 @@ fn read_withdraw(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptAction>
         }
     });
     fields.refuse_others(reader);
-    Some(ScriptAction::Withdraw { id: id?, ran: ran? })
+    let id = id?;
+    let operation = Operation::Withdraw { call: CallId::from(&*id.text), ran: ran? };
+    Some(ScriptAction::Operation { operation, ids: vec![id] })
 }
 
 fn read_review(field: &Field<'_>, reader: &mut Reader) -> Option<ScriptReview> {

@@ -13,7 +13,7 @@ use super::replay::Replay;
 use super::replayed::{Happened, ReplayedEvent};
 use super::step::ScriptStep;
 use crate::diagnostic::Diagnostic;
-use crate::task::{CallId, VerdictKind};
+use crate::task::{CallId, Operation, VerdictKind};
 
 /// Plays the steps.
 pub(super) fn tell(
@@ -112,9 +112,11 @@ impl Story {
 /// What was found with a decision; the value of one on a message is its text.
 fn of_event(event: &ReplayedEvent) -> Found {
     let decision = event.decision.clone();
-    match event.happened {
-        Happened::Input(_) | Happened::Output(_) | Happened::Event { .. } => decided_message(decision),
-        Happened::Call { ref call, .. } => {
+    match &event.happened {
+        Happened::Operation(Operation::Input(_) | Operation::Output(_) | Operation::Event(_)) => {
+            decided_message(decision)
+        }
+        Happened::Operation(Operation::Before(call) | Operation::Invoke(call)) => {
             let mut found = decided(decision);
             found.labels.made(&call.arguments);
             found

@@ -169,6 +169,33 @@ impl Operation {
         }
     }
 
+    /// The one call that it is about: of a function or of the model. A call whose id the task is to make up has none.
+    #[must_use]
+    pub const fn call(&self) -> Option<&CallId> {
+        match self {
+            Self::Before(call) | Self::Invoke(call) => call.id.as_ref(),
+            Self::ModelBefore(call) => call.id.as_ref(),
+            Self::After(ReportedCall { call, .. })
+            | Self::ModelAfter { call, .. }
+            | Self::Claim { call, .. }
+            | Self::Release { call, .. }
+            | Self::Withdraw { call, .. }
+            | Self::Execute { call } => Some(call),
+            Self::Input(_)
+            | Self::Output(_)
+            | Self::Limits { .. }
+            | Self::ModelTurn(_)
+            | Self::Turn(_)
+            | Self::Results { .. }
+            | Self::Event(_)
+            | Self::Script { .. }
+            | Self::Resume { .. }
+            | Self::Interrupt {}
+            | Self::End { .. }
+            | Self::Unlock { .. } => None,
+        }
+    }
+
     /// The kind of operation that it decides, as far as that is known from it alone.
     #[must_use]
     pub const fn decided_kind(&self) -> DecidedKind {
