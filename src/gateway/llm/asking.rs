@@ -5,6 +5,7 @@
 
 use super::messages;
 use crate::{Desk, Reply};
+use celador::task::VerdictKind;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -29,8 +30,9 @@ impl Obstacle {
 /// A decision, as far as the proxy acts on it.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(crate) struct Decided {
+    /// Nothing of a question alone. A word that is no verdict is no decision.
     #[serde(default)]
-    pub(crate) verdict: String,
+    verdict: Option<VerdictKind>,
     #[serde(default)]
     pub(crate) value: Value,
     #[serde(default)]
@@ -83,21 +85,34 @@ pub(crate) enum Way {
 
 impl Decided {
     /// A refusal of the proxy's own.
-    pub(crate) fn refusal(verdict: &str, message: &str) -> Self {
-        Self { verdict: verdict.to_owned(), message: Some(message.to_owned()), ..Self::default() }
+    pub(crate) fn refusal(verdict: VerdictKind, message: &str) -> Self {
+        Self { verdict: Some(verdict), message: Some(message.to_owned()), ..Self::default() }
+    }
+
+    /// The word of its verdict.
+    pub(crate) fn verdict(&self) -> &'static str {
+        self.verdict.map_or("", VerdictKind::as_str)
     }
 
     pub(crate) fn way(&self) -> Way {
         if self.asks.as_ref().is_some_and(|asks| asks.get("review").is_none()) {
             return Way::Beyond;
         }
-        match &*self.verdict {
-            "allow" => Way::On,
-            "respond" => Way::Answered,
-            "wait" | "suspend" => Way::Waits,
-            "lock_task" | "terminate" | "rejected" => Way::Over,
-            _ if self.asks.is_some() => Way::Waits,
-            _ => Way::Refused,
+        match self.verdict {
+            Some(VerdictKind::Allow) => Way::On,
+            Some(VerdictKind::Respond) => Way::Answered,
+            Some(VerdictKind::Wait | VerdictKind::Suspend) => Way::Waits,
+            Some(VerdictKind::LockTask | VerdictKind::Terminate | VerdictKind::Rejected) => Way::Over,
+            None if self.asks.is_some() => Way::Waits,
+            // no step of a proxy brings an event
+            Some(
+                VerdictKind::Block
+                | VerdictKind::Error
+                | VerdictKind::InvalidInput
+                | VerdictKind::Route
+                | VerdictKind::Discard,
+            )
+            | None => Way::Refused,
         }
     }
 
@@ -270,7 +285,7 @@ fn decided(reply: Reply) -> Result<Decided, Obstacle> {
     }
     let asks = progress.remove("asks").ok_or_else(unreadable)?;
     let call = progress.remove("call").and_then(|call| call.as_str().map(str::to_owned));
-    Ok(Decided { verdict: "suspend".to_owned(), asks: Some(asks), call, ..Decided::default() })
+    Ok(Decided { verdict: Some(VerdictKind::Suspend), asks: Some(asks), call, ..Decided::default() })
 }
 
 /// A problem of the API, as the client is told it: what the client could mend keeps its status, all else is the proxy's.

@@ -13,6 +13,7 @@ use super::outbound::{Sorted, sort};
 use super::reply::Teller;
 use super::wire::{ModelCall, Sent, Told};
 use crate::delay::held_back;
+use celador::task::VerdictKind;
 use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -45,7 +46,7 @@ pub(super) async fn settle(asking: Asking<'_>, held: Vec<Held>, wait: Duration) 
         let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
         let left = if settled.given.is_empty() { left } else { Duration::ZERO };
         let decided = asking.standing(&held.call.key, left).await?;
-        let decided = decided.unwrap_or_else(|| Decided::refusal("block", messages::refused()));
+        let decided = decided.unwrap_or_else(|| Decided::refusal(VerdictKind::Block, messages::refused()));
         if settled.reviewer.is_none() {
             settled.reviewer = decided.reviewer().map(str::to_owned);
         }
@@ -110,7 +111,7 @@ pub(super) async fn go_on(
         return Ok(GoneOn::Answered);
     }
     if let Some(over) = settled.over {
-        given.make(teller, body, &over.for_user(), &over.verdict).await?;
+        given.make(teller, body, &over.for_user(), over.verdict()).await?;
         return Ok(GoneOn::Answered);
     }
     if settled.held.is_empty() {

@@ -83,7 +83,7 @@ async fn ahead(
         let decided = asking.decide("limits", None, Duration::ZERO, &json!({"next": "model_turn"})).await?;
         return Ok(match decided.way() {
             Way::On => Ok(None),
-            _ => Err((decided.verdict.clone(), decided.for_user())),
+            _ => Err((decided.verdict().to_owned(), decided.for_user())),
         });
     }
     let unreadable = |what: String| Obstacle::new(400, messages::not_readable(&what));
@@ -104,7 +104,7 @@ async fn ahead(
             asking.withdraw(&id, json!(false)).await?;
             Ok(Err(("block".to_owned(), messages::beyond().to_owned())))
         }
-        _ => Ok(Err((decided.verdict.clone(), decided.for_user()))),
+        _ => Ok(Err((decided.verdict().to_owned(), decided.for_user()))),
     }
 }
 
@@ -263,7 +263,7 @@ async fn judge(
         let decided = asking.decide("model-after", None, Duration::ZERO, &step).await?;
         if decided.way() != Way::On {
             let received = Received { whole, sent, begun };
-            return instead(given, teller, body, received, &decided.for_user(), &decided.verdict).await;
+            return instead(given, teller, body, received, &decided.for_user(), decided.verdict()).await;
         }
         let misfit = |why: &str| Obstacle::new(500, why.to_owned());
         model_steps::put_answer(api, &mut whole, &answer, &decided.value).map_err(misfit)?;
@@ -297,7 +297,7 @@ async fn judge(
     }
     if let Some(over) = over {
         let received = Received { whole, sent, begun };
-        return instead(given, teller, body, received, &over.for_user(), &over.verdict).await;
+        return instead(given, teller, body, received, &over.for_user(), over.verdict()).await;
     }
     if let Some(anchor) = calls.first().map(|call| call.key.clone()) {
         let mut notes = given.thread.notes();

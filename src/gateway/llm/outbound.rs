@@ -8,6 +8,7 @@ use super::inbound::as_text;
 use super::messages;
 use super::wire::{Answer, ModelCall, Told};
 use crate::delay::held_back;
+use celador::task::VerdictKind;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -81,7 +82,7 @@ pub(crate) async fn judge(asking: Asking<'_>, answer: &Answer, wait: Duration) -
 }
 
 fn unreadable() -> Decided {
-    Decided::refusal("error", messages::bad_arguments())
+    Decided::refusal(VerdictKind::Error, messages::bad_arguments())
 }
 
 /// Says where a call belongs. One that asks its host for more than a proxy can do is taken back.
