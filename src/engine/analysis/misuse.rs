@@ -552,25 +552,23 @@ fn constant_predicates<'e>(expr: &'e Expr, found: &mut dyn FnMut(&'e Expr, &'e s
     expr.for_each_part(&mut |part| constant_predicates(part, found));
 }
 
-/// Hands over each constant length of `within` that is zero or below it.
+/// Hands over each constant length of `within` that is zero or below it. A text below zero is a refused constant, which is reported as that.
 fn empty_windows<'e>(checked: &Checked, expr: &'e Expr, found: &mut dyn FnMut(&'e Expr)) {
     if let ("within", ExprKind::Call { target, args, .. }) =
         (function(checked, expr).map_or("", |(name, _)| name), &expr.kind)
         && let Some(length) = args.get(usize::from(target.is_none()))
     {
-        let text = match &length.kind {
+        let (text, is_duration) = match &length.kind {
             ExprKind::Call { args, .. }
                 if function(checked, length).is_some_and(|(name, _)| name == "duration") =>
             {
-                args.first().map(|text| &text.kind)
+                (args.first().map(|text| &text.kind), true)
             }
-            kind => Some(kind),
+            kind => (Some(kind), false),
         };
         if let Some(ExprKind::Literal(Literal::String(text))) = text
-            && Duration::parse(text)
-                .ok()
-                .zip(Duration::parse("0s").ok())
-                .is_some_and(|(length, none)| length <= none)
+            && let (Ok(length), Ok(none)) = (Duration::parse(text), Duration::parse("0s"))
+            && (length == none || is_duration && length < none)
         {
             found(expr);
         }
