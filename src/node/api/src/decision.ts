@@ -87,7 +87,12 @@ export type Allowed = Of<"allow" | "route"> & {
 export type Responded = Of<"respond"> & { readonly allowed: false; readonly pending: false; readonly value: Json };
 
 /** Somebody is asked first. */
-export type Suspended = Of<"suspend"> & { readonly allowed: false; readonly pending: true; readonly asks?: Question };
+export type Suspended = Of<"suspend"> & {
+  readonly allowed: false;
+  readonly pending: true;
+  /** What it asks, and of whom. */
+  readonly asks?: Question;
+};
 
 /** Others are ahead: it is decided by itself once they are over. */
 export type Waiting = Of<"wait"> & { readonly allowed: false; readonly pending: true };
