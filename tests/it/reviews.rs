@@ -3,8 +3,8 @@
 use crate::task_fixture::{Kept, at, call, decided, engine, engine_within, noon, see, start};
 use celador::Engine;
 use celador::task::{
-    Answer, Call, CallResult, Decision, Identity, Progress, QuestionId, Request, Review, ReviewAnswer,
-    ReviewChoice, ReviewState, Task, TaskError, TaskState, VerdictKind,
+    Allowed, Answer, Call, CallResult, Decision, Identity, Operation, Progress, QuestionId, Refused, Request,
+    Review, ReviewAnswer, ReviewChoice, ReviewState, Task, TaskError, TaskState, Verdict, VerdictKind,
 };
 use serde_json::{Value, json};
 
@@ -262,6 +262,43 @@ fn a_response_stands_in_the_place_of_the_tool() {
     let lead = asks(on_trail(&mut task, trail));
     let decision = decided(answer(&mut task, lead, respond(json!({"done": 1}))));
     assert_eq!((decision.verdict.kind(), &*value(&decision)), (VerdictKind::Allow, r#"{"done":1}"#));
+}
+
+/// A call that is made once more comes to what it came to: a response is never turned into a permission.
+#[test]
+fn a_call_with_a_response_comes_to_the_same_when_it_is_made_again() {
+    for result in [json!(null), json!({"paid": "in cash"})] {
+        let mut task = start(&desk());
+        let named = call("probe", json!({"depth": 9})).with_id("c-9");
+        let lead = asks(task.before(&named, noon()).unwrap());
+        let given = choose(ReviewChoice::Respond { result: result.into() });
+        let told = decided(answer(&mut task, lead, given));
+        let again = decided(task.before(&named, noon()).unwrap());
+        assert_eq!((told.verdict.kind(), again.verdict.kind()), (VerdictKind::Respond, VerdictKind::Respond));
+        assert_eq!(again.verdict.message(), told.verdict.message());
+    }
+}
+
+/// An explanation says whether it comes to the same kind of verdict. What its values are, what is kept of them and what limits left is
+/// another question.
+#[test]
+fn an_explanation_compares_kinds_of_verdicts() {
+    let task = start(&desk());
+    let call = call("probe", json!({"depth": 1}));
+    let told = decided(task.copy().unwrap().before(&call, noon()).unwrap());
+    let rows = [
+        (told.verdict.clone(), true),
+        // the value that a store has kept of it
+        (Verdict::Allow(Allowed::default()), true),
+        (Verdict::Block(Refused::default()), false),
+    ];
+    for (verdict, same) in rows {
+        let stored = Decision { verdict, ..told.clone() };
+        let explained = Operation::Before(call.clone())
+            .explained(task.copy().unwrap(), noon(), Some(&stored), |_| Ok::<_, TaskError>(Vec::new()))
+            .unwrap();
+        assert_eq!(explained.same, Some(same));
+    }
 }
 
 #[test]

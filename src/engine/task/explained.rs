@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 pub struct ExplainedDecision {
     /// The decision, as it comes out when the operation is taken once more.
     pub decision: Decision,
-    /// Whether that is the verdict of the event. It is another one if somebody has answered meanwhile, and where the rules have changed.
+    /// Whether the kind of its verdict is that of the event. It is another one if somebody has answered meanwhile, and where the rules have changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<bool>,
     /// The steps and expressions.
@@ -67,7 +67,7 @@ impl Operation {
                 copy.suspension_at(question.id).unwrap_or_else(|| Decision::suspended(question.id, None))
             }
         };
-        let same = stored.map(|stored| stored.verdict == decision.verdict);
+        let same = stored.map(|stored| stored.verdict.kind() == decision.verdict.kind());
         let explanation = copy.explanation().unwrap_or_default();
         Ok(ExplainedDecision { decision: decision.masked(), same, explanation })
     }

@@ -18,7 +18,7 @@ use crate::request::{Answer, Request};
 use crate::service::Service;
 use celador::cel::Json;
 use celador::task::{
-    Answer as TaskAnswer, Call, CallResult, CallStatus, Decision, Operation, Ran, Refused, ReportedCall,
+    Answer as TaskAnswer, Call, CallResult, CallStatus, Decision, Operation, Ran, ReportedCall,
     Request as Asked, ReviewAnswer, Task, TaskState, Usage, Verdict, VerdictKind,
 };
 use celador_store::decision_log::Notice;
@@ -466,7 +466,8 @@ impl Hook<'_> {
             }
             None => return Err(ProblemKind::Internal.into()),
         };
-        let verdict = Verdict::Block(Refused { message: why, ..Refused::default() });
+        // what taking it back came to stays: the task may have ended by it
+        let verdict = decision.verdict.with_message(why);
         Ok(Settled { decision: Decision { verdict, ..decision }, asked: Vec::new() })
     }
 

@@ -8,7 +8,7 @@ use crate::context::{InvocationId, InvocationStatus, KeptPart, LabelSet};
 use crate::task::messages;
 use crate::task::state::{
     Call, CallId, CallResult, CallStatus, Closed, DecidedKind, Decision, Enforced, Extent, KnownCall, Mark,
-    Progress, Task, TaskError, Verdict, VerdictKind,
+    Progress, Task, TaskError, VerdictKind,
 };
 
 impl Task {
@@ -55,7 +55,7 @@ impl Task {
         let decision = match known.closed() {
             // it is the result that was reported before, as its digest says: what was not kept of it is at hand again
             Closed::OnRecord(decision, record) if self.is_shortened(record) => {
-                Decision { verdict: Verdict::allow(Some(result.output.clone())), ..decision }
+                decision.with_value(result.output.clone())
             }
             _ => self.came_to(known),
         };
@@ -91,7 +91,7 @@ impl Task {
             Closed::OnRecord(decision, record) => {
                 let value = self.context.value_of(record, KeptPart::Output);
                 match value.filter(|value| !value.is_shortened()) {
-                    Some(value) => Decision { verdict: Verdict::allow(Some(value.clone())), ..decision },
+                    Some(value) => decision.with_value(value.clone()),
                     None => Decision::turned_away(messages::not_kept()),
                 }
             }

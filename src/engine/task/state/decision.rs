@@ -12,6 +12,7 @@ use super::observed::ObservedStep;
 use super::termination::TerminationReason;
 use super::trace::{Finding, TraceEntry};
 use super::verdict::{EventStage, Refused, Verdict};
+use crate::cel::Json;
 use crate::policy::Origin;
 use serde::{Deserialize, Serialize};
 
@@ -177,6 +178,11 @@ impl Decision {
             other => other.refused().cloned().unwrap_or_default(),
         };
         Self { verdict: Verdict::Discard { stage, refused }, ..self }
+    }
+
+    /// The same with a value that was kept elsewhere. A verdict that goes on with none has none.
+    pub(in crate::task) fn with_value(self, value: Json) -> Self {
+        Self { verdict: self.verdict.with_value(value), ..self }
     }
 
     /// Whether the operation goes on.

@@ -316,6 +316,17 @@ impl Verdict {
         }
     }
 
+    /// The same with this value, of the verdicts that have one.
+    pub(in crate::task) fn with_value(self, value: Json) -> Self {
+        let value = Some(value);
+        match self {
+            Self::Allow(allowed) => Self::Allow(Allowed { value, ..allowed }),
+            Self::Route { .. } => Self::Route { value },
+            Self::Respond { message, .. } => Self::Respond { value, message },
+            other => other,
+        }
+    }
+
     pub(in crate::task) fn value_mut(&mut self) -> Option<&mut Json> {
         match self {
             Self::Allow(Allowed { value, .. }) | Self::Route { value } | Self::Respond { value, .. } => {
@@ -360,6 +371,26 @@ impl Verdict {
             | Self::Suspend { message, .. }
             | Self::Wait { message, .. } => Some(message),
             _ => self.refused().map(|refused| &*refused.message),
+        }
+    }
+
+    /// The same with another message. What has none, as it goes on, is blocked with this one.
+    #[must_use]
+    pub fn with_message(self, message: String) -> Self {
+        match self {
+            Self::Allow(_) | Self::Route { .. } => Self::block(message),
+            Self::Respond { value, .. } => Self::Respond { value, message },
+            Self::Terminate { reason, limit, .. } => Self::Terminate { reason, message, limit },
+            Self::Suspend { question, reviewer, .. } => Self::Suspend { question, reviewer, message },
+            Self::Wait { waits_for, because, held_by, .. } => {
+                Self::Wait { waits_for, because, held_by, message }
+            }
+            mut refused => {
+                if let Some(refused) = refused.refused_mut() {
+                    refused.message = message;
+                }
+                refused
+            }
         }
     }
 
