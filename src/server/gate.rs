@@ -14,7 +14,7 @@ use super::protocols;
 use super::request::{Answer, JSON, Request};
 use super::reviews::review_stream::{self, Listener};
 use super::room::{Room, Taken};
-use super::route::{Access, Body, Route, Work};
+use super::route::{Access, Action, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
 use axum::body::{Bytes, HttpBody, to_bytes};
@@ -207,16 +207,16 @@ impl Gate {
             address: self.address(parts),
         };
         if route.work == Work::None {
-            return (route.answer)(&self.service, &request);
+            return route.action.run(&self.service, &request);
         }
         let left = time.saturating_sub(begun.elapsed());
         let answer = match route.work {
             Work::Step if self.service.steps_at_once => {
                 // what it holds it needs no longer, whatever it waits for afterwards
                 let _held = held;
-                done_by(&self.service, route.answer, &request)?
+                done_by(&self.service, route.action, &request)?
             }
-            _ => self.work(route.answer, request, held, left).await?,
+            _ => self.work(route.action, request, held, left).await?,
         };
         match of_call {
             Some(of_call) => Ok(self.until_decided(answer, of_call, &holder).await),
@@ -224,10 +224,10 @@ impl Gate {
         }
     }
 
-    /// Has a route's function run on a thread of its own, with what the request holds.
+    /// Has a route do its work on a thread of its own, with what the request holds.
     async fn work<H: Send + 'static>(
         &self,
-        answer: fn(&Service, &Request) -> Result<Answer, Problem>,
+        action: Action,
         request: Request,
         held: H,
         time: Duration,
@@ -236,7 +236,7 @@ impl Gate {
         let work = tokio::task::spawn_blocking(move || {
             let _held = held;
             let _span = span.enter();
-            done_by(&service, answer, &request)
+            done_by(&service, action, &request)
         });
         match timeout(time, work).await {
             Ok(Ok(answer)) => answer,
@@ -277,7 +277,7 @@ impl Gate {
             };
             let body = answer.body.clone();
             let request = Request { caller: caller.clone(), body, ..Request::of_server(&task) };
-            match self.work(standing_now, request, held, time).await {
+            match self.work(Action::Call(standing_now), request, held, time).await {
                 Ok(present) => answer = Answer { headers: answer.headers, ..present },
                 Err(_) => break,
             }
@@ -353,14 +353,10 @@ impl Gate {
     }
 }
 
-/// Has a route's function run on this thread. A panic in it is the caller's answer, and nobody else's end.
-pub(super) fn done_by(
-    service: &Service,
-    answer: fn(&Service, &Request) -> Result<Answer, Problem>,
-    request: &Request,
-) -> Result<Answer, Problem> {
+/// Has a route do its work on this thread. A panic in it is the caller's answer, and nobody else's end.
+pub(super) fn done_by(service: &Service, action: Action, request: &Request) -> Result<Answer, Problem> {
     service.metrics.in_flight.inc();
-    let answer = catch_unwind(AssertUnwindSafe(|| answer(service, request)));
+    let answer = catch_unwind(AssertUnwindSafe(|| action.run(service, request)));
     service.metrics.in_flight.dec();
     answer.unwrap_or_else(|_| Err(Kind::Internal.into()))
 }

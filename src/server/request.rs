@@ -10,10 +10,13 @@ use super::query;
 use axum::http::HeaderName;
 use celador::digest::Digest;
 use celador::limits::EngineLimits;
+use celador::task::Operation;
 use celador::unfit::unfit;
 use memchr::memchr2;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Deserializer;
+use serde_json::de::SliceRead;
 use std::net::IpAddr;
 
 /// A request that was let in.
@@ -90,6 +93,14 @@ impl Request {
         read_json(&self.body, limits.eval.max_json_depth)
     }
 
+    /// The body as that of the operation of this name.
+    ///
+    /// # Errors
+    /// As [`Request::read`].
+    pub(super) fn operation(&self, name: &str, limits: &EngineLimits) -> Result<Operation, Problem> {
+        read_with(&self.body, limits.eval.max_json_depth, |body| Operation::from_body(name, body))
+    }
+
     /// What the body says, however its members are ordered and its text is laid out; without members that a retry may have
     /// otherwise, such as a token that was renewed meanwhile.
     ///
@@ -124,10 +135,20 @@ impl Request {
 
 /// A JSON text as a type of the wire.
 pub(super) fn read_json<T: DeserializeOwned>(body: &[u8], max_depth: usize) -> Result<T, Problem> {
+    read_with(body, max_depth, |body| T::deserialize(body))
+}
+
+/// A JSON text as this reads it, with nothing behind it.
+fn read_with<T>(
+    body: &[u8],
+    max_depth: usize,
+    read: impl FnOnce(&mut Deserializer<SliceRead<'_>>) -> serde_json::Result<T>,
+) -> Result<T, Problem> {
     if depth(body) > max_depth {
         return Err(Problem::new(Kind::BadRequest, messages::too_deep(max_depth)));
     }
-    serde_json::from_slice(body).map_err(|error| {
+    let mut body = Deserializer::from_slice(body);
+    read(&mut body).and_then(|value| body.end().map(|()| value)).map_err(|error| {
         let detail = if error.is_data() { unfit(&error) } else { messages::not_json(&error) };
         Problem::new(Kind::BadRequest, detail)
     })

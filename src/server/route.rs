@@ -1,4 +1,4 @@
-//! One route as plain data: method, path, who may, what body, how much work, and the function that answers.
+//! One route as plain data: method, path, who may, what body, how much work, and what it does.
 
 use super::identity::Scope;
 use super::problem::Problem;
@@ -17,7 +17,29 @@ pub(super) struct Route {
     pub(super) work: Work,
     /// Whether its answer may leave a call pending, for which a request can wait (`wait_ms`).
     pub(super) waits: bool,
-    pub(super) answer: fn(&Service, &Request) -> Result<Answer, Problem>,
+    pub(super) action: Action,
+}
+
+/// What a route does.
+#[derive(Clone, Copy)]
+pub(super) enum Action {
+    /// It has a function.
+    Call(fn(&Service, &Request) -> Result<Answer, Problem>),
+    /// It takes the operation of this name, whose body is that of the request.
+    Take(&'static str),
+}
+
+impl Action {
+    /// Does it.
+    pub(super) fn run(self, service: &Service, request: &Request) -> Result<Answer, Problem> {
+        match self {
+            Self::Call(answer) => answer(service, request),
+            Self::Take(name) => {
+                let operation = request.operation(name, &service.settings.limits.store.engine)?;
+                service.tasks.step(request, &operation)
+            }
+        }
+    }
 }
 
 /// Who may.

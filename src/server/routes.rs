@@ -16,12 +16,8 @@ use super::problem::{Kind, Problem};
 use super::protocols;
 use super::readiness::Readiness;
 use super::request::{Answer, Request};
-use super::route::{Access, Body, Route, Work};
+use super::route::{Access, Action, Body, Route, Work};
 use super::service::Service;
-use super::tasks::bodies::{
-    After, Before, Claim, End, Event, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore,
-    ModelTurn, Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
-};
 use super::tasks::seat::Open;
 use super::tasks::{check_task_id, owner as owner_of};
 use super::{messages, reviews};
@@ -34,7 +30,6 @@ use celador::manifest::step::Hook;
 use celador::policy::{OutputSchema, Policy};
 use celador::task::{Operation, Parent, StartTask, TaskState, User};
 use celador_store::{Owner, TaskFilter};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,30 +42,32 @@ pub(super) fn routes() -> Vec<Route> {
         MetricsRead, PoliciesWrite, ReviewsRead, ReviewsWrite, SwitchesRead, SwitchesWrite, TasksAdmin,
         TasksPurge, TasksRead, TasksWrite,
     };
-    let get = |path, operation, access, answer| Route {
-        method: Method::GET,
+    type Function = fn(&Service, &Request) -> Result<Answer, Problem>;
+    let route = |method, path, operation, access, takes, action| Route {
+        method,
         path,
         operation,
         access,
-        takes: Body::None,
+        takes,
         work: Work::Step,
         waits: false,
-        answer,
+        action,
     };
-    let post = |path, operation, access, answer| Route {
-        method: Method::POST,
-        path,
-        operation,
-        access,
-        takes: Body::Json,
-        work: Work::Step,
-        waits: false,
-        answer,
+    let get = |path, operation, access, answer: Function| {
+        route(Method::GET, path, operation, access, Body::None, Action::Call(answer))
+    };
+    let post = |path, operation, access, answer: Function| {
+        route(Method::POST, path, operation, access, Body::Json, Action::Call(answer))
+    };
+    let step = |path, operation, name| {
+        route(Method::POST, path, operation, Needs(TasksWrite), Body::Json, Action::Take(name))
     };
     let waits = |route: Route| Route { waits: true, ..route };
     let long = |route: Route| Route { work: Work::Long, ..route };
-    let instant =
-        |path, operation, answer| Route { work: Work::None, ..get(path, operation, Public, answer) };
+    let instant = |path, operation, answer: Function| Route {
+        work: Work::None,
+        ..get(path, operation, Public, answer)
+    };
     let write = Needs(TasksWrite);
     let read = Needs(TasksRead);
     vec![
@@ -82,28 +79,28 @@ pub(super) fn routes() -> Vec<Route> {
         get("/v1/tasks/{task}/offers", "readOffers", read, offers),
         get("/v1/offers", "readAgentOffers", read, offers_of_agent),
         get("/v1/tasks/{task}/events", "listEvents", read, events),
-        waits(post("/v1/tasks/{task}/input", "input", write, step::<Input>)),
-        post("/v1/tasks/{task}/limits", "limits", write, step::<Limits>),
-        post("/v1/tasks/{task}/model-before", "modelBefore", write, step::<ModelBefore>),
-        post("/v1/tasks/{task}/model-after", "modelAfter", write, step::<ModelAfter>),
-        post("/v1/tasks/{task}/model-turn", "modelTurn", write, step::<ModelTurn>),
-        waits(post("/v1/tasks/{task}/turn", "turn", write, step::<TurnStep>)),
-        waits(post("/v1/tasks/{task}/results", "results", write, step::<Results>)),
-        waits(post("/v1/tasks/{task}/before", "before", write, step::<Before>)),
-        post("/v1/tasks/{task}/after", "after", write, step::<After>),
+        waits(step("/v1/tasks/{task}/input", "input", "input")),
+        step("/v1/tasks/{task}/limits", "limits", "limits"),
+        step("/v1/tasks/{task}/model-before", "modelBefore", "model_before"),
+        step("/v1/tasks/{task}/model-after", "modelAfter", "model_after"),
+        step("/v1/tasks/{task}/model-turn", "modelTurn", "model_turn"),
+        waits(step("/v1/tasks/{task}/turn", "turn", "turn")),
+        waits(step("/v1/tasks/{task}/results", "results", "results")),
+        waits(step("/v1/tasks/{task}/before", "before", "before")),
+        step("/v1/tasks/{task}/after", "after", "after"),
         waits(get("/v1/tasks/{task}/calls/{call}", "readCall", write, task_steps::standing)),
-        post("/v1/tasks/{task}/claim", "claim", write, step::<Claim>),
-        post("/v1/tasks/{task}/release", "release", write, step::<Release>),
-        post("/v1/tasks/{task}/withdraw", "withdraw", write, step::<Withdraw>),
-        post("/v1/tasks/{task}/execute", "execute", write, step::<Execute>),
-        waits(post("/v1/tasks/{task}/invoke", "invoke", write, step::<Invoke>)),
+        step("/v1/tasks/{task}/claim", "claim", "claim"),
+        step("/v1/tasks/{task}/release", "release", "release"),
+        step("/v1/tasks/{task}/withdraw", "withdraw", "withdraw"),
+        step("/v1/tasks/{task}/execute", "execute", "execute"),
+        waits(step("/v1/tasks/{task}/invoke", "invoke", "invoke")),
         post("/v1/tasks/{task}/tools", "bringTools", write, brought_tools::bring),
-        post("/v1/tasks/{task}/script", "script", write, step::<Script>),
-        waits(post("/v1/tasks/{task}/resume", "resume", write, step::<Resume>)),
-        waits(post("/v1/tasks/{task}/event", "event", write, step::<Event>)),
-        post("/v1/tasks/{task}/interrupt", "interrupt", write, step::<Interrupt>),
-        post("/v1/tasks/{task}/end", "endTask", write, step::<End>),
-        waits(post("/v1/tasks/{task}/output", "output", write, step::<Output>)),
+        step("/v1/tasks/{task}/script", "script", "script"),
+        waits(step("/v1/tasks/{task}/resume", "resume", "resume")),
+        waits(step("/v1/tasks/{task}/event", "event", "event")),
+        step("/v1/tasks/{task}/interrupt", "interrupt", "interrupt"),
+        step("/v1/tasks/{task}/end", "endTask", "end"),
+        waits(step("/v1/tasks/{task}/output", "output", "output")),
         post("/v1/tasks/{task}/unlock", "unlockTask", Needs(TasksAdmin), unlock),
         post("/v1/tasks/{task}/policy", "decidePolicy", Needs(PoliciesWrite), task_policies::decide),
         long(post("/v1/tasks/{task}/evaluate", "evaluateOnTask", read, evaluate_on_task)),
@@ -507,13 +504,17 @@ fn offers_of_agent(service: &Service, request: &Request) -> Result<Answer, Probl
     Answer::json(200, &Offers::of(&policy))
 }
 
-/// Any step of a task.
-fn step<B: DeserializeOwned + Into<Operation>>(
-    service: &Service,
-    request: &Request,
-) -> Result<Answer, Problem> {
-    let body: B = request.read(&service.settings.limits.store.engine)?;
-    service.tasks.step(request, &body.into())
+/// An operator lets a locked task take steps again.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub(super) struct Unlock {
+    /// The reason, of at most `max_reason_bytes`.
+    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
+    reason: String,
+    /// The identity of the caller whose task it is; without it, the operator's own.
+    #[serde(default)]
+    owner: Option<String>,
 }
 
 /// A lock is for good unless the operator has said otherwise.

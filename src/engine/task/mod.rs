@@ -59,6 +59,7 @@ mod model_counting;
 mod model_outcome;
 mod observe;
 mod operation;
+mod operation_body;
 mod outcome;
 mod record;
 mod rewrite;

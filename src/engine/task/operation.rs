@@ -32,11 +32,12 @@ use std::collections::BTreeMap;
 /// ```
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Operation {
     /// Somebody says something: a text, or an object with `message` and the parameters of the agent.
-    Input(Json),
-    /// The model has a response.
-    Output(Json),
+    Input(#[cfg_attr(feature = "schema", schemars(with = "schema::Message"))] Json),
+    /// The model has a response: a text, or an object with `message`.
+    Output(#[cfg_attr(feature = "schema", schemars(with = "schema::Message"))] Json),
     /// May this be done next?
     Limits {
         /// The coming step.
@@ -50,9 +51,10 @@ pub enum Operation {
     ModelBefore(ModelCall),
     /// The model has answered what was sent.
     ModelAfter {
-        /// The call of the model.
+        /// The call that `model_before` let through.
         call: CallId,
-        /// The answer.
+        /// What the model has answered.
+        #[cfg_attr(feature = "schema", schemars(schema_with = "schema::answer"))]
         answer: Json,
     },
     /// The model calls a function, and the host will carry it out.
@@ -64,13 +66,15 @@ pub enum Operation {
     /// Several calls that were let through have run.
     Results {
         /// The calls with their results, in the order in which they are recorded.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
         results: Vec<ReportedCall>,
     },
     /// One of several processes claims a call that was let through, to run it.
     Claim {
-        /// The call.
+        /// The call that was let through.
         call: CallId,
-        /// The random text of this attempt to run it.
+        /// A random text that the claimant makes anew for each attempt to run a call: 1 to `max_id_bytes` bytes without control characters.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
         claimant: String,
     },
     /// A claimed call was not run.
@@ -78,18 +82,20 @@ pub enum Operation {
         /// The call.
         call: CallId,
         /// The text of the claim.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
         claimant: String,
     },
-    /// A call is taken back.
+    /// A call is taken back: its runtime will never report it.
     Withdraw {
-        /// The call.
+        /// The call: one that was let through, that waits for others, or that asks.
         call: CallId,
-        /// Whether it has run.
+        /// Whether it has run: `false` if it never will, `"unknown"` if nobody knows.
+        #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value", extend("enum" = [false, "unknown"])))]
         ran: Ran,
     },
     /// A call that was let through is to be carried out.
     Execute {
-        /// The call.
+        /// The call that `before` let through.
         call: CallId,
     },
     /// An event of a tool is delivered.
@@ -101,22 +107,24 @@ pub enum Operation {
     },
     /// The answer to what an operation asks.
     Resume {
-        /// The question; needed only where several are open.
+        /// The question that is answered; needed only where several are open.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         question: Option<QuestionId>,
-        /// The answer.
+        /// The answer, of the kind that the question wants.
         answer: Answer,
     },
     /// The task is interrupted.
     Interrupt {},
     /// The task is ended.
     End {
-        /// The reason.
+        /// The reason, of at most `max_reason_bytes`.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
         reason: String,
     },
     /// A locked task is to take steps again.
     Unlock {
-        /// The reason.
+        /// The reason, of at most `max_reason_bytes`.
+        #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
         reason: String,
     },
 }
@@ -124,8 +132,9 @@ pub enum Operation {
 /// A call that has run, with its result.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "After"))]
 pub struct ReportedCall {
-    /// The call that was let through.
+    /// The call that `before` let through.
     pub call: CallId,
     /// Its result.
     pub result: CallResult,
@@ -271,6 +280,22 @@ impl Task {
     }
 }
 
+/// Schemas of values that are [`Json`] here, as they are read by a manifest's types or by steps.
+#[cfg(feature = "schema")]
+mod schema {
+    use crate::cel::Json;
+    use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+    /// A text, or an object with `message`, which is a text or a list of parts, and the parameters of the agent.
+    #[derive(JsonSchema)]
+    #[schemars(extend("type" = ["string", "object"]))]
+    pub(super) struct Message(#[expect(dead_code, reason = "its schema is looked at")] Json);
+
+    pub(super) fn answer(_: &mut SchemaGenerator) -> Schema {
+        Schema::try_from(crate::policy::answer_schema()).unwrap_or_default()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::Operation;
@@ -310,7 +335,15 @@ mod tests {
             let operation: Operation = serde_json::from_value(written.clone()).unwrap();
             assert_eq!(operation.name(), name);
             assert_eq!(serde_json::to_value(&operation).unwrap(), written, "{name}");
+            // the same by the name and the body
+            let text = body.to_string();
+            let mut read = serde_json::Deserializer::from_str(&text);
+            let operation = Operation::from_body(name, &mut read).unwrap();
+            assert_eq!(serde_json::to_value(&operation).unwrap(), written, "{name}");
+            let without_body = Operation::from_body(name, &mut serde_json::Deserializer::from_str("null"));
+            assert_eq!(without_body.is_ok(), ["input", "output"].contains(&&**name), "{name}");
         }
+        assert!(Operation::from_body("pay", json!({})).is_err());
         for (request, expected) in [
             (
                 json!({ "headers": [["X-A", "1"]], "body": "{}" }),

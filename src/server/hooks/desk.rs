@@ -9,6 +9,7 @@ use crate::gate::done_by;
 use crate::identity::Caller;
 use crate::manifests::ReadManifests;
 use crate::request::Request;
+use crate::route::Action;
 use crate::service::{Parts, Service};
 use crate::settings::Settings;
 
@@ -60,7 +61,7 @@ impl HookDesk {
             body: event,
             ..Request::of_server("")
         };
-        let answer = done_by(&self.service, claude_code, &request);
+        let answer = done_by(&self.service, Action::Call(claude_code), &request);
         let answer = answer.map_err(|problem| problem.detail().unwrap_or(problem.kind.title()).to_owned())?;
         Ok(answer.body)
     }

@@ -14,7 +14,7 @@ mod texts;
 use crate::identity::Scope;
 use crate::problem::{Details, Kind, PROBLEM_JSON};
 use crate::request::JSON;
-use crate::route::{Access, Body, Route};
+use crate::route::{Access, Action, Body, Route};
 use axum::http::Method;
 use operations::{Answered, Operation, TAGS, Taken, operations};
 use schemas::{Schemas, of};
@@ -88,11 +88,13 @@ fn described(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Val
     if !parameters.is_empty() {
         add("parameters", parameters.into());
     }
-    if let Some(taken) = &operation.taken {
-        let schema = match *taken {
-            Taken::Whole(of) => schemas.request(of),
-            Taken::Without(name, of, left_out) => schemas.request_without(name, of, left_out),
-        };
+    let taken = match (&operation.taken, route.action) {
+        (Some(Taken::Whole(of)), _) => Some(schemas.request(*of)),
+        (Some(Taken::Without(name, of, left_out)), _) => Some(schemas.request_without(name, *of, left_out)),
+        (None, Action::Take(name)) => Some(schemas.operation(name)),
+        (None, Action::Call(_)) => None,
+    };
+    if let Some(schema) = taken {
         add("requestBody", json!({ "required": true, "content": { JSON: { "schema": schema } } }));
     }
     add("responses", responses(route, operation, schemas).into());

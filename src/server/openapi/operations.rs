@@ -20,13 +20,9 @@ use crate::request::{Empty, JSON};
 use crate::reviews::review_stream::EVENT_STREAM;
 use crate::reviews::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
 use crate::routes::{
-    ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, OffersQuery, PurgeQuery, Seen,
+    ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, OffersQuery, PurgeQuery, Seen, Unlock,
 };
 use crate::tasks::Created;
-use crate::tasks::bodies::{
-    After, Before, Claim, End, Event, Execute, Input, Interrupt, Invoke, Limits, ModelAfter, ModelBefore,
-    ModelTurn, Output, Release, Results, Resume, Script, TurnStep, Unlock, Withdraw,
-};
 use celador::task::ExplainedDecision;
 use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
@@ -114,23 +110,23 @@ pub(super) fn operations() -> Vec<Operation> {
             .asks::<OffersQuery>()
             .gives::<Offers<'_>>("The functions, and which messages have steps that judge them.")
             .also(&[422]),
-        step::<Input>("input", "Somebody says something").asks::<WaitQuery>().notes(
+        step("input", "Somebody says something").asks::<WaitQuery>().notes(
             "While a review is open, or a call that its guardrails read, its verdict is `wait`: it is judged by itself afterwards, in the order in which it came, and `call` is the id under which `readCall` tells of it.",
         ),
-        step::<Limits>("limits", "May this be done next?"),
-        step::<ModelBefore>("modelBefore", "Something is about to be sent to the model: may it be?").notes(
+        step("limits", "May this be done next?"),
+        step("modelBefore", "Something is about to be sent to the model: may it be?").notes(
             "Allow carries what is sent in `value`, and the id under which `modelAfter` takes the answer in `call`. While a review is open, or calls are open that its rules read, its verdict is `rejected`: ask again when they are over. A call that will not be answered is withdrawn.",
         ),
-        step::<ModelAfter>("modelAfter", "The model has answered").notes(
+        step("modelAfter", "The model has answered").notes(
             "The answer counts as a turn of the model with its `usage`, whatever becomes of it; the turn that is reported next, before another call of the model begins, is the same one and not counted again.",
         ),
-        step::<ModelTurn>("modelTurn", "The model has answered"),
-        together::<TurnStep>("turn", "The model has answered, with all the calls that it wants").notes(
+        step("modelTurn", "The model has answered"),
+        together("turn", "The model has answered, with all the calls that it wants").notes(
             "As `model-turn` and then `before` for each call, in one request. A turn whose calls are all known by their ids comes again: it is not counted once more.",
         ),
-        together::<Results>("results", "Several functions have run").notes("As `after` for each, in one request: all are taken, or nothing is."),
-        step::<Before>("before", "The model calls a function: may it run?").asks::<WaitQuery>(),
-        step::<After>("after", "The function has run"),
+        together("results", "Several functions have run").notes("As `after` for each, in one request: all are taken, or nothing is."),
+        step("before", "The model calls a function: may it run?").asks::<WaitQuery>(),
+        step("after", "The function has run"),
         tasks("readCall", "Read how far a call has come, or an input, event or response that has waited or asked")
             .notes("`wait` while it waits for others, the question while it asks, `allow` with its arguments while its result is awaited; of a call that is over what it came to, as far as that is kept, and `rejected` once its result was reported. Any other call is 409 `unknown-call`.")
             .asks::<WaitQuery>()
@@ -143,24 +139,24 @@ pub(super) fn operations() -> Vec<Operation> {
             .takes::<Bring>()
             .gives::<Created<'_>>("The task, and which of its tools cannot be called.")
             .also(&[409, 422]),
-        step::<Claim>("claim", "One of several processes claims a call, to run it").notes(
+        step("claim", "One of several processes claims a call, to run it").notes(
             "Exactly one claimant is allowed, with the arguments to run the call with; any other is 409 `call-claimed`. A claim that its process has not answered with a result within `max_claim_ms` is lost: the next claim of another process takes the call back as one that may have run, and is `block`.",
         ),
-        step::<Release>("release", "A claimed call was not run: another process may claim it"),
-        step::<Withdraw>("withdraw", "The function will never be reported"),
-        step::<Execute>("execute", "Have a call carried out that was let through"),
-        step::<Invoke>("invoke", "A whole call: before, execution, after").asks::<WaitQuery>(),
-        step::<Script>("script", "The model writes a script of calls"),
-        step::<Resume>("resume", "The answer to a question").asks::<WaitQuery>(),
-        step::<Event>("event", "Something happened outside").asks::<WaitQuery>().notes("It may have to wait, as an input does."),
-        step::<Interrupt>("interrupt", "The task is interrupted"),
-        step::<End>("endTask", "The task is ended").notes(
+        step("release", "A claimed call was not run: another process may claim it"),
+        step("withdraw", "The function will never be reported"),
+        step("execute", "Have a call carried out that was let through"),
+        step("invoke", "A whole call: before, execution, after").asks::<WaitQuery>(),
+        step("script", "The model writes a script of calls"),
+        step("resume", "The answer to a question").asks::<WaitQuery>(),
+        step("event", "Something happened outside").asks::<WaitQuery>().notes("It may have to wait, as an input does."),
+        step("interrupt", "The task is interrupted"),
+        step("endTask", "The task is ended").notes(
             "It takes no step any more, and says `reason` to whoever tries one. An operation that waits is taken back. A task at its end already answers `rejected`.",
         ),
-        step::<Unlock>("unlockTask", "A locked task takes steps again").notes(
+        step("unlockTask", "A locked task takes steps again").takes::<Unlock>().notes(
             "Only where the operator has enabled it (`celador serve --allow-unlock`), for tasks of all callers. A task that is not locked, or was terminated, is 409 `not-locked`.",
         ),
-        step::<Output>("output", "The model has a response").asks::<WaitQuery>(),
+        step("output", "The model has a response").asks::<WaitQuery>(),
         operation("steps", "decidePolicy", "An operator decides under which policy the task goes on")
             .notes(
                 "The scope holds for the tasks of all callers. `adopt` is 409 `policy-changed` if the policy that is served cannot take the task over, and `keep` if the task's own cannot be had; the detail says why. The decision is an event of the task and a line of the decision log.",
@@ -279,14 +275,14 @@ fn operation(tag: &'static str, id: &'static str, summary: &'static str) -> Oper
     Operation { tag, id, summary, notes: "", query: None, taken: None, answered: Vec::new(), also: &[] }
 }
 
-/// A step of a task.
-fn step<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
-    operation("steps", id, summary).takes::<T>().gives::<Stepped<'_>>("How far the step came.")
+/// A step of a task. Its body is that of the operation that its route takes.
+fn step(id: &'static str, summary: &'static str) -> Operation {
+    operation("steps", id, summary).gives::<Stepped<'_>>("How far the step came.")
 }
 
 /// A step that is about several calls.
-fn together<T: JsonSchema>(id: &'static str, summary: &'static str) -> Operation {
-    let whole = operation("steps", id, summary).takes::<T>().asks::<WaitQuery>();
+fn together(id: &'static str, summary: &'static str) -> Operation {
+    let whole = operation("steps", id, summary).asks::<WaitQuery>();
     whole.gives::<SteppedTogether<'_>>("How far each call came.")
 }
 

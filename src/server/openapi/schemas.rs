@@ -5,6 +5,7 @@
 //! objects.
 
 use super::texts::plain;
+use celador::task::Operation;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -63,6 +64,32 @@ impl Schemas {
             properties.retain(|name, _| !left_out.contains(&&**name));
         }
         self.parts.insert(name.to_owned(), schema);
+        json!({ "$ref": format!("#{PLACE}/{name}") })
+    }
+
+    /// The schema of the body of an operation. One that has a type of its own has the name of that, all others the operation's.
+    pub(super) fn operation(&mut self, name: &str) -> Value {
+        let all = Value::from(members_of::<Operation>(&mut self.requests));
+        let variants = all.get("oneOf").and_then(Value::as_array).into_iter().flatten();
+        let Some((mut body, description)) = variants.into_iter().find_map(|variant| {
+            let body = variant.get("properties")?.get(name)?.clone();
+            Some((body, variant.get("description").cloned()))
+        }) else {
+            return Value::Null;
+        };
+        let Some(members) = body.as_object_mut() else { return body };
+        members.extend(description.map(|text| ("description".to_owned(), text)));
+        if members.contains_key("$ref") {
+            refine(&mut body, Side::Request);
+            return body;
+        }
+        let in_words = name.split('_').map(|word| {
+            let mut letters = word.chars();
+            let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+            first.into_iter().chain(letters).collect::<String>()
+        });
+        let name: String = in_words.collect();
+        self.parts.insert(name.clone(), body);
         json!({ "$ref": format!("#{PLACE}/{name}") })
     }
 

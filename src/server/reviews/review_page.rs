@@ -7,7 +7,7 @@
 
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
-use crate::route::{Access, Body, Route, Work};
+use crate::route::{Access, Action, Body, Route, Work};
 use crate::service::Service;
 use axum::http::{HeaderName, Method, header};
 
@@ -92,7 +92,7 @@ pub(crate) fn routes() -> impl Iterator<Item = Route> {
         takes: Body::None,
         work: Work::None,
         waits: false,
-        answer: read,
+        action: Action::Call(read),
     })
 }
 

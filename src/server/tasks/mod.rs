@@ -2,7 +2,6 @@
 //!
 //! In: who asks, and a step. Out: the decision once it is durable. A task has one seat, so its steps take turns.
 
-pub(crate) mod bodies;
 pub(crate) mod child_labels;
 pub(crate) mod children;
 pub(crate) mod counters;

@@ -8,7 +8,6 @@ use celador::manifest::policy_step::PolicyStep;
 use celador::replay::{Recorded, RecordedStep, Was};
 use celador::task::{Answer, Call, CallId, Invocation, Operation, Ran, Turn, User, VerdictKind};
 use serde::Deserialize;
-use serde::de::value::{MapAccessDeserializer, MapDeserializer};
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
 
@@ -229,8 +228,7 @@ impl Recording {
 /// The operation of a line: its name, and as its body the request. The answer to a review has a name of its own in logs.
 fn logged_operation(name: &str, request: &RawValue) -> Option<Operation> {
     let name = if name == "review" { "resume" } else { name };
-    let one = MapDeserializer::new(std::iter::once((name, request)));
-    Operation::deserialize(MapAccessDeserializer::new(one)).ok()
+    Operation::from_body(name, request).ok()
 }
 
 /// A message as a task takes it: a text stands for an object with it.
