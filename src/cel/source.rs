@@ -4,12 +4,12 @@
 //! a diagnostic of the YAML loader, of the CEL checker and of a running step point into a file the same way.
 //! Offsets are bytes, always on character boundaries; lines and columns are for people, one-based, in characters.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A half-open range of bytes in one [`Source`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     /// The first byte, from 0.

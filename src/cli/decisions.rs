@@ -1,14 +1,16 @@
 //! Where the decisions of a guard come from that stands between two programs: out of this process, or from a server.
 //!
-//! In: the arguments that say so. Out: a [`Desk`], and the server of the page of reviews, if one was asked for.
+//! In: the arguments that say so. Out: a [`TaskBackend`], and the server of the page of reviews, if one was asked for.
 
 use super::hash_key::HashKeyFile;
 use super::limits::Changes;
 use super::service::{from_environment, refused, token};
 use super::{Failure, Screen};
 use celador::manifest::load::File;
-use celador_gateway::Desk;
-use celador_server::{Client, InProcess, Parts, ServeError, Server, ServerLimits, Settings, system_clock};
+use celador_server::{
+    InProcess, Parts, ServeError, Server, ServerLimits, Settings, TaskBackend, system_clock,
+};
+use celador_service::{Client, KeptClient, RemoteTasks};
 use celador_store::decision_log::{DecisionLog, LogSettings};
 use celador_store::{Database, Location};
 use clap::Args;
@@ -62,11 +64,11 @@ impl Decisions {
         &self,
         texts: Vec<File>,
         screen: &mut Screen,
-    ) -> Result<(Desk, Option<Server>), Failure> {
+    ) -> Result<(TaskBackend, Option<Server>), Failure> {
         if let Some(address) = &self.server {
             let client = Client::new(address, token(self.token_file.as_deref())?.as_deref());
             let client = client.map_err(|error| Failure::Unusable(error.to_string()))?;
-            return Ok((Desk::There(client), None));
+            return Ok((TaskBackend::Remote(RemoteTasks::new(KeptClient::new(client))), None));
         }
         let limits = self.limits()?;
         let settings = Settings {
@@ -98,7 +100,7 @@ impl Decisions {
         }
     }
 
-    fn begin(&self, settings: Settings) -> Result<(Desk, Option<Server>), ServeError> {
+    fn begin(&self, settings: Settings) -> Result<(TaskBackend, Option<Server>), ServeError> {
         let store = self.store.clone().or_else(|| from_environment("CELADOR_STORE"));
         let location = store.map_or(Location::Memory, |store| Location::parse(&store));
         let database = Database::open(&location, &settings.limits.store)?;
@@ -113,6 +115,6 @@ impl Decisions {
         let reviews = self.reviews.map(page).transpose()?;
         let engine = InProcess::open(settings, Parts { clock, database, log })?;
         engine.keep_up();
-        Ok((Desk::Here(engine), reviews))
+        Ok((TaskBackend::InProcess(engine), reviews))
     }
 }

@@ -62,15 +62,8 @@ pub(crate) struct ToldIssue {
     severity: String,
     message: String,
     #[serde(flatten)]
-    span: ToldSpan,
+    span: Span,
     help: Option<String>,
-}
-
-#[cfg(feature = "stores")]
-#[derive(Deserialize)]
-pub(crate) struct ToldSpan {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
 }
 
 impl Flaw {
@@ -142,9 +135,9 @@ impl Flaw {
 
 /// A span that lies between characters of the text, whatever was told.
 #[cfg(feature = "stores")]
-pub(crate) fn span_within(told: ToldSpan, text: &str) -> Span {
-    let within = |at: usize| {
-        let mut at = at.min(text.len());
+pub(crate) fn span_within(told: Span, text: &str) -> Span {
+    let within = |at: u32| {
+        let mut at = (at as usize).min(text.len());
         while !text.is_char_boundary(at) {
             at = at.saturating_sub(1);
         }

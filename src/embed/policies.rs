@@ -6,7 +6,7 @@
 use crate::loaded::Loaded;
 use crate::memory::Memory;
 #[cfg(feature = "stores")]
-use crate::remote::{Desk, NewTask};
+use crate::remote::Desk;
 use crate::review::{Review, ReviewFilter};
 use crate::sources::{Purpose, Source, Sources};
 use crate::task::{Kept, Task};
@@ -16,6 +16,8 @@ use celador::digest::Digest;
 use celador::manifest::mode::Mode;
 use celador::task::{Parent, Retain, StartTask, User};
 use celador::{BroughtTool, EngineLimits};
+#[cfg(feature = "stores")]
+use celador_service::NewTask;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -374,16 +376,17 @@ impl Agent {
             place => {
                 let desk = self.policies.desk(place)?;
                 let new = NewTask {
-                    id: &id,
-                    namespace: &self.namespace,
-                    agent: &self.name,
-                    user: (&user).into(),
-                    model: model.as_deref(),
-                    tools: &tools,
-                    parent: parent.as_ref(),
-                    metadata: &metadata,
+                    id: Some(id.clone()),
+                    namespace: self.namespace.to_string(),
+                    agent: Some(self.name.to_string()),
+                    user,
+                    model,
+                    tools,
+                    parent,
+                    metadata,
+                    ..NewTask::default()
                 };
-                let left_out = desk.begin(&new)?;
+                let left_out = desk.begin(new)?;
                 Ok(Task { id: id.into(), agent, kept: Kept::Desk(desk), left_out: left_out.into() })
             }
         }

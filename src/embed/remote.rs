@@ -1,68 +1,43 @@
-//! Tasks in a store and on a server: the same requests of the HTTP API, answered in this process or by another one.
+//! Tasks in a store and on a server: the same operations, answered in this process or by another one.
 //!
-//! In: steps. Out: what they came to, read out of the answers. A step that got no answer may have been taken. Who sends it again under the same
+//! In: steps. Out: what they came to. A step that got no answer may have been taken. Who sends it again under the same
 //! ids is answered as before, so nothing here is tried twice behind the caller's back.
 
 use crate::decided::{Decided, Stepped};
 use crate::expression::{self, Tryout};
-use crate::flaw::{ToldIssue, ToldSpan, span_within};
+use crate::flaw::span_within;
 use crate::review::{Person, Review, ReviewFilter, ReviewReply};
 use crate::to_explain::ToExplain;
-use crate::wire::{
-    no_answer, path_of, problem, read, segment, stepped, told, unreadable, wait_query, written,
-};
+use crate::wire::{no_answer, not_done, stepped, unreadable};
 use crate::{Clock, Error, ErrorKind, Flaw, Host};
-use celador::BroughtTool;
 use celador::cel::Json;
 use celador::manifest::load::File;
 use celador::manifest::mode::Mode;
-use celador::task::{CallId, DecidedKind, Operation, Parent, User, VerdictKind};
-use celador_server::{ClientReply, InProcess, KeptClient, Parts, Settings};
-use celador_store::{Database, Location};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use celador::task::{Call, CallId, DecidedKind, Operation, VerdictKind};
+use celador_server::{InProcess, Parts, Settings, TaskBackend};
+use celador_service::{
+    Client, ClientError, ContextQuery, EventPage, Explain, ExpressionOutcome, FailedExpression, KeptClient,
+    NewTask, OfferedFunction, OperationAnswer, RemoteTasks, ReviewPage, ReviewsQuery, ServiceError,
+    StepTerms, TaskExpression, TaskService,
+};
+use celador_store::{Database, Location, StoredReview};
+use serde_json::Value;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 use std::time::Duration;
+use tokio::runtime::{Builder, Runtime};
 
 /// Who answers requests.
-pub(crate) enum Desk {
-    /// This process, on a store.
-    Store(InProcess),
-    /// A server.
-    Server(Box<KeptClient>),
+pub(crate) struct Desk {
+    tasks: TaskBackend,
+    /// What waits for answers and has the connections to a server; given up without waiting, as who drops it may be a task of another one.
+    runtime: Option<Runtime>,
 }
 
-/// A task to begin, as the API takes it.
-#[derive(Serialize)]
-pub(crate) struct NewTask<'t> {
-    pub(crate) id: &'t str,
-    pub(crate) namespace: &'t str,
-    pub(crate) agent: &'t str,
-    pub(crate) user: ToldUser<'t>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) model: Option<&'t str>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    pub(crate) tools: &'t [BroughtTool],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) parent: Option<&'t Parent>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) metadata: &'t BTreeMap<String, String>,
-}
-
-/// The person for whom a task runs.
-#[derive(Serialize)]
-pub(crate) struct ToldUser<'t> {
-    id: &'t str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    email: Option<&'t str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    claims: Option<&'t Json>,
-}
-
-impl<'t> From<&'t User> for ToldUser<'t> {
-    fn from(user: &'t User) -> Self {
-        Self { id: &user.id, email: user.email.as_deref(), claims: user.claims.as_ref() }
+impl Drop for Desk {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
     }
 }
 
@@ -86,89 +61,59 @@ impl Desk {
         let parts = Parts { clock, database, log: None };
         let desk = InProcess::open(settings, parts).map_err(|error| unusable(&error))?;
         desk.keep_up();
-        Ok(Self::Store(desk))
+        Self::of(TaskBackend::InProcess(desk))
+    }
+
+    fn of(tasks: TaskBackend) -> Result<Self, Error> {
+        let runtime =
+            Builder::new_multi_thread().worker_threads(1).enable_all().thread_name("celador").build();
+        let runtime = runtime.map_err(|error| no_answer(ClientError::Unreachable(error)))?;
+        Ok(Self { tasks, runtime: Some(runtime) })
     }
 
     /// A server, which is not asked for anything yet.
     pub(crate) fn connect(address: &str, token: Option<&str>) -> Result<Self, Error> {
-        Ok(Self::Server(Box::new(KeptClient::new(address, token).map_err(no_answer)?)))
+        let client = KeptClient::new(Client::new(address, token).map_err(no_answer)?);
+        Self::of(TaskBackend::Remote(RemoteTasks::new(client)))
     }
 
     /// The word of the place.
     pub(crate) fn word(&self) -> &'static str {
-        match self {
-            Self::Store(_) => "store",
-            Self::Server(_) => "server",
+        match self.tasks {
+            TaskBackend::InProcess(_) => "store",
+            TaskBackend::Remote(_) => "server",
         }
     }
 
-    fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Result<Vec<u8>, Error> {
-        self.send_for(None, (method, path), body, "")
+    /// Waits for an answer.
+    fn wait<T>(&self, answer: impl Future<Output = Result<T, ServiceError>>) -> Result<T, Error> {
+        self.wait_about(answer, "")
     }
 
-    /// The same as somebody, and with the expression that the request is about.
-    fn send_for(
+    /// The same, of a request about an expression.
+    fn wait_about<T>(
         &self,
-        person: Option<&Person>,
-        (method, path): (&str, &str),
-        body: Option<&[u8]>,
+        answer: impl Future<Output = Result<T, ServiceError>>,
         about: &str,
-    ) -> Result<Vec<u8>, Error> {
-        let reply = match (self, person) {
-            (Self::Store(desk), None) => desk.send(method, path, &[], body),
-            (Self::Store(desk), Some(person)) => {
-                let Person { id, email, groups } = person.clone();
-                let person = celador_server::Person { id, email, groups };
-                desk.send_as(&person, method, path, body)
-            }
-            (Self::Server(_), Some(_)) => {
-                let message = "a server knows who answers by the token: leave `by` out";
-                return Err(Error::misuse("bad_request", message));
-            }
-            (Self::Server(client), None) => client.send(method, path, body),
+    ) -> Result<T, Error> {
+        let answer = match &self.runtime {
+            Some(runtime) => runtime.block_on(answer),
+            None => Err(ClientError::Broken(String::new()).into()),
         };
-        let ClientReply { status, body } = reply.map_err(no_answer)?;
-        if (200..300).contains(&status) { Ok(body) } else { Err(problem(status, &body, about)) }
+        answer.map_err(|error| not_done(error, about))
     }
 
-    fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        read(&self.send("GET", path, None)?)
-    }
-
-    fn post<T: DeserializeOwned>(&self, path: &str, body: &impl Serialize) -> Result<T, Error> {
-        read(&self.send("POST", path, Some(&written(body)?))?)
-    }
-
-    /// Gets or begins a task.
-    pub(crate) fn begin(&self, new: &NewTask<'_>) -> Result<BTreeMap<String, String>, Error> {
-        #[derive(Deserialize)]
-        struct Begun {
-            #[serde(default)]
-            left_out: Vec<LeftOut>,
-        }
-
-        #[derive(Deserialize)]
-        struct LeftOut {
-            name: String,
-            reason: String,
-        }
-
-        let Begun { left_out } = self.post("/v1/tasks", new)?;
-        Ok(left_out.into_iter().map(|it| (it.name, it.reason)).collect())
+    /// Gets or begins a task. Out come the tools that cannot be called, with the reasons.
+    pub(crate) fn begin(&self, new: NewTask) -> Result<BTreeMap<String, String>, Error> {
+        let begun = self.wait(self.tasks.begin(new))?;
+        Ok(begun.left_out.into_iter().map(|it| (it.name, it.reason)).collect())
     }
 
     /// Takes a step; with `wait` the answer may take so long until what is pending is decided.
-    pub(crate) fn step(
-        &self,
-        task: &str,
-        step: &Operation,
-        wait: Option<Duration>,
-    ) -> Result<Stepped, Error> {
-        let (name, body, waits) = told(step)?;
-        let query = wait.filter(|_| waits).map(wait_query).unwrap_or_default();
-        let path = format!("{}/{name}{query}", path_of(task));
-        let answer = self.send("POST", &path, Some(&written(&body)?))?;
-        stepped(&answer, step.decided_kind(), step.function().map(str::to_owned))
+    pub(crate) fn step(&self, task: &str, step: Operation, wait: Option<Duration>) -> Result<Stepped, Error> {
+        let (kind, function) = (step.decided_kind(), step.function().map(str::to_owned));
+        let terms = StepTerms { wait: wait.unwrap_or_default(), ..StepTerms::default() };
+        stepped(self.wait(self.tasks.take(task, step, terms))?, kind, function)
     }
 
     /// How far a call has come.
@@ -178,9 +123,8 @@ impl Desk {
         call: &CallId,
         wait: Option<Duration>,
     ) -> Result<Decided, Error> {
-        let query = wait.map(wait_query).unwrap_or_default();
-        let path = format!("{}/calls/{}{query}", path_of(task), segment(call.as_str()));
-        match stepped(&self.send("GET", &path, None)?, DecidedKind::Call, None)? {
+        let stands = self.wait(self.tasks.standing(task, call, wait.unwrap_or_default()))?;
+        match stepped(OperationAnswer::One(stands), DecidedKind::Call, None)? {
             Stepped::One(decided) => Ok(decided.with_kind_of(call)),
             Stepped::Several(_) => Err(unreadable()),
         }
@@ -188,131 +132,86 @@ impl Desk {
 
     /// The word of the task's state.
     pub(crate) fn state(&self, task: &str) -> Result<String, Error> {
-        #[derive(Deserialize)]
-        struct Standing {
-            state: String,
-        }
-        Ok(self.get::<Standing>(&path_of(task))?.state)
+        Ok(self.wait(self.tasks.state(task))?.state.as_str().to_owned())
+    }
+
+    pub(crate) fn offers(&self, task: &str) -> Result<Vec<OfferedFunction>, Error> {
+        Ok(self.wait(self.tasks.offers(task))?.functions)
     }
 
     pub(crate) fn purge(&self, task: &str, reason: Option<&str>) -> Result<(), Error> {
-        let query = reason.map(|reason| format!("?reason={}", segment(reason))).unwrap_or_default();
-        self.send("DELETE", &format!("{}{query}", path_of(task)), None).map(drop)
-    }
-
-    pub(crate) fn offers(&self, task: &str) -> Result<Vec<Value>, Error> {
-        #[derive(Deserialize)]
-        struct Offers {
-            functions: Vec<Value>,
-        }
-        Ok(self.get::<Offers>(&format!("{}/offers", path_of(task)))?.functions)
+        self.wait(self.tasks.purge(task, reason)).map(drop)
     }
 
     /// The context as expressions see it, or parts of it; of long lists the first page.
     pub(crate) fn context(&self, task: &str, paths: &[String]) -> Result<Json, Error> {
-        #[derive(Deserialize)]
-        struct Seen {
-            context: Json,
-        }
-        let paths: Vec<String> = paths.iter().map(|path| segment(path)).collect();
-        let query = if paths.is_empty() { String::new() } else { format!("?paths={}", paths.join(",")) };
-        Ok(self.get::<Seen>(&format!("{}/context{query}", path_of(task)))?.context)
+        let paths = (!paths.is_empty()).then(|| paths.join(","));
+        let query = ContextQuery { paths, ..ContextQuery::default() };
+        let page = self.wait(self.tasks.context(task, query))?;
+        serde_json::from_str(page.context.get()).map_err(|_| unreadable())
     }
 
     pub(crate) fn evaluate(&self, task: &str, tryout: &Tryout) -> Result<Json, Error> {
-        #[derive(Serialize)]
-        struct Asked<'t> {
-            scope: &'t str,
-            expression: &'t str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            input: Option<&'t Json>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            output: Option<&'t Json>,
-        }
-
-        #[derive(Deserialize)]
-        #[serde(rename_all = "snake_case")]
-        enum Outcome {
-            Value(Json),
-            Failed(Failed),
-            Asks(serde::de::IgnoredAny),
-        }
-
-        #[derive(Deserialize)]
-        struct Failed {
-            code: String,
-            message: String,
-            #[serde(flatten)]
-            span: ToldSpan,
-        }
-
-        let Tryout { scope, expression, input, output } = tryout;
-        let asked = Asked { scope, expression, input: input.as_ref(), output: output.as_ref() };
-        let path = format!("{}/evaluate", path_of(task));
-        match read(&self.send_for(None, ("POST", &path), Some(&written(&asked)?), expression)?)? {
-            Outcome::Value(value) => Ok(value),
-            Outcome::Failed(Failed { code, message, span }) => {
+        let Tryout { scope, expression, input, output } = tryout.clone();
+        let asked = TaskExpression { scope, expression, input, output };
+        let expression = &*tryout.expression;
+        match self.wait_about(self.tasks.evaluate(task, asked), expression)? {
+            ExpressionOutcome::Value(value) => Ok(value),
+            ExpressionOutcome::Failed(FailedExpression { code, message, span }) => {
                 Err(expression::failed(&code, message, expression, span_within(span, expression)))
             }
-            Outcome::Asks(_) => Err(expression::asks()),
+            ExpressionOutcome::Asks(_) => Err(expression::asks()),
         }
     }
 
     pub(crate) fn explain(&self, task: &str, what: &ToExplain) -> Result<Value, Error> {
-        let asked = match what {
-            ToExplain::Event(version) => json!({ "version": version }),
-            ToExplain::Call(call) => json!({ "function": call.function, "arguments": call.arguments }),
+        let what = match what.clone() {
+            ToExplain::Event(version) => Explain { version: Some(version), ..Explain::default() },
+            ToExplain::Call(Call { function, arguments, .. }) => {
+                Explain { function: Some(function), arguments: Some(arguments), ..Explain::default() }
+            }
         };
-        self.post(&format!("{}/explain", path_of(task)), &asked)
+        self.wait(self.tasks.explain(task, what))
     }
 
     /// The events of a task, page by page.
     pub(crate) fn events(&self, task: &str) -> Result<Vec<Value>, Error> {
-        #[derive(Deserialize)]
-        struct Page {
-            events: Vec<Value>,
-            next: Option<u64>,
-        }
-        let (mut events, mut after) = (Vec::new(), String::new());
+        let (mut events, mut after) = (Vec::new(), None);
         loop {
-            let Page { events: found, next } = self.get(&format!("{}/events{after}", path_of(task)))?;
-            events.extend(found);
+            let EventPage { events: found, next } = self.wait(self.tasks.events(task, after))?;
+            for event in found {
+                events.push(serde_json::to_value(event).map_err(|_| unreadable())?);
+            }
             match next {
-                Some(next) => after = format!("?after={next}"),
+                Some(next) => after = Some(next),
                 None => return Ok(events),
             }
         }
     }
 
     pub(crate) fn check(&self, task: &str, scope: &str, expression: &str) -> Result<Vec<Flaw>, Error> {
-        #[derive(Deserialize)]
-        struct Checked {
-            findings: Vec<ToldIssue>,
-        }
-        let asked = json!({ "scope": scope, "expression": expression });
-        let Checked { findings } = self.post(&format!("{}/check", path_of(task)), &asked)?;
-        Ok(findings.into_iter().map(|issue| Flaw::told(issue, expression)).collect())
+        let checked = self.wait(self.tasks.check(task, scope, expression))?;
+        let told = |finding| serde_json::from_value(finding).map_err(|_| unreadable());
+        let findings = checked.findings.into_iter().map(told);
+        findings.map(|issue| Ok(Flaw::told(issue?, expression))).collect()
     }
 
     /// The reviews that are wanted, page by page.
     pub(crate) fn reviews(&self, filter: &ReviewFilter, agent: &str) -> Result<Vec<Review>, Error> {
-        #[derive(Deserialize)]
-        struct Page {
-            reviews: Vec<Review>,
-            next: Option<u64>,
-        }
-        let state = filter.state.map_or("all", |state| state.as_str());
-        let mut query = format!("?state={state}&agent={}", segment(agent));
-        if let Some(reviewer) = &filter.reviewer {
-            let _ = write!(query, "&reviewer={}", segment(reviewer));
-        }
-        let (mut reviews, mut after) = (Vec::new(), String::new());
+        let mut query = ReviewsQuery {
+            reviewer: filter.reviewer.clone(),
+            state: Some(filter.state.map_or("all", |state| state.as_str()).to_owned()),
+            agent: Some(agent.to_owned()),
+            after: None,
+        };
+        let mut reviews = Vec::new();
         loop {
-            let Page { reviews: found, next } = self.get(&format!("/v1/reviews{query}{after}"))?;
-            let is_wanted = |review: &Review| filter.task.as_deref().is_none_or(|task| task == review.task);
-            reviews.extend(found.into_iter().filter(is_wanted));
+            let ReviewPage { reviews: found, next } = self.wait(self.tasks.reviews(query.clone()))?;
+            let is_wanted =
+                |review: &StoredReview| filter.task.as_deref().is_none_or(|task| task == review.task);
+            reviews.extend(found.into_iter().filter(is_wanted).map(Review::from));
             match next {
-                Some(next) => after = format!("&after={next}"),
+                Some(next) => query.after = Some(next),
                 None => return Ok(reviews),
             }
         }
@@ -321,37 +220,12 @@ impl Desk {
     pub(crate) fn answer(
         &self,
         review: &Review,
-        reply: &ReviewReply,
+        ReviewReply { word, arguments, result, note, by }: ReviewReply,
     ) -> Result<(Review, VerdictKind), Error> {
-        #[derive(Serialize)]
-        struct Told<'r> {
-            answer: celador::task::ReviewWord,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            arguments: Option<&'r Json>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            result: Option<&'r Json>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            note: Option<&'r str>,
-            digest: &'r str,
-        }
-
-        #[derive(Deserialize)]
-        struct Answered {
-            review: Review,
-            decision: Option<VerdictKind>,
-        }
-
-        let ReviewReply { word, arguments, result, note, by } = reply;
-        let told = Told {
-            answer: *word,
-            arguments: arguments.as_ref(),
-            result: result.as_ref(),
-            note: note.as_deref(),
-            digest: &review.digest,
-        };
-        let path = format!("/v1/reviews/{}", segment(&review.id));
-        let answer = self.send_for(by.as_ref(), ("POST", &path), Some(&written(&told)?), "")?;
-        let Answered { review, decision } = read(&answer)?;
-        Ok((review, decision.unwrap_or(VerdictKind::Rejected)))
+        let digest = Some(review.digest.clone());
+        let reply = celador_service::ReviewReply { answer: word, arguments, result, note, digest };
+        let by = by.map(|Person { id, email, groups }| celador_service::Person { id, email, groups });
+        let answered = self.wait(self.tasks.answer_review(&review.id, reply, by))?;
+        Ok((answered.review.into(), answered.decision.unwrap_or(VerdictKind::Rejected)))
     }
 }

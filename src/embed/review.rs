@@ -79,6 +79,44 @@ pub struct ReviewAnswered {
     pub decision: Option<VerdictKind>,
 }
 
+#[cfg(feature = "stores")]
+impl From<celador_store::StoredReview> for Review {
+    fn from(review: celador_store::StoredReview) -> Self {
+        let answered = |answered: celador_store::ReviewAnswered| ReviewAnswered {
+            answer: answered.answer,
+            by: answered.by,
+            at: answered.at,
+            note: answered.note,
+            decision: answered.decision,
+        };
+        Self {
+            id: review.id,
+            state: review.state,
+            task: review.task,
+            question: review.question,
+            call: review.call.map(CallId::from),
+            function: review.function,
+            step: review.step,
+            arguments: review.arguments,
+            result: review.result,
+            message: review.message,
+            text: review.text,
+            rule: review.rule.map(|rule| ReviewRule {
+                expression: rule.expression,
+                file: rule.file,
+                line: rule.line,
+                column: rule.column,
+            }),
+            reviewer: review.reviewer,
+            panel: review.panel,
+            asked_at: Some(review.asked_at),
+            expires_at: review.expires_at,
+            digest: review.digest,
+            answered: review.answered.map(answered),
+        }
+    }
+}
+
 /// Which reviews are listed.
 #[derive(Clone, Debug, Default)]
 pub struct ReviewFilter {

@@ -14,8 +14,8 @@ use crate::to_explain::ToExplain;
 use crate::{Error, ErrorKind, Flaw};
 use celador::cel::Json;
 use celador::task::{
-    Answer, Call, CallId, CallResult, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, TaskState,
-    Turn, VerdictKind,
+    Answer, Call, CallId, CallResult, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, Turn,
+    VerdictKind,
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -111,7 +111,7 @@ impl Task {
                 }
             }
             #[cfg(feature = "stores")]
-            Kept::Desk(desk) => desk.step(&self.id, &step, wait),
+            Kept::Desk(desk) => desk.step(&self.id, step, wait),
         }
     }
 
@@ -291,15 +291,7 @@ impl Task {
     /// A task that is not there, and stores and servers that do not answer.
     pub fn state(&self) -> Result<String, Error> {
         match &self.kept {
-            Kept::Memory(_, held) => held.with(|task| {
-                let word = match task.state() {
-                    TaskState::Active => "active",
-                    TaskState::Suspended => "suspended",
-                    TaskState::Locked { .. } => "locked",
-                    TaskState::Terminated(_) => "terminated",
-                };
-                word.to_owned()
-            }),
+            Kept::Memory(_, held) => held.with(|task| task.state().as_str().to_owned()),
             #[cfg(feature = "stores")]
             Kept::Desk(desk) => desk.state(&self.id),
         }
@@ -328,7 +320,7 @@ impl Task {
         match &self.kept {
             Kept::Memory(memory, held) => memory.answer(held, review, reply),
             #[cfg(feature = "stores")]
-            Kept::Desk(desk) => desk.answer(review, &reply),
+            Kept::Desk(desk) => desk.answer(review, reply),
         }
     }
 
@@ -356,7 +348,10 @@ impl Task {
                 task.offers().map(offer).collect()
             }),
             #[cfg(feature = "stores")]
-            Kept::Desk(desk) => desk.offers(&self.id),
+            Kept::Desk(desk) => {
+                let offers = desk.offers(&self.id)?;
+                offers.iter().map(|offer| serde_json::to_value(offer).map_err(|_| internal())).collect()
+            }
         }
     }
 

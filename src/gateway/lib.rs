@@ -6,13 +6,11 @@
 //! | module | what |
 //! |---|---|
 //! | `delay` | how long a call is held back |
-//! | `desk` | where decisions come from: this process, or a server |
 //! | `llm` | between an agent and the API of its model: what users say, calls of tools, their results, answers |
+//! | `unjudged` | what was forwarded although no rule saw it |
 //! | `mcp` | between an MCP client and its server: lists of tools, calls, resources, prompts, reviews |
 
 mod delay;
-mod desk;
 pub mod llm;
 pub mod mcp;
-
-pub use desk::{Desk, Reply};
+mod unjudged;

@@ -4,23 +4,23 @@
 //! a route's function runs, its caller is known and allowed, its body is within its bound, and there is room for it. What
 //! has begun goes on to its end even if nobody waits any more, so that nothing is half done.
 
-use super::identity::{Caller, Person};
+use super::identity::Caller;
 use super::messages;
 use super::network::connection::{Connection, Exchange, Sent, Stage};
-use super::operations::pending::{pause_after, pending, wait_of};
-use super::operations::task_steps::standing_now;
-use super::problem::{Kind, PROBLEM_JSON, Problem};
+use super::operations::pending::{pause_after, wait_of};
+use super::problem::{Kind, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
 use super::reviews::review_stream::{self, Listener};
 use super::room::{Room, Taken};
-use super::route::{Access, Action, Body, Route, Work};
+use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
 use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use celador_service::{OperationAnswer, PROBLEM_JSON};
 use celador_store::conversation;
 use std::net::{IpAddr, Ipv4Addr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,10 +35,6 @@ pub(super) struct Gate {
     service: Arc<Service>,
     room: Arc<Room>,
 }
-
-/// The person for whom a request of this process is, in its extensions.
-#[derive(Clone)]
-pub(super) struct VouchedFor(pub(super) Person);
 
 /// Names of headers that have no constant.
 const REQUEST_ID: &str = "x-request-id";
@@ -214,9 +210,12 @@ impl Gate {
             Work::Step if self.service.steps_at_once => {
                 // what it holds it needs no longer, whatever it waits for afterwards
                 let _held = held;
-                done_by(&self.service, route.action, &request)?
+                done_by(&self.service, |service| route.action.run(service, &request))?
             }
-            _ => self.work(route.action, request, held, left).await?,
+            _ => {
+                let action = route.action;
+                self.work(move |service| action.run(service, &request), held, left).await?
+            }
         };
         match of_call {
             Some(of_call) => Ok(self.until_decided(answer, of_call, &holder).await),
@@ -224,19 +223,18 @@ impl Gate {
         }
     }
 
-    /// Has a route do its work on a thread of its own, with what the request holds.
-    async fn work<H: Send + 'static>(
+    /// Has something done on a thread of its own, with what the request holds.
+    async fn work<H: Send + 'static, T: Send + 'static>(
         &self,
-        action: Action,
-        request: Request,
+        work: impl FnOnce(&Service) -> Result<T, Problem> + Send + 'static,
         held: H,
         time: Duration,
-    ) -> Result<Answer, Problem> {
+    ) -> Result<T, Problem> {
         let (service, span) = (self.service.clone(), tracing::Span::current());
         let work = tokio::task::spawn_blocking(move || {
             let _held = held;
             let _span = span.enter();
-            done_by(&service, action, &request)
+            done_by(&service, work)
         });
         match timeout(time, work).await {
             Ok(Ok(answer)) => answer,
@@ -258,7 +256,10 @@ impl Gate {
     ) -> Answer {
         let (begun, mut pause) = (Instant::now(), None);
         let time = Duration::from_millis(self.service.settings.limits.max_request_ms);
-        while pending(&answer.body).is_some() {
+        let Ok(mut told) = serde_json::from_slice::<OperationAnswer<'static>>(&answer.body) else {
+            return answer;
+        };
+        while told.is_pending() {
             let left = wait.saturating_sub(begun.elapsed());
             if left.is_zero() {
                 break;
@@ -275,15 +276,19 @@ impl Gate {
                 // a server with much to do is asked again later
                 Err(_) => continue,
             };
-            let body = answer.body.clone();
-            let request = Request { caller: caller.clone(), body, ..Request::of_server(&task) };
-            match self.work(Action::Call(standing_now), request, held, time).await {
-                Ok(present) => answer = Answer { headers: answer.headers, ..present },
+            let request = Request { caller: caller.clone(), ..Request::of_server(&task) };
+            let before = told.clone();
+            let look = move |service: &Service| service.standing_now(&request, &before);
+            match self.work(look, held, time).await {
+                Ok(present) => told = present,
                 Err(_) => break,
             }
             if stops {
                 break;
             }
+        }
+        if let Ok(present) = Answer::json(answer.status, &told) {
+            answer.body = present.body;
         }
         answer
     }
@@ -297,12 +302,6 @@ impl Gate {
         }
         self.service.origins.admit(parts)?;
         let caller = self.admit(route.access, &parts.headers)?;
-        // nothing that comes over a network has one
-        let vouched_for = parts.extensions.get::<VouchedFor>();
-        let caller = match vouched_for {
-            Some(VouchedFor(person)) => caller.speaking(person.clone()),
-            None => caller,
-        };
         if let Some(exchange) = exchange.filter(|_| caller.identity.is_some()) {
             exchange.is_known();
         }
@@ -353,12 +352,15 @@ impl Gate {
     }
 }
 
-/// Has a route do its work on this thread. A panic in it is the caller's answer, and nobody else's end.
-pub(super) fn done_by(service: &Service, action: Action, request: &Request) -> Result<Answer, Problem> {
+/// Has something done on this thread. A panic in it is the caller's answer, and nobody else's end.
+pub(super) fn done_by<T>(
+    service: &Service,
+    work: impl FnOnce(&Service) -> Result<T, Problem>,
+) -> Result<T, Problem> {
     service.metrics.in_flight.inc();
-    let answer = catch_unwind(AssertUnwindSafe(|| action.run(service, request)));
+    let done = catch_unwind(AssertUnwindSafe(|| work(service)));
     service.metrics.in_flight.dec();
-    answer.unwrap_or_else(|_| Err(Kind::Internal.into()))
+    done.unwrap_or_else(|_| Err(Kind::Internal.into()))
 }
 
 /// Who shares of the server are for.

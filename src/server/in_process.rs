@@ -1,54 +1,69 @@
-//! The same decisions without a network: requests of the API that are answered in this process.
+//! The same decisions without a network: operations of tasks, and requests of the API, that are answered in this process.
 //!
-//! In: a method, a path, a body, as over HTTP. Out: the status and the body that a server would send. So bindings, hooks and
-//! proxies have one meaning whether they decide themselves or ask a server: what differs is who carries the request.
+//! In: what [`TaskService`] takes. Out: what a server would answer, by the same functions. So bindings, hooks and proxies have one meaning whether
+//! they decide themselves or ask a server.
 
 use super::error::ServeError;
-use super::gate::VouchedFor;
-use super::identity;
+use super::gate::done_by;
 use super::manifests::ReadManifests;
-use super::network::client::{ClientError, ClientReply};
-use super::request::JSON;
+use super::operations::evaluate::{Check, Evaluate, scope_of};
+use super::operations::explain::explained;
+use super::operations::pending::pause_after;
+use super::operations::task_policies::task_state;
+use super::operations::unjudged_routes::{Unjudged, noted};
+use super::problem::{Kind, Problem};
+use super::request::Request as Asked;
+use super::reviews::{answered, listed};
+use super::routes::{begin, checked, context_page, evaluated, offers_of, purged};
 use super::service::{Parts, Service};
 use super::settings::Settings;
-use super::{EVENT_INTERVAL, most_threads, router, upkeep};
-use axum::Router;
-use axum::body::{Body, to_bytes};
-use axum::http::{Method, Request, Uri, header};
+use super::tasks::owner;
+use super::{EVENT_INTERVAL, identity, most_threads, upkeep};
+use celador::BroughtTool;
+use celador::task::{CallId, Operation};
+use celador_service::{
+    BegunTask, CheckedExpression, ClientError, ContextPage, ContextQuery, EventPage, Explain,
+    ExpressionOutcome, NewTask, Offers, OperationAnswer, Person, PurgedTask, ReviewPage, ReviewReply,
+    ReviewedReview, ReviewsQuery, ServiceError, StepTerms, TaskExpression, TaskProgress, TaskService,
+    TaskStanding,
+};
 use celador_store::Location;
-use std::future::poll_fn;
-use std::pin::pin;
+use serde_json::Value;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
-use tower_service::Service as _;
 
-/// Answers requests of the API in this process. It has no address and opens no socket. Callers need no token: whoever
-/// has this value may do everything that a server without tokens lets its callers do.
+/// Tasks in this process. It has no address and opens no socket. Callers need no token: who has this value may do everything that a server
+/// without tokens lets its callers do.
 ///
 /// Settings that are about the network (address, TLS, origins, authentication, webhooks) have no meaning here.
-/// Dropping it cuts off requests that are under way on other threads.
 ///
 /// ```
-/// use celador_server::{ClientReply, InProcess, Parts, Settings, system_clock};
+/// use celador::task::{Call, Operation, User};
+/// use celador_server::{InProcess, Parts, Settings, system_clock};
+/// use celador_service::{NewTask, OperationAnswer, StepTerms, TaskService};
 /// use celador_store::{Database, Location};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 ///
 /// let settings = Settings::new(vec!["examples/first-policy".into()]);
 /// let database = Database::open(&Location::Memory, &settings.limits.store)?;
-/// let desk = InProcess::open(settings, Parts { clock: system_clock()?, database, log: None })?;
+/// let tasks = InProcess::open(settings, Parts { clock: system_clock()?, database, log: None })?;
 ///
-/// let task = br#"{"id": "t-1", "namespace": "shop", "agent": "clerk", "user": {"id": "u-7"}}"#;
-/// assert_eq!(desk.send("POST", "/v1/tasks", &[], Some(task))?.status, 201);
-/// let call = br#"{"function": "payout", "arguments": {"amount": 40}}"#;
-/// let ClientReply { status, body } = desk.send("POST", "/v1/tasks/t-1/before", &[], Some(call))?;
-/// assert_eq!(status, 200);
-/// assert!(String::from_utf8(body)?.contains(r#""verdict":"allow""#));
+/// # let runtime = tokio::runtime::Builder::new_current_thread().build()?;
+/// # runtime.block_on(async {
+/// let user = User { id: "u-7".into(), ..User::default() };
+/// let new = NewTask { id: Some("t-1".into()), namespace: "shop".into(), agent: Some("clerk".into()), user, ..NewTask::default() };
+/// tasks.begin(new).await?;
+/// let call = Call::new("payout", serde_json::json!({"amount": 40}).into());
+/// let answer = tasks.take("t-1", Operation::Before(call), StepTerms::default()).await?;
+/// let OperationAnswer::One(progress) = answer else { panic!("it is one call") };
+/// assert!(progress.came_to.decision().is_some_and(|decision| decision.is_allowed()));
+/// # Ok::<(), celador_service::ServiceError>(())
+/// # })?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct InProcess {
-    router: Router,
     service: Arc<Service>,
     stop: watch::Sender<bool>,
     /// Ended on a thread of its own, as who drops this may be a task of another runtime.
@@ -75,7 +90,7 @@ impl InProcess {
         let service = Service { steps_at_once, ..Service::open(settings, manifests, parts, address)? };
         let service = Arc::new(service);
         let (stop, _) = watch::channel(false);
-        Ok(Self { router: router(&service), service, stop, runtime: Some(runtime) })
+        Ok(Self { service, stop, runtime: Some(runtime) })
     }
 
     /// From now on does beside requests what a server does: looks at the files of manifests, denies reviews that have expired,
@@ -85,110 +100,207 @@ impl InProcess {
             upkeep::keep_up(runtime.handle(), &self.service, &self.stop.subscribe());
         }
     }
+}
 
-    /// Answers one request. A body is JSON; a path may have a query. May be called from many threads, and not from a task of an
-    /// asynchronous runtime, which it would stop: [`answer`](Self::answer) is for those.
-    ///
-    /// # Errors
-    /// [`ClientError::Text`] for what is no method, path or header, [`ClientError::TooLarge`] for an answer without end, as that of a
-    /// stream of reviews.
-    pub fn send(
+impl InProcess {
+    /// What a function of the service gives. It runs on a thread of its own, or on this one where nothing in it waits for a disk or a network.
+    async fn done<T: Send + 'static>(
         &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Option<&[u8]>,
-    ) -> Result<ClientReply, ClientError> {
-        match &self.runtime {
-            Some(runtime) => {
-                runtime.block_on(answer(self.router.clone(), request(method, path, headers, body)?))
+        work: impl FnOnce(&Service) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<T, ServiceError> {
+        let done = if self.service.steps_at_once {
+            done_by(&self.service, work)
+        } else {
+            let Some(runtime) = &self.runtime else { return Err(ClientError::Broken(String::new()).into()) };
+            let service = self.service.clone();
+            let done = runtime.spawn_blocking(move || done_by(&service, work)).await;
+            done.map_err(|error| ClientError::Broken(error.to_string()))?
+        };
+        done.map_err(|problem| problem.details("").into())
+    }
+
+    /// The caller of this process, about a task.
+    fn asked(&self, task: &str) -> Result<Asked, ServiceError> {
+        let caller = self.service.authority.caller(None, self.service.now());
+        let caller = caller.map_err(|_| Problem::from(Kind::Unauthenticated).details(""))?;
+        Ok(Asked { caller, ..Asked::of_server(task) })
+    }
+
+    /// Waits until what is pending of an answer is decided, or for so long. An answer that cannot be looked for any more is the last
+    /// one that was true.
+    async fn until_decided(
+        &self,
+        mut told: OperationAnswer<'static>,
+        task: &str,
+        wait: Duration,
+    ) -> Result<OperationAnswer<'static>, ServiceError> {
+        let wait = wait.min(Duration::from_millis(self.service.settings.limits.max_pending_ms));
+        let (begun, mut pause) = (Instant::now(), None);
+        while told.is_pending() {
+            let left = wait.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                break;
             }
-            None => Err(ClientError::Broken(String::new())),
+            let next = pause_after(pause);
+            pause = Some(next);
+            self.sleep(next.min(left)).await;
+            let (request, before) = (self.asked(task)?, told.clone());
+            match self.done(move |service| service.standing_now(&request, &before)).await {
+                Ok(present) => told = present,
+                Err(_) => break,
+            }
         }
+        Ok(told)
     }
 
-    /// As [`send`](Self::send), for somebody whom this process knows: it vouches for them as a server's tokens do. Reviews are theirs to
-    /// answer if they are addressed to them, and say who answered. The tasks are those of [`send`](Self::send).
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
-    ///
-    /// ```
-    /// use celador_server::{InProcess, Parts, Person, Settings, system_clock};
-    /// use celador_store::{Database, Location};
-    /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
-    ///
-    /// let settings = Settings::new(vec!["examples/first-policy".into()]);
-    /// let database = Database::open(&Location::Memory, &settings.limits.store)?;
-    /// let desk = InProcess::open(settings, Parts { clock: system_clock()?, database, log: None })?;
-    /// let task = br#"{"id": "t-1", "namespace": "shop", "agent": "clerk", "user": {"id": "u-7"}}"#;
-    /// desk.send("POST", "/v1/tasks", &[], Some(task))?;
-    /// let call = br#"{"function": "payout", "arguments": {"amount": 250}}"#;
-    /// desk.send("POST", "/v1/tasks/t-1/before", &[], Some(call))?;
-    ///
-    /// let listed = String::from_utf8(desk.send("GET", "/v1/reviews", &[], None)?.body)?;
-    /// let id = listed.split('"').find(|part| part.starts_with("rv_")).ok_or("250 needs a review")?;
-    /// let answer = |person: &Person| {
-    ///     desk.send_as(person, "POST", &format!("/v1/reviews/{id}"), Some(br#"{"answer": "approve"}"#))
-    /// };
-    /// assert_eq!(answer(&Person { id: "u-8".into(), ..Person::default() })?.status, 403);
-    /// let lead = Person { id: "u-9".into(), email: Some("lead@example.com".into()), groups: Vec::new() };
-    /// assert_eq!(answer(&lead)?.status, 200);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn send_as(
-        &self,
-        person: &Person,
-        method: &str,
-        path: &str,
-        body: Option<&[u8]>,
-    ) -> Result<ClientReply, ClientError> {
-        let mut request = request(method, path, &[], body)?;
-        request.extensions_mut().insert(VouchedFor(identity::Person {
-            subject: person.id.clone(),
-            is_named: true,
-            email: person.email.clone(),
-            groups: person.groups.clone(),
-            ..identity::Person::default()
-        }));
-        match &self.runtime {
-            Some(runtime) => runtime.block_on(answer(self.router.clone(), request)),
-            None => Err(ClientError::Broken(String::new())),
-        }
-    }
-
-    /// As [`send`](Self::send), for asynchronous callers, under any runtime.
-    ///
-    /// # Errors
-    /// As [`send`](Self::send).
-    pub async fn answer(
-        &self,
-        method: &str,
-        path: &str,
-        headers: &[(&str, &str)],
-        body: Option<&[u8]>,
-    ) -> Result<ClientReply, ClientError> {
-        let request = request(method, path, headers, body)?;
-        let Some(runtime) = &self.runtime else { return Err(ClientError::Broken(String::new())) };
-        let mut answering = pin!(answer(self.router.clone(), request));
-        // timers and threads are this runtime's, whatever polls
-        poll_fn(|context| {
-            let _within = runtime.enter();
-            answering.as_mut().poll(context)
-        })
-        .await
+    /// Sleeps by the timers of this runtime, whatever polls.
+    async fn sleep(&self, time: Duration) {
+        let Some(runtime) = &self.runtime else { return };
+        // a task of that runtime has its timers; only an aborted one has no end
+        let _ = runtime.spawn(async move { tokio::time::sleep(time).await }).await;
     }
 }
 
-/// Somebody who answers reviews, as a program knows them that has the server inside.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Person {
-    /// Their id, by which policies may address them.
-    pub id: String,
-    /// Their e-mail address.
-    pub email: Option<String>,
-    /// The groups that they are in.
-    pub groups: Vec<String>,
+impl TaskService for InProcess {
+    async fn begin(&self, new: NewTask) -> Result<BegunTask, ServiceError> {
+        let request = self.asked("")?;
+        self.done(move |service| begin(service, &request, new).map(|(task, _)| task)).await
+    }
+
+    async fn bring(&self, task: &str, tools: Vec<BroughtTool>) -> Result<BegunTask, ServiceError> {
+        let request = self.asked(task)?;
+        self.done(move |service| {
+            let brought = service.tasks.bring(&request, &owner(&request.caller), &tools);
+            brought.map(|(task, _)| task)
+        })
+        .await
+    }
+
+    async fn take(
+        &self,
+        task: &str,
+        operation: Operation,
+        StepTerms { key, wait }: StepTerms,
+    ) -> Result<OperationAnswer<'static>, ServiceError> {
+        let request = self.asked(task)?;
+        let body = match &key {
+            // what the same operation is known by when it comes again
+            Some(_) => serde_json::to_vec(&operation).map_err(|_| ClientError::Text)?,
+            None => request.body,
+        };
+        let request = Asked { key, body, target: format!("{} {task}", operation.name()), ..request };
+        let told = self.done(move |service| service.tasks.take(&request, &operation)).await?;
+        if wait.is_zero() { Ok(told) } else { self.until_decided(told, task, wait).await }
+    }
+
+    async fn standing(
+        &self,
+        task: &str,
+        call: &CallId,
+        wait: Duration,
+    ) -> Result<TaskProgress<'static>, ServiceError> {
+        let (request, call) = (self.asked(task)?, call.clone());
+        let stands = self.done(move |service| service.standing(&request, &call)).await?;
+        match self.until_decided(OperationAnswer::One(stands), task, wait).await? {
+            OperationAnswer::One(stands) => Ok(stands),
+            OperationAnswer::Several(_) => Err(Problem::from(Kind::Internal).details("").into()),
+        }
+    }
+
+    async fn state(&self, task: &str) -> Result<TaskStanding, ServiceError> {
+        let request = self.asked(task)?;
+        self.done(move |service| task_state(service, &request)).await
+    }
+
+    async fn offers(&self, task: &str) -> Result<Offers, ServiceError> {
+        let request = self.asked(task)?;
+        self.done(move |service| service.tasks.look(&request, |open| Ok(offers_of(open.task.policy())))).await
+    }
+
+    async fn agent_offers(&self, namespace: &str, agent: &str) -> Result<Offers, ServiceError> {
+        let (namespace, agent) = (namespace.to_owned(), agent.to_owned());
+        self.done(move |service| {
+            Ok(offers_of(&*service.manifests.served().engine.policy(&namespace, &agent)?))
+        })
+        .await
+    }
+
+    async fn purge(&self, task: &str, reason: Option<&str>) -> Result<PurgedTask, ServiceError> {
+        let (request, reason) = (self.asked(task)?, reason.map(str::to_owned));
+        self.done(move |service| purged(service, &request, reason.as_deref())).await
+    }
+
+    async fn context(&self, task: &str, query: ContextQuery) -> Result<ContextPage, ServiceError> {
+        let request = self.asked(task)?;
+        self.done(move |service| context_page(service, &request, query)).await
+    }
+
+    async fn events(&self, task: &str, after: Option<u64>) -> Result<EventPage, ServiceError> {
+        let request = self.asked(task)?;
+        self.done(move |service| service.tasks.events(&request, after.unwrap_or_default())).await
+    }
+
+    async fn evaluate(
+        &self,
+        task: &str,
+        expression: TaskExpression,
+    ) -> Result<ExpressionOutcome, ServiceError> {
+        let request = self.asked(task)?;
+        self.done(move |service| evaluated(service, &request, &Evaluate::of(expression)?)).await
+    }
+
+    async fn check(
+        &self,
+        task: &str,
+        scope: &str,
+        expression: &str,
+    ) -> Result<CheckedExpression, ServiceError> {
+        let request = self.asked(task)?;
+        let scope = scope_of(scope);
+        let scope = scope.map_err(|expected| Problem::new(Kind::BadRequest, expected).details(""))?;
+        let check = Check::on_task(scope, expression);
+        self.done(move |service| checked(service, &request, &check)).await
+    }
+
+    async fn explain(&self, task: &str, what: Explain) -> Result<Value, ServiceError> {
+        let request = self.asked(task)?;
+        self.done(move |service| {
+            let explained = explained(service, &request, what)?;
+            serde_json::to_value(explained).map_err(|_| Kind::Internal.into())
+        })
+        .await
+    }
+
+    async fn reviews(&self, query: ReviewsQuery) -> Result<ReviewPage, ServiceError> {
+        let caller = self.asked("")?.caller;
+        self.done(move |service| listed(service, &caller, &query)).await
+    }
+
+    async fn answer_review(
+        &self,
+        review: &str,
+        reply: ReviewReply,
+        by: Option<Person>,
+    ) -> Result<ReviewedReview, ServiceError> {
+        let request = self.asked(review)?;
+        let caller = match by {
+            Some(Person { id, email, groups }) => request.caller.speaking(identity::Person {
+                subject: id,
+                is_named: true,
+                email,
+                groups,
+                ..identity::Person::default()
+            }),
+            None => request.caller,
+        };
+        let request = Asked { caller, ..request };
+        self.done(move |service| answered(service, &request, reply)).await
+    }
+
+    async fn note_unjudged(&self, form: &str, count: u64) -> Result<bool, ServiceError> {
+        let (caller, unjudged) = (self.asked("")?.caller, Unjudged { form: form.to_owned(), count });
+        self.done(move |service| noted(service, &caller, &unjudged)).await
+    }
 }
 
 impl Drop for InProcess {
@@ -198,7 +310,7 @@ impl Drop for InProcess {
         let Some(runtime) = self.runtime.take() else { return };
         // a connection to Postgres blocks where it is closed, so the last handle must not go within a runtime: neither this one, whose
         // tasks have handles, nor that of whoever drops this
-        let last = (self.router.clone(), self.service.clone());
+        let last = self.service.clone();
         let close = move || {
             runtime.shutdown_timeout(CLOSING);
             drop(last);
@@ -210,33 +322,3 @@ impl Drop for InProcess {
 
 /// How long requests on other threads may take that were under way when their service was dropped.
 const CLOSING: Duration = Duration::from_secs(5);
-
-/// The largest body of an answer, as of those that come over a network.
-const MAX_REPLY_BYTES: usize = 67_108_864;
-
-/// A request of this process to itself.
-fn request(
-    method: &str,
-    path: &str,
-    headers: &[(&str, &str)],
-    body: Option<&[u8]>,
-) -> Result<Request<Body>, ClientError> {
-    let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
-    let path: Uri = path.parse().map_err(|_| ClientError::Text)?;
-    let mut request = Request::builder().method(method).uri(path).header(header::HOST, "localhost");
-    if body.is_some() {
-        request = request.header(header::CONTENT_TYPE, JSON);
-    }
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let body = body.map_or_else(Body::empty, |body| Body::from(body.to_vec()));
-    request.body(body).map_err(|_| ClientError::Text)
-}
-
-async fn answer(mut router: Router, request: Request<Body>) -> Result<ClientReply, ClientError> {
-    let Ok(response) = router.call(request).await;
-    let status = response.status().as_u16();
-    let body = to_bytes(response.into_body(), MAX_REPLY_BYTES).await.map_err(|_| ClientError::TooLarge)?;
-    Ok(ClientReply { status, body: body.to_vec() })
-}

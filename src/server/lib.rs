@@ -83,6 +83,7 @@ mod shares;
 mod stopping;
 pub mod strict_json;
 mod sweeper;
+mod task_backend;
 mod tasks;
 mod telemetry;
 pub mod traffic;
@@ -94,16 +95,15 @@ pub use hooks::{
     EVENTS as HOOK_EVENTS, FORMS as HOOK_FORMS, HookDesk, HookEvent, HookRegistration, UnknownEvent,
     refusal as hook_refusal, stranger as hook_stranger,
 };
-pub use in_process::{InProcess, Person};
+pub use in_process::InProcess;
 pub use limits::ServerLimits;
 pub use manifests::ReadManifests;
 pub use network::beside::{listen_beside, serve_beside};
-pub use network::client::{Client, ClientError, ClientReply};
-pub use network::kept_client::KeptClient;
 pub use service::Parts;
 pub use settings::{
     Authentication, DEFAULT_ADDRESS, Jwt, LiveTasks, ReviewWebhook, Settings, Tls, Unreadable,
 };
+pub use task_backend::TaskBackend;
 pub use telemetry::{LogFormat, Sending, Telemetry};
 
 use axum::Router;

@@ -6,7 +6,7 @@
 
 use super::digest_list;
 use super::error::ServeError;
-use super::problem::{Findings, Kind, Problem};
+use super::problem::{Kind, Problem};
 use super::settings::Settings;
 use celador::cel::Timestamp;
 use celador::diagnostic::{Diagnostic, Standing};
@@ -15,6 +15,7 @@ use celador::limits::EngineLimits;
 use celador::manifest::load::{File, LoadError, Stamp, stamps};
 use celador::manifest::mode::Mode;
 use celador::manifest::{Catalog, load};
+use celador_service::Findings;
 use celador_store::ManifestSet;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;

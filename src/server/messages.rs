@@ -301,18 +301,6 @@ pub(super) fn retention_failed(kinds: &[&str]) -> String {
     format!("what is too old could not all be taken away ({}); the next sweep tries again", kinds.join(", "))
 }
 
-pub(super) const fn no_server_address() -> &'static str {
-    "an address such as `https://celador.example/` is expected, without a name or password in it"
-}
-
-pub(super) const fn insecure_address() -> &'static str {
-    "beyond loopback an address begins with `https://`, because others could read what is sent"
-}
-
-pub(super) const fn no_header_text() -> &'static str {
-    "a token or an address has a character that HTTP does not send"
-}
-
 pub(super) const fn no_webhook_secret() -> &'static str {
     "a line `whsec_…` is expected, with 24 to 64 bytes in Base64; several lines are several secrets"
 }

@@ -52,6 +52,9 @@ pub(super) struct Answer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub(super) struct Empty {}
 
+/// Says that an answer was given before.
+const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
 /// JSON on the wire.
 pub(super) const JSON: &str = "application/json";
 
@@ -60,6 +63,11 @@ impl Answer {
     pub(super) fn json<T: Serialize>(status: u16, value: &T) -> Result<Self, Problem> {
         let body = serde_json::to_vec(value).map_err(|_| Problem::from(Kind::Internal))?;
         Ok(Self { status, media_type: JSON, body, headers: Vec::new() })
+    }
+
+    /// The same, as an answer that was given before.
+    pub(super) fn replayed(self) -> Self {
+        self.with_header(REPLAYED, "true")
     }
 
     /// The same with one header more.
@@ -99,22 +107,6 @@ impl Request {
     /// As [`Request::read`].
     pub(super) fn operation(&self, name: &str, limits: &EngineLimits) -> Result<Operation, Problem> {
         read_with(&self.body, limits.eval.max_json_depth, |body| Operation::from_body(name, body))
-    }
-
-    /// What the body says, however its members are ordered and its text is laid out; without members that a retry may have
-    /// otherwise, such as a token that was renewed meanwhile.
-    ///
-    /// # Errors
-    /// A body that is no JSON.
-    pub(super) fn meaning(&self, without: &[&str]) -> Result<String, Problem> {
-        let mut body: serde_json::Value =
-            serde_json::from_slice(&self.body).map_err(|_| Problem::from(Kind::NotJson))?;
-        if let Some(members) = body.as_object_mut() {
-            members.retain(|name, _| !without.contains(&&**name));
-        }
-        body.sort_all_objects();
-        let text = serde_json::to_vec(&body).map_err(|_| Problem::from(Kind::Internal))?;
-        Ok(Digest::of(&text).to_string())
     }
 
     /// What a retry must be like to be one: method, path and body.

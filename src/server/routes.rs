@@ -19,19 +19,23 @@ use super::request::{Answer, Request};
 use super::route::{Access, Action, Body, Route, Work};
 use super::service::Service;
 use super::tasks::seat::Open;
-use super::tasks::{check_task_id, owner as owner_of};
+use super::tasks::{Begun, check_task_id, owner as owner_of};
 use super::{messages, reviews};
 use axum::http::Method;
-use celador::BroughtTool;
+use axum::http::header::LOCATION;
 use celador::cel::Shortened;
-use celador::context::{PageError, PageRequest, Runtime};
+use celador::context::{PageError, PageRequest};
+use celador::digest::Digest;
 use celador::manifest::listing::Annotations;
 use celador::manifest::step::Hook;
 use celador::policy::{OutputSchema, Policy};
-use celador::task::{Operation, Parent, StartTask, TaskState, User};
+use celador::task::{Operation, StartTask, TaskState};
+use celador_service::{
+    BegunTask, CheckedExpression, ContextPage, ContextQuery, ExpressionOutcome, JudgedMessages, NewTask,
+    OfferedFunction, Offers, PurgedTask, ShortenedValue, path_segment,
+};
 use celador_store::{Owner, TaskFilter};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The routes.
@@ -160,53 +164,28 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A task to begin.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(super) struct NewTask {
-    /// The id of the task, unique among the caller's: 1 to `max_id_bytes` bytes without control characters, and neither `.` nor `..`.
-    /// Without one the server makes an id up. The same id with the same body answers with the task as it is.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
-    id: Option<String>,
-    /// The agent's namespace.
-    namespace: String,
-    /// The agent's name; without it the default agent of the namespace.
-    #[serde(default)]
-    agent: Option<String>,
-    /// The person for whom it runs. `claims` only where callers need no token, or the operator allows it; else they come with `user_token`.
-    user: User,
-    /// A token (JWT) of that person, whose subject is the `id` of `user`: what it says is their claims. It is verified as callers' tokens are,
-    /// and not kept. A task without it that has a parent has the claims of its parent.
-    #[serde(default)]
-    user_token: Option<String>,
-    /// The resolved model; without it the one that the agent wishes for.
-    #[serde(default)]
-    model: Option<String>,
-    /// The platform that calls: `runtime` in expressions.
-    #[serde(default)]
-    runtime: Option<Runtime>,
-    /// The tools that the task brings, each exactly as `tools/list` of MCP has it. The agent can call those that its manifests keep
-    /// places for, under `brought` in a document of kind `celador/v1/tools`.
-    #[serde(default)]
-    tools: Vec<BroughtTool>,
-    /// The task that has delegated to it. It is the caller's own and has not ended; when it does, this one ends with it.
-    #[serde(default)]
-    parent: Option<Parent>,
-    /// What the task is to be found by: texts under names of ASCII letters, digits, `_`, `-`, `.` and `/`. Expressions do not see it.
-    #[serde(default)]
-    metadata: BTreeMap<String, String>,
-}
-
 fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let new: NewTask = request.read(&service.settings.limits.store.engine)?;
+    let (task, begun) = begin(service, request, new)?;
+    let answer = Answer::json(if begun == Begun::Before { 200 } else { 201 }, &task)?;
+    let answer = answer.with_header(LOCATION, format!("/v1/tasks/{}", path_segment(&task.task)));
+    Ok(if begun == Begun::Replayed { answer.replayed() } else { answer })
+}
+
+/// Begins a task of the caller of a request, or finds the one that the same request has begun.
+pub(super) fn begin(
+    service: &Service,
+    request: &Request,
+    mut new: NewTask,
+) -> Result<(BegunTask, Begun), Problem> {
+    // a token may have been renewed before the same request comes again
+    let user_token = new.user_token.take();
     let made_up = uuid::Uuid::new_v4().to_string();
     // files of a task lie under a name that no caller chooses
-    let (id, mount_id, begun_with) = match new.id {
+    let (id, mount_id, begun_with) = match &new.id {
         Some(id) => {
-            check_task_id(&id, service.settings.limits.store.engine.max_id_bytes)?;
-            (id, Some(made_up), Some(request.meaning(&["user_token"])?))
+            check_task_id(id, service.settings.limits.store.engine.max_id_bytes)?;
+            (id.clone(), Some(made_up), Some(meaning(&new)?))
         }
         None => (made_up, None, None),
     };
@@ -218,7 +197,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         id,
         namespace: new.namespace,
         agent,
-        user: service.user(new.user, new.user_token.as_deref())?,
+        user: service.user(new.user, user_token.as_deref())?,
         started_at: service.now(),
         address: request.address,
         model: new.model,
@@ -231,6 +210,13 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
         retain: service.settings.retain_calls,
     };
     service.tasks.create(request, start)
+}
+
+/// What a task is begun with, however its request has ordered and laid it out.
+fn meaning(new: &NewTask) -> Result<String, Problem> {
+    let mut value = serde_json::to_value(new).map_err(|_| Problem::from(Kind::Internal))?;
+    value.sort_all_objects();
+    Ok(Digest::of(value.to_string().as_bytes()).to_string())
 }
 
 /// Which tasks are listed.
@@ -329,60 +315,31 @@ pub(super) struct PurgeQuery {
 
 fn purge(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let PurgeQuery { reason } = request.query()?;
+    Answer::json(200, &purged(service, request, reason.as_deref())?)
+}
+
+/// Purges a task of the caller of a request.
+pub(super) fn purged(
+    service: &Service,
+    request: &Request,
+    reason: Option<&str>,
+) -> Result<PurgedTask, Problem> {
     let most = service.settings.limits.store.engine.max_reason_bytes;
-    service.tasks.purge(request, reason.as_deref().unwrap_or("purged over HTTP"), most)
-}
-
-/// The part of a context that is looked at.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(super) struct ContextQuery {
-    /// The paths of its parts, with commas between: `input,capabilities.refund`; without it, all of the context.
-    paths: Option<String>,
-    /// The most entries of each list; without it, as many as `max_page_bytes` allows.
-    limit: Option<usize>,
-    /// The `next` of the page before, as long as the task has taken no step.
-    cursor: Option<String>,
-}
-
-/// The context of a task, as expressions see it.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Context"))]
-pub(super) struct Seen {
-    /// The number of the task's last event, from 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    version: u64,
-    /// The context, or the part of it that was asked for. A value of which only the digest is kept, or nothing, is null.
-    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Map<String, serde_json::Value>"))]
-    context: Box<serde_json::value::RawValue>,
-    /// The `cursor` of the next page; null if no list goes on.
-    next: Option<String>,
-    /// The values of which only the digest is kept.
-    shortened: Vec<Left>,
-    /// The values of which nothing is kept, as no rule reads them (`--retain-calls needed`): JSON pointers into `context`, to the nulls in
-    /// their places.
-    dropped: Vec<String>,
-}
-
-/// A value of which only the digest is kept.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ShortenedValue"))]
-struct Left {
-    /// A JSON pointer into `context`, to the null in the value's place.
-    pointer: String,
-    /// The SHA-256 of its JSON text, compact and with its keys in their order: 64 hexadecimal digits.
-    sha256: String,
-    /// The bytes of that text.
-    bytes: u64,
-    /// Its kind before it was shortened: `map`, `list` or `string`.
-    kind: String,
+    service.tasks.purge(request, reason.unwrap_or("purged over HTTP"), most)
 }
 
 /// A part of a task's context. A cursor is good for one version: entries that come meanwhile move those of before.
 fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    Answer::json(200, &context_page(service, request, request.query()?)?)
+}
+
+/// A part of the context of the task of a request.
+pub(super) fn context_page(
+    service: &Service,
+    request: &Request,
+    ContextQuery { paths, limit: entries, cursor }: ContextQuery,
+) -> Result<ContextPage, Problem> {
     let refuse = || Problem::new(Kind::BadRequest, messages::bad_context_query());
-    let ContextQuery { paths, limit: entries, cursor } = request.query()?;
     let paths = paths.map(|paths| paths.split(',').map(str::to_owned).collect()).unwrap_or_default();
     let cursor = cursor.map(|cursor| {
         let (version, from) = cursor.split_once('.')?;
@@ -404,87 +361,42 @@ fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
             PageError::NotJson => Kind::InvalidContext.into(),
         })?;
         let context = serde_json::value::RawValue::from_string(page.text);
-        let left = |(pointer, it): (String, Shortened)| Left {
+        let left = |(pointer, it): (String, Shortened)| ShortenedValue {
             pointer,
             sha256: it.sha256,
             bytes: it.bytes,
             kind: it.kind,
         };
-        let seen = Seen {
+        Ok(ContextPage {
             version,
             context: context.map_err(|_| Problem::from(Kind::Internal))?,
             next: page.next.map(|next| format!("{version}.{next}")),
             shortened: page.shortened.into_iter().map(left).collect(),
             dropped: page.dropped,
-        };
-        Answer::json(200, &seen)
+        })
     })
 }
 
-/// A function that the model is offered.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Offer"))]
-struct Offered<'t> {
-    /// The name that the model calls.
-    name: &'t str,
-    /// The description of the function in the manifest; null if it has none.
-    description: Option<&'t str>,
-    /// The JSON Schema of its arguments, without those that are bound.
-    schema: &'t serde_json::Value,
-    /// The JSON Schema of its successful results, if its tool declares one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    output_schema: Option<&'t serde_json::Value>,
-    /// Whether a call may destroy something, as far as the server of the tool can be believed: that of a tool that the task has
-    /// brought is not. Only tools of documents of kind `celador/v1/tools` have it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    destructive: Option<bool>,
-}
-
-/// The functions that the model is offered, and what else of a conversation is judged.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(super) struct Offers<'t> {
-    /// The functions, in the order of the manifests.
-    functions: Vec<Offered<'t>>,
-    /// Which messages have steps that judge them, whatever the model calls.
-    judged: Judged,
-}
-
-/// Which messages have steps that judge them. A runtime that passes on what comes in parts may pass on at once what nothing judges.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Judged {
-    /// What is said to the agent: guardrails ahead of it.
-    inputs: bool,
-    /// What the agent says: guardrails behind it.
-    outputs: bool,
-    /// What is sent to the model.
-    model_before: bool,
-    /// What the model answers.
-    model_after: bool,
-}
-
-impl<'t> Offers<'t> {
-    fn of(policy: &'t Policy) -> Self {
-        let functions = policy.offered_functions().map(|function| Offered {
-            name: &function.called,
-            description: function.description.as_deref(),
-            schema: function.schema(),
-            output_schema: function.output.as_ref().map(OutputSchema::schema),
-            destructive: function.annotations.as_ref().map(Annotations::is_destructive),
-        });
-        let judged = Judged {
-            inputs: !policy.guardrails(Hook::GuardrailBefore).is_empty(),
-            outputs: !policy.guardrails(Hook::GuardrailAfter).is_empty(),
-            model_before: !policy.steps_of_model(Hook::ModelBefore).is_empty(),
-            model_after: !policy.steps_of_model(Hook::ModelAfter).is_empty(),
-        };
-        Self { functions: functions.collect(), judged }
-    }
+/// What the functions of a policy are, as the model is to know them, and which messages it judges.
+pub(super) fn offers_of(policy: &Policy) -> Offers {
+    let functions = policy.offered_functions().map(|function| OfferedFunction {
+        name: function.called.to_string(),
+        description: function.description.as_deref().map(str::to_owned),
+        schema: function.schema().clone(),
+        output_schema: function.output.as_ref().map(OutputSchema::schema).cloned(),
+        destructive: function.annotations.as_ref().map(Annotations::is_destructive),
+    });
+    let judged = JudgedMessages {
+        inputs: !policy.guardrails(Hook::GuardrailBefore).is_empty(),
+        outputs: !policy.guardrails(Hook::GuardrailAfter).is_empty(),
+        model_before: !policy.steps_of_model(Hook::ModelBefore).is_empty(),
+        model_after: !policy.steps_of_model(Hook::ModelAfter).is_empty(),
+    };
+    Offers { functions: functions.collect(), judged }
 }
 
 fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    service.tasks.look(request, |Open { task, .. }| Answer::json(200, &Offers::of(task.policy())))
+    service.tasks.look(request, |Open { task, .. }| Answer::json(200, &offers_of(task.policy())))
 }
 
 /// Whose offers are listed.
@@ -501,7 +413,7 @@ fn offers_of_agent(service: &Service, request: &Request) -> Result<Answer, Probl
     let OffersQuery { agent } = request.query()?;
     let (namespace, name) = agent.split_once('/').unwrap_or((&agent, ""));
     let policy = service.manifests.served().engine.policy(namespace, name)?;
-    Answer::json(200, &Offers::of(&policy))
+    Answer::json(200, &offers_of(&policy))
 }
 
 /// An operator lets a locked task take steps again.
@@ -532,9 +444,18 @@ fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Prob
     if expression.agent.is_some() || expression.context.is_some() {
         return Err(Problem::new(Kind::BadRequest, messages::task_has_them()));
     }
+    Answer::json(200, &evaluated(service, request, &expression)?)
+}
+
+/// What an expression comes to on the task of a request.
+pub(super) fn evaluated(
+    service: &Service,
+    request: &Request,
+    expression: &Evaluate,
+) -> Result<ExpressionOutcome, Problem> {
     service.tasks.look(request, |open @ Open { task, .. }| {
         may_compute(request, open)?;
-        Answer::json(200, &expression.on_task(task, service.now())?)
+        expression.on_task(task, service.now())
     })
 }
 
@@ -551,8 +472,17 @@ fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem
     if expression.agent.is_some() {
         return Err(Problem::new(Kind::BadRequest, messages::task_has_them()));
     }
+    Answer::json(200, &checked(service, request, &expression)?)
+}
+
+/// What is wrong with an expression on the task of a request.
+pub(super) fn checked(
+    service: &Service,
+    request: &Request,
+    expression: &Check,
+) -> Result<CheckedExpression, Problem> {
     let policy = service.tasks.look(request, |Open { task, .. }| Ok(task.policy().clone()))?;
-    Answer::json(200, &expression.run(Some(&policy), &service.settings.limits.store.engine))
+    Ok(expression.run(Some(&policy), &service.settings.limits.store.engine))
 }
 
 fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {

@@ -1,11 +1,14 @@
 //! Requests that wait for a call to be decided, replays of answers that left one pending, and calls that wait for too long.
 
 use crate::serving::{Reply, Serving};
+use celador::task::{Operation, User};
 use celador_server::{InProcess, Parts, Settings, system_clock};
+use celador_service::{NewTask, StepTerms, TaskService};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::thread;
 use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
 
 fn ticket() -> Value {
     json!({"status": "successful", "output": {"id": "T-1041", "status": "open", "subject": "Lamp", "description": "In pieces.",
@@ -86,30 +89,34 @@ fn who_waits_in_the_same_process_holds_no_place() {
     let mut settings = Settings::new(vec!["policies/support-desk".into()]);
     settings.limits.max_requests_in_flight = 1;
     let database = Database::open(&Location::Memory, &settings.limits.store).unwrap();
-    let desk =
+    let tasks =
         InProcess::open(settings, Parts { clock: system_clock().unwrap(), database, log: None }).unwrap();
-    let send = |path: &str, body: Option<Value>| {
-        let body = body.map(|body| body.to_string());
-        let method = if body.is_some() { "POST" } else { "GET" };
-        let reply = desk.send(method, path, &[], body.as_deref().map(str::as_bytes)).unwrap();
-        (reply.status, serde_json::from_slice::<Value>(&reply.body).unwrap())
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let user = User { id: "u-7".into(), email: Some("kim@example.com".into()), ..User::default() };
+    let (namespace, agent) = ("support".to_owned(), Some("support-desk".to_owned()));
+    let new = NewTask { id: Some("t-1".into()), namespace, agent, user, ..NewTask::default() };
+    runtime.block_on(tasks.begin(new)).unwrap();
+    let take = |operation: Value, wait: Duration| {
+        let operation: Operation = serde_json::from_value(operation).unwrap();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        let terms = StepTerms { wait, ..StepTerms::default() };
+        let answer = runtime.block_on(tasks.take("t-1", operation, terms)).unwrap();
+        serde_json::to_value(answer).unwrap()
     };
-    let begin = json!({"id": "t-1", "namespace": "support", "agent": "support-desk", "user": {"id": "u-7", "email": "kim@example.com"}});
-    assert_eq!(send("/v1/tasks", Some(begin)).0, 201);
-    let input = json!({"message": "Please see to this.", "ticket_id": "T-1041"});
-    assert_eq!(send("/v1/tasks/t-1/input", Some(input)).1["decided"]["verdict"], "allow");
+    let at_once = |operation| take(operation, Duration::ZERO)["decided"]["verdict"].clone();
+    let input = json!({"input": {"message": "Please see to this.", "ticket_id": "T-1041"}});
+    assert_eq!(at_once(input), "allow");
     let fetch = json!({"id": "fetch", "function": "zendesk_fetch_ticket", "arguments": {}});
-    assert_eq!(send("/v1/tasks/t-1/before", Some(fetch)).1["decided"]["verdict"], "allow");
+    assert_eq!(at_once(json!({ "before": fetch })), "allow");
     thread::scope(|scope| {
         let begun = Instant::now();
-        let waiter = scope.spawn(|| send("/v1/tasks/t-1/before?wait_ms=20000", Some(refund("refund"))));
-        while send("/v1/tasks/t-1/calls/refund", None).0 != 200 {
+        let waiter = scope.spawn(|| take(json!({"before": refund("refund")}), Duration::from_secs(20)));
+        while runtime.block_on(tasks.standing("t-1", &"refund".into(), Duration::ZERO)).is_err() {
             thread::sleep(Duration::from_millis(5));
         }
-        let report = json!({"call": "fetch", "result": ticket()});
-        assert_eq!(send("/v1/tasks/t-1/after", Some(report)).1["decided"]["verdict"], "allow");
-        let (status, told) = waiter.join().unwrap();
-        assert_eq!((status, told["asks"]["invoke"].is_object()), (200, true), "{told}");
+        assert_eq!(at_once(json!({"after": {"call": "fetch", "result": ticket()}})), "allow");
+        let told = waiter.join().unwrap();
+        assert!(told["asks"]["invoke"].is_object(), "{told}");
         assert!(begun.elapsed() < Duration::from_secs(15));
     });
 }

@@ -3,9 +3,8 @@
 //! A file of `tests/data/proxy` has parts, each under a line `== name`: `agent`, `path`, `request`, then for each call of the model `upstream`, its
 //! answer, and `sent`, what it was sent; and `client`, what the client got. `sent` and `client` are written by `UPDATE_EXPECT=1`.
 
-use celador_gateway::Desk;
 use celador_gateway::llm::{LlmProxy, LlmSettings, Maker};
-use celador_server::{InProcess, Parts, ServerLimits, Settings, system_clock};
+use celador_server::{InProcess, Parts, ServerLimits, Settings, TaskBackend, system_clock};
 use celador_store::{Database, Location};
 use regex::Regex;
 use serde_json::Value;
@@ -79,11 +78,14 @@ fn one(socket: &mut TcpStream, answer: &str) -> String {
     String::from_utf8(body).unwrap()
 }
 
-fn desk() -> Desk {
+fn database() -> Database {
+    Database::open(&Location::Memory, &ServerLimits::default().store).unwrap()
+}
+
+fn desk(database: Database) -> TaskBackend {
     let settings = Settings::new(vec![RULES.into()]);
-    let database = Database::open(&Location::Memory, &settings.limits.store).unwrap();
     let parts = Parts { clock: system_clock().unwrap(), database, log: None };
-    Desk::Here(InProcess::open(settings, parts).unwrap())
+    TaskBackend::InProcess(InProcess::open(settings, parts).unwrap())
 }
 
 /// What the client gets: status, headers of the proxy, and the body to the letter, less ids and times that nobody can know.
@@ -101,6 +103,45 @@ fn ask(address: &str, path: &str, body: &str) -> String {
     told += &reply.body_mut().read_to_string().unwrap();
     let unknown = Regex::new("celador[0-9a-f]{32}|\"created(_at)?\":1[0-9]{9}").unwrap();
     unknown.replace_all(&told, "<made>").into_owned()
+}
+
+/// A task has the tools of the request that began it. A request with other tools goes on with it, also after the proxy has started anew, if it
+/// is of the same agent and user; and nobody else's does.
+#[test]
+fn a_task_goes_on_after_a_restart_for_whom_it_began() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let database = database();
+    let status = |user: &str, tool: &str| {
+        let said = r#"{"id":"c-1","object":"chat.completion","created":7,"model":"small-1","choices":[{"index":0,
+            "message":{"role":"assistant","content":"Hello."},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#;
+        let upstream = Upstream::start(vec![said.to_owned()]);
+        let mut settings =
+            LlmSettings::new(Maker::OpenAi, ("shop".into(), "desk".into()), ServerLimits::default());
+        settings.upstream = upstream.address.clone();
+        settings.listen.set_port(0);
+        let proxy = {
+            let _inside = runtime.enter();
+            LlmProxy::bind(desk(database.clone()), settings).unwrap()
+        };
+        let url = format!("http://{}/v1/chat/completions", proxy.address());
+        let serving = runtime.spawn(proxy.serve(std::future::pending()));
+        let body = format!(
+            r#"{{"model": "small-1", "messages": [{{"role": "user", "content": "Hello."}}],
+                "tools": [{{"type": "function", "function": {{"name": "{tool}", "parameters": {{"type": "object"}}}}}}]}}"#
+        );
+        let client: Agent = Agent::config_builder().http_status_as_error(false).build().into();
+        let request = client.post(url).header("content-type", "application/json");
+        let request = request.header("x-celador-task", "t-1").header("x-celador-user", user);
+        let mut reply = request.send(body).unwrap();
+        serving.abort();
+        (reply.status().as_u16(), reply.body_mut().read_to_string().unwrap())
+    };
+    for (user, tool, expected) in
+        [("kim", "get_weather", 200), ("kim", "get_time", 200), ("lee", "get_time", 409)]
+    {
+        let (found, body) = status(user, tool);
+        assert_eq!(found, expected, "{user} {tool}: {body}");
+    }
 }
 
 fn pretty(text: &str) -> String {
@@ -132,7 +173,7 @@ fn each_sees_of_an_exchange_what_the_rules_leave() {
         settings.listen.set_port(0);
         let proxy = {
             let _inside = runtime.enter();
-            LlmProxy::bind(desk(), settings).unwrap()
+            LlmProxy::bind(desk(database()), settings).unwrap()
         };
         let address = proxy.address().to_string();
         let serving = runtime.spawn(proxy.serve(std::future::pending()));

@@ -7,6 +7,7 @@ use crate::openapi;
 use crate::servers::PostgresServer;
 use crate::serving::{NOON, Serving, agent, desk, new_task};
 use celador_server::{InProcess, Parts, Server, ServerLimits, Settings};
+use celador_service::{ServiceError, StepTerms, TaskService};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::io::{Read as _, Write as _};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
+use tokio::runtime::Builder;
 
 /// Tested here.
 const HERE: [&str; 6] = [
@@ -273,14 +275,21 @@ impl Contended {
 /// a server looks for reviews and for calls that are over too, at moments of its own.
 fn contended(max_conflicts: usize) -> impl Fn(usize) -> (u16, Value) {
     let Contended { path, others, settings, parts } = Contended::new(max_conflicts);
-    let desk = InProcess::open(settings, parts).unwrap();
+    let tasks = InProcess::open(settings, parts).unwrap();
+    let runtime = Builder::new_current_thread().build().unwrap();
     move |times| {
         others.store(times, Ordering::Relaxed);
-        let answer = desk.send("POST", &path, &[], Some(turn().to_string().as_bytes())).unwrap();
-        let media_type = if answer.status == 200 { "application/json" } else { "application/problem+json" };
-        openapi::check("POST", &path, answer.status, media_type, &answer.body);
+        let task = path.split('/').nth(3).unwrap();
+        let operation = serde_json::from_value(json!({ "model_turn": turn() })).unwrap();
+        let (status, answer) = match runtime.block_on(tasks.take(task, operation, StepTerms::default())) {
+            Ok(answer) => (200, serde_json::to_value(answer).unwrap()),
+            Err(ServiceError::Problem(problem)) => (problem.status, serde_json::to_value(problem).unwrap()),
+            Err(ServiceError::NoAnswer(error)) => panic!("{error}"),
+        };
+        let media_type = if status == 200 { "application/json" } else { "application/problem+json" };
+        openapi::check("POST", &path, status, media_type, answer.to_string().as_bytes());
         assert_eq!(others.load(Ordering::Relaxed), 0, "looked at its clock less often");
-        (answer.status, serde_json::from_slice(&answer.body).unwrap())
+        (status, answer)
     }
 }
 

@@ -14,9 +14,10 @@ use super::nested;
 use super::settings::timeout;
 use super::unjudged_log;
 use celador_server::{
-    Client, ClientReply, HookDesk, Parts, ReadManifests, ServerLimits, Settings, UnknownEvent, hook_refusal,
-    hook_stranger, system_clock,
+    HookDesk, Parts, ReadManifests, ServerLimits, Settings, UnknownEvent, hook_refusal, hook_stranger,
+    system_clock,
 };
+use celador_service::{Client, ClientReply};
 use celador_store::{Database, Location};
 use clap::Args;
 use serde_json::Value;

@@ -1,11 +1,11 @@
 //! `runtime` and `mount`: what an expression may read that belongs to no task.
 
 use crate::cel::{At, LiveRecord, RecordType, Type, Value, View};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::sync::{Arc, LazyLock};
 
 /// The runtime that calls: `runtime` in expressions (`CEL-39`).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runtime {

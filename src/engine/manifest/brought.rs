@@ -107,7 +107,7 @@ pub struct BroughtAnnotations {
 }
 
 /// A tool that a task has brought and that nobody can call.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// Its name.

@@ -217,6 +217,22 @@ impl Operation {
         }
     }
 
+    /// Whether it may have to wait for other calls or for people, so that its answer can be waited for.
+    #[must_use]
+    pub const fn can_wait(&self) -> bool {
+        matches!(
+            self,
+            Self::Input(_)
+                | Self::Output(_)
+                | Self::Turn(_)
+                | Self::Before(_)
+                | Self::Invoke(_)
+                | Self::Event(_)
+                | Self::Results { .. }
+                | Self::Resume { .. }
+        )
+    }
+
     /// A few words for it: `before refund`, `input`.
     #[must_use]
     pub fn called(&self) -> String {

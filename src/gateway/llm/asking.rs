@@ -4,10 +4,14 @@
 //! server does not take, and a question that only a host could answer are errors or refusals: nothing goes on because of them.
 
 use super::messages;
-use crate::{Desk, Reply};
-use celador::task::VerdictKind;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use celador::cel::Json;
+use celador::task::{CallId, Decision, Operation, Ran, ReportedCall, Request, Terms, Turn, VerdictKind};
+use celador_server::TaskBackend;
+use celador_service::{
+    CallProgress, CameTo, Offers, OperationAnswer, ProblemKind, ServiceError, StepTerms, TaskService,
+    TaskStanding,
+};
+use serde_json::Value;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -28,39 +32,38 @@ impl Obstacle {
 }
 
 /// A decision, as far as the proxy acts on it.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Decided {
-    /// Nothing of a question alone. A word that is no verdict is no decision.
-    #[serde(default)]
+    /// Nothing of what was not decided: it is a refusal.
     verdict: Option<VerdictKind>,
-    #[serde(default)]
     pub(crate) value: Value,
-    #[serde(default)]
     message: Option<String>,
-    #[serde(default)]
     user_message: Option<String>,
-    #[serde(default)]
     reason: Option<String>,
-    #[serde(default)]
     reviewer: Option<String>,
-    #[serde(default)]
     terms: Option<Terms>,
     /// What the host is asked to do.
-    #[serde(default)]
-    asks: Option<Value>,
+    asks: Option<Request>,
     /// The id under which an input waits.
-    #[serde(default)]
-    pub(crate) call: Option<String>,
+    pub(crate) call: Option<CallId>,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-struct Terms {
-    #[serde(default)]
-    delay_ms: u64,
-    #[serde(default)]
-    obligations: Vec<Value>,
-    #[serde(default)]
-    credentials: Vec<Value>,
+impl From<CameTo<'static>> for Decided {
+    fn from(came_to: CameTo<'static>) -> Self {
+        match came_to {
+            CameTo::Decided { decided } => Self::of(decided.into_owned(), None),
+            CameTo::Asks { asks, call, .. } => {
+                let asks = Some(asks.into_owned());
+                Self { verdict: Some(VerdictKind::Suspend), asks, call, ..Self::default() }
+            }
+        }
+    }
+}
+
+impl From<CallProgress<'static>> for Decided {
+    fn from(CallProgress { decision, asks, .. }: CallProgress<'static>) -> Self {
+        Self::of(decision.into_owned(), asks)
+    }
 }
 
 /// The longest that one request waits: well below `max_pending_ms`.
@@ -84,6 +87,22 @@ pub(crate) enum Way {
 }
 
 impl Decided {
+    fn of(decision: Decision, asks: Option<Request>) -> Self {
+        let Decision { verdict, call, .. } = decision;
+        let text = |text: Option<&str>| text.map(str::to_owned);
+        Self {
+            verdict: Some(verdict.kind()),
+            message: text(verdict.message()),
+            user_message: text(verdict.user_message()),
+            reason: text(verdict.reason()),
+            reviewer: text(verdict.reviewer()),
+            terms: verdict.terms().cloned(),
+            value: verdict.into_value().map_or(Value::Null, |value| written(&value)),
+            asks,
+            call,
+        }
+    }
+
     /// A refusal of the proxy's own.
     pub(crate) fn refusal(verdict: VerdictKind, message: &str) -> Self {
         Self { verdict: Some(verdict), message: Some(message.to_owned()), ..Self::default() }
@@ -95,7 +114,7 @@ impl Decided {
     }
 
     pub(crate) fn way(&self) -> Way {
-        if self.asks.as_ref().is_some_and(|asks| asks.get("review").is_none()) {
+        if self.asks.as_ref().is_some_and(|asks| !matches!(asks, Request::Review { .. })) {
             return Way::Beyond;
         }
         match self.verdict {
@@ -121,7 +140,8 @@ impl Decided {
         let terms = self.terms.as_ref();
         let asks_more =
             terms.is_some_and(|terms| !terms.obligations.is_empty() || !terms.credentials.is_empty());
-        (!asks_more).then(|| Duration::from_millis(terms.map_or(0, |terms| terms.delay_ms)))
+        (!asks_more)
+            .then(|| Duration::from_millis(terms.and_then(|terms| terms.delay_ms).unwrap_or_default()))
     }
 
     /// What the model is told.
@@ -137,178 +157,136 @@ impl Decided {
 
     /// Whom it waits for, if that is a person.
     pub(crate) fn reviewer(&self) -> Option<&str> {
-        let asked =
-            self.asks.as_ref().and_then(|asks| asks.pointer("/review/reviewer")).and_then(Value::as_str);
+        let asked = match &self.asks {
+            Some(Request::Review { reviewer, .. }) => Some(&**reviewer),
+            _ => None,
+        };
         self.reviewer.as_deref().or(asked)
     }
 }
 
 /// The answer to a turn.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default)]
 pub(crate) struct DecidedTurn {
-    #[serde(default)]
     pub(crate) limits: Decided,
-    #[serde(default)]
     pub(crate) calls: Vec<Decided>,
 }
 
 /// One task, to be asked about.
 #[derive(Clone, Copy)]
 pub(crate) struct Asking<'d> {
-    pub(crate) desk: &'d Desk,
+    pub(crate) desk: &'d TaskBackend,
     pub(crate) task: &'d str,
 }
 
 impl Asking<'_> {
-    fn path(&self, rest: &str) -> String {
-        format!("/v1/tasks/{}{rest}", encoded(self.task))
+    async fn take(
+        &self,
+        operation: Operation,
+        key: Option<String>,
+    ) -> Result<OperationAnswer<'static>, ServiceError> {
+        self.desk.take(self.task, operation, StepTerms { key, ..StepTerms::default() }).await
     }
 
-    /// Takes a step of the task; under a key it is taken once.
-    pub(crate) async fn step(&self, step: &str, key: Option<&str>, body: &Value) -> Result<Reply, Obstacle> {
-        ask(self.desk, key, "POST", &self.path(&format!("/{step}")), Some(body)).await
-    }
-
-    /// Takes a step whose answer is one decision. If it has to wait, it is waited for, for so long.
+    /// Takes an operation whose answer is one decision; under a key it is taken once. If it has to wait, it is waited for, for so long.
     pub(crate) async fn decide(
         &self,
-        step: &str,
-        key: Option<&str>,
+        operation: Operation,
+        key: Option<String>,
         wait: Duration,
-        body: &Value,
     ) -> Result<Decided, Obstacle> {
-        let decided = decided(self.step(step, key, body).await?)?;
+        let taken = self.take(operation, key).await.map_err(|error| obstacle(&error))?;
+        let OperationAnswer::One(progress) = taken else { return Err(unreadable()) };
+        let decided = Decided::from(progress.came_to);
         let Some(call) = decided.call.clone().filter(|_| decided.way() == Way::Waits && !wait.is_zero())
         else {
             return Ok(decided);
         };
-        let standing = self.standing(&call, wait).await?.unwrap_or(decided);
+        let standing = self.standing(call.as_str(), wait).await?.unwrap_or(decided);
         Ok(Decided { call: Some(call), ..standing })
     }
 
     /// Reports a turn of the model.
-    pub(crate) async fn turn(&self, body: &Value) -> Result<DecidedTurn, Obstacle> {
-        let reply = self.step("turn", None, body).await?;
-        if !reply.is_done() {
-            return Err(obstacle(&reply));
+    pub(crate) async fn turn(&self, turn: Turn) -> Result<DecidedTurn, Obstacle> {
+        match self.take(Operation::Turn(turn), None).await.map_err(|error| obstacle(&error))? {
+            OperationAnswer::Several(several) => Ok(DecidedTurn {
+                limits: several.limits.map_or_else(Decided::default, |limits| Decided::of(limits, None)),
+                calls: several.calls.into_iter().map(Decided::from).collect(),
+            }),
+            OperationAnswer::One(_) => Err(unreadable()),
         }
-        serde_json::from_value(reply.body).map_err(|_| unreadable())
+    }
+
+    /// Reports results, all in one step. An error of the service is for the caller, who may know what to make of it.
+    pub(crate) async fn results(
+        &self,
+        results: Vec<ReportedCall>,
+    ) -> Result<Result<Vec<Decided>, ServiceError>, Obstacle> {
+        match self.take(Operation::Results { results }, None).await {
+            Ok(OperationAnswer::Several(several)) => {
+                Ok(Ok(several.calls.into_iter().map(Decided::from).collect()))
+            }
+            Ok(OperationAnswer::One(_)) => Err(unreadable()),
+            Err(error) => Ok(Err(error)),
+        }
     }
 
     /// How far a call is, or an input or a response that waits, once it is decided or the time has passed; nothing of one that the task
     /// does not know.
     pub(crate) async fn standing(&self, call: &str, wait: Duration) -> Result<Option<Decided>, Obstacle> {
-        let until = Instant::now().checked_add(wait);
+        let (until, call) = (Instant::now().checked_add(wait), CallId::from(call));
         loop {
             let left = until.map_or(Duration::ZERO, |until| until.saturating_duration_since(Instant::now()));
-            let slice = left.min(SLICE).as_millis();
-            let wait = if slice == 0 { String::new() } else { format!("?wait_ms={slice}") };
-            let path = self.path(&format!("/calls/{}{wait}", encoded(call)));
-            let reply = ask(self.desk, None, "GET", &path, None).await?;
-            if reply.problem() == "unknown-call" {
-                return Ok(None);
-            }
-            let decided = decided(reply)?;
-            if decided.way() != Way::Waits || slice == 0 {
+            let slice = Duration::from_millis(u64::try_from(left.min(SLICE).as_millis()).unwrap_or_default());
+            let decided = match self.desk.standing(self.task, &call, slice).await {
+                Ok(stands) => Decided::from(stands.came_to),
+                Err(error) if error.kind() == Some(ProblemKind::UnknownCall) => return Ok(None),
+                Err(error) => return Err(obstacle(&error)),
+            };
+            if decided.way() != Way::Waits || slice.is_zero() {
                 return Ok(Some(decided));
             }
         }
     }
 
     /// Takes a call back.
-    pub(crate) async fn withdraw(&self, call: &str, ran: Value) -> Result<(), Obstacle> {
-        let reply = self.step("withdraw", None, &json!({"call": call, "ran": ran})).await?;
-        // one that is over by now needs nothing
-        if reply.is_done() || reply.problem() == "unknown-call" { Ok(()) } else { Err(obstacle(&reply)) }
+    pub(crate) async fn withdraw(&self, call: &str, ran: Ran) -> Result<(), Obstacle> {
+        match self.take(Operation::Withdraw { call: call.into(), ran }, None).await {
+            // one that is over by now needs nothing
+            Err(error) if error.kind() != Some(ProblemKind::UnknownCall) => Err(obstacle(&error)),
+            _ => Ok(()),
+        }
     }
 
     /// The task as it stands.
-    pub(crate) async fn state(&self) -> Result<Value, Obstacle> {
-        let reply = ask(self.desk, None, "GET", &self.path(""), None).await?;
-        if reply.is_done() { Ok(reply.body) } else { Err(obstacle(&reply)) }
+    pub(crate) async fn state(&self) -> Result<TaskStanding, Obstacle> {
+        self.desk.state(self.task).await.map_err(|error| obstacle(&error))
     }
 
     /// What the model may be offered, and which messages are judged.
     pub(crate) async fn offers(&self) -> Result<Offers, Obstacle> {
-        let reply = ask(self.desk, None, "GET", &self.path("/offers"), None).await?;
-        offers(reply)
+        self.desk.offers(self.task).await.map_err(|error| obstacle(&error))
     }
 }
 
-/// What an agent is offered, and which messages are judged.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Offers {
-    pub(crate) functions: Vec<Offered>,
-    pub(crate) judged: JudgedMessages,
+fn written(value: &Json) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
 }
 
-#[derive(Debug, Deserialize)]
-pub(crate) struct Offered {
-    pub(crate) name: String,
-}
-
-/// Which messages have steps that judge them.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-pub(crate) struct JudgedMessages {
-    pub(crate) outputs: bool,
-    pub(crate) model_before: bool,
-    pub(crate) model_after: bool,
-}
-
-/// Reads the answer about offers.
-pub(crate) fn offers(reply: Reply) -> Result<Offers, Obstacle> {
-    if !reply.is_done() {
-        return Err(obstacle(&reply));
+/// Why an operation was not taken, as the client is told it: what the client could mend keeps its status, all else is the proxy's.
+pub(crate) fn obstacle(error: &ServiceError) -> Obstacle {
+    match error {
+        ServiceError::NoAnswer(error) => Obstacle::new(503, messages::no_decision(error)),
+        ServiceError::Problem(problem) => {
+            let status = match problem.status {
+                status @ (400 | 409 | 410 | 413 | 422) => status,
+                _ => 503,
+            };
+            Obstacle::new(status, messages::not_decided(problem.said()))
+        }
     }
-    serde_json::from_value(reply.body).map_err(|_| unreadable())
-}
-
-/// Asks the desk; no answer is an obstacle.
-pub(crate) async fn ask(
-    desk: &Desk,
-    key: Option<&str>,
-    method: &str,
-    path: &str,
-    body: Option<&Value>,
-) -> Result<Reply, Obstacle> {
-    let reply = desk.ask_under(key, method, path, body).await;
-    reply.map_err(|error| Obstacle::new(503, messages::no_decision(&error)))
-}
-
-fn decided(reply: Reply) -> Result<Decided, Obstacle> {
-    if !reply.is_done() {
-        return Err(obstacle(&reply));
-    }
-    let Value::Object(mut progress) = reply.body else { return Err(unreadable()) };
-    if let Some(decided) = progress.remove("decided") {
-        return serde_json::from_value(decided).map_err(|_| unreadable());
-    }
-    let asks = progress.remove("asks").ok_or_else(unreadable)?;
-    let call = progress.remove("call").and_then(|call| call.as_str().map(str::to_owned));
-    Ok(Decided { verdict: Some(VerdictKind::Suspend), asks: Some(asks), call, ..Decided::default() })
-}
-
-/// A problem of the API, as the client is told it: what the client could mend keeps its status, all else is the proxy's.
-pub(crate) fn obstacle(reply: &Reply) -> Obstacle {
-    let status = match reply.status {
-        status @ (400 | 409 | 410 | 413 | 422) => status,
-        _ => 503,
-    };
-    Obstacle::new(status, messages::not_decided(reply.detail()))
 }
 
 fn unreadable() -> Obstacle {
     Obstacle::new(503, messages::not_decided("the answer is no answer of Celador"))
-}
-
-/// An id as a part of a path.
-fn encoded(id: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
-    id.bytes().fold(String::new(), |text, byte| {
-        if plain(byte) {
-            text + char::from(byte).encode_utf8(&mut [0; 4])
-        } else {
-            text + &format!("%{byte:02X}")
-        }
-    })
 }

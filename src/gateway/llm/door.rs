@@ -15,11 +15,13 @@ use super::routes::{find, is_plain};
 use super::upstream::{Upstream, answered, is_loopback, whole};
 use super::wire::{Api, json};
 use super::{LlmSettings, Maker, Proxy};
-use crate::Desk;
+use crate::unjudged::tell_of_unjudged;
 use axum::body::{Body, Bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, header};
-use celador_server::{ClientError, ServerLimits, listen_beside, serve_beside};
+use celador_server::TaskBackend;
+use celador_server::{ServerLimits, listen_beside, serve_beside};
+use celador_service::ClientError;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use std::io;
 use std::net::SocketAddr;
@@ -67,7 +69,7 @@ impl LlmProxy {
     ///
     /// # Errors
     /// [`LlmProxyError`].
-    pub fn bind(desk: Desk, settings: LlmSettings) -> Result<Self, LlmProxyError> {
+    pub fn bind(desk: TaskBackend, settings: LlmSettings) -> Result<Self, LlmProxyError> {
         if !settings.listen.ip().is_loopback() {
             return Err(LlmProxyError::Beyond);
         }
@@ -142,7 +144,7 @@ async fn serve(
             return Err(refuse(403, messages::crooked_path()));
         }
         warn!(path, "{}", messages::unjudged_address());
-        proxy.desk.note_unjudged(&format!("proxy: address {path}"), 1).await;
+        tell_of_unjudged(&proxy.desk, &format!("proxy: address {path}"), 1).await;
         let query = parts.uri.query().map(|query| format!("?{query}")).unwrap_or_default();
         let path = super::routes::behind_version(path);
         let body = read(&parts.headers, body).await?;

@@ -16,7 +16,9 @@ use super::request::{Asked, Said};
 use super::threading::{Points, task_of};
 use super::wire::{Api, Conversation, Kind, json};
 use super::{Proxy, begin, messages, model};
+use crate::unjudged::tell_of_unjudged;
 use celador::digest::Digest;
+use celador::task::Ran;
 use serde_json::Value;
 use std::sync::Arc;
 use tracing::{info, warn};
@@ -49,7 +51,7 @@ async fn run(proxy: &Proxy, asked: &Asked, teller: &mut Teller) -> Result<(), Ob
         }
         warn!(what = ?conversation.unseen, "{}", messages::unjudged());
         for what in &conversation.unseen {
-            proxy.desk.note_unjudged(&format!("proxy: {what}"), 1).await;
+            tell_of_unjudged(&proxy.desk, &format!("proxy: {what}"), 1).await;
         }
     }
     let user = asked.said.user.clone().or_else(|| conversation.user.clone()).unwrap_or_default();
@@ -143,7 +145,7 @@ async fn abandon(asking: Asking<'_>, thread: &Thread, conversation: &Conversatio
     };
     let open: Vec<String> = thread.notes().open.iter().filter(|id| !reported(id)).cloned().collect();
     for call in open {
-        asking.withdraw(&call, "unknown".into()).await?;
+        asking.withdraw(&call, Ran::Unknown).await?;
         thread.notes().open.remove(&call);
     }
     Ok(())

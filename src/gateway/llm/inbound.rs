@@ -10,8 +10,11 @@ use super::messages;
 use super::threading::{Points, said_at};
 use super::wire::json::is_same_but_for_blanks;
 use super::wire::{Conversation, Item, Kind, ModelCall, said_by};
+use celador::cel::Json;
 use celador::digest::Digest;
+use celador::task::{Call, CallResult, Operation, Ran, ReportedCall};
 use celador_server::strict_json;
+use celador_service::ProblemKind;
 use serde_json::{Value, json};
 use std::ops::Range;
 use std::time::Duration;
@@ -154,10 +157,11 @@ async fn input(
     let part = |text: &str| json!({"mimeType": "text/plain", "text": text});
     let message: Vec<Value> = item.texts.iter().map(|it| part(&it.text)).collect();
     let key = format!("llm-input-{point}");
-    let mut decided = asking.decide("input", Some(&key), wait, &json!({"message": message})).await?;
+    let mut decided =
+        asking.decide(Operation::Input((&json!({"message": message})).into()), Some(key), wait).await?;
     if decided.way() == Way::Beyond {
         if let Some(call) = &decided.call {
-            asking.withdraw(call, json!(false)).await?;
+            asking.withdraw(call.as_str(), Ran::Never).await?;
         }
         decided = Decided::default();
     }
@@ -199,10 +203,11 @@ fn of(item: &Item) -> Digest {
     Digest::of(item.text().as_bytes())
 }
 
-fn written(call: &str, item: &Item) -> Value {
+fn written(call: &str, item: &Item) -> ReportedCall {
     let (output, failed) = reported(item);
-    let status = if failed { "errored" } else { "successful" };
-    json!({"call": call, "result": {"status": status, "output": output}})
+    let output = Json::from(&output);
+    let result = if failed { CallResult::errored(output) } else { CallResult::successful(output) };
+    ReportedCall { call: call.into(), result }
 }
 
 /// Reports the results of calls that the client was given, all in one step.
@@ -215,19 +220,17 @@ async fn together(asking: Asking<'_>, thread: &Thread, results: &[(usize, &Item)
     if open.is_empty() {
         return Ok(());
     }
-    let body: Vec<Value> = open.iter().map(|item| written(call_of(item), item)).collect();
-    let reply = asking.step("results", None, &json!({"results": body})).await?;
-    if reply.problem() == "unknown-call" || reply.problem() == "other-result" {
+    let results = open.iter().map(|item| written(call_of(item), item)).collect();
+    let decided = match asking.results(results).await? {
+        Ok(decided) => decided,
         // one of them is over: each is reported alone, and says how it is with it
-        return Ok(());
-    }
-    if !reply.is_done() {
-        return Err(obstacle(&reply));
-    }
-    let decided = reply.body.get("calls").and_then(Value::as_array).cloned().unwrap_or_default();
+        Err(error) if matches!(error.kind(), Some(ProblemKind::UnknownCall | ProblemKind::OtherResult)) => {
+            return Ok(());
+        }
+        Err(error) => return Err(obstacle(&error)),
+    };
     let mut notes = thread.notes();
     for (item, decided) in open.into_iter().zip(decided) {
-        let decided: Decided = serde_json::from_value(decided).unwrap_or_default();
         note(&mut notes, item, judged(item, &decided));
     }
     Ok(())
@@ -281,16 +284,14 @@ async fn result(
     {
         return Ok(note(&mut thread.notes(), item, Judged::Withheld(messages::result_withheld(&refused))));
     }
-    let body = json!({"results": [written(call, item)]});
-    let reply = asking.step("results", None, &body).await?;
-    if reply.problem() == "other-result" {
-        return Ok(note(&mut thread.notes(), item, Judged::Withheld(messages::result_changed().to_owned())));
-    }
-    if !reply.is_done() {
-        return Err(obstacle(&reply));
-    }
-    let decided = reply.body.pointer("/calls/0").cloned().unwrap_or_default();
-    let decided: Decided = serde_json::from_value(decided).unwrap_or_default();
+    let decided = match asking.results(vec![written(call, item)]).await? {
+        Ok(decided) => decided.into_iter().next().unwrap_or_default(),
+        Err(error) if error.kind() == Some(ProblemKind::OtherResult) => {
+            let changed = Judged::Withheld(messages::result_changed().to_owned());
+            return Ok(note(&mut thread.notes(), item, changed));
+        }
+        Err(error) => return Err(obstacle(&error)),
+    };
     Ok(note(&mut thread.notes(), item, judged(item, &decided)))
 }
 
@@ -309,8 +310,9 @@ async fn admit(
     let unknown = || Obstacle::new(400, messages::unknown_call().to_owned());
     let call: &ModelCall = calls.into_iter().find(|call| call.key == call_of(item)).ok_or_else(unknown)?;
     let Some(arguments) = &call.arguments else { return Ok(Some(messages::bad_arguments().to_owned())) };
-    let body = json!({"id": call.key, "function": call.function(), "arguments": arguments});
-    let decided = asking.decide("before", None, Duration::ZERO, &body).await?;
+    let made =
+        Call::new(&*call.function(), Json::from(&Value::Object(arguments.clone()))).with_id(&*call.key);
+    let decided = asking.decide(Operation::Before(made), None, Duration::ZERO).await?;
     // what was not let through has no arguments that the model may read
     let said = if decided.way() == Way::On {
         said_by(&call.function(), decided.value.as_object())
@@ -321,7 +323,7 @@ async fn admit(
     Ok(match decided.way() {
         Way::On => None,
         Way::Waits | Way::Beyond => {
-            asking.withdraw(&call.key, json!("unknown")).await?;
+            asking.withdraw(&call.key, Ran::Unknown).await?;
             Some(messages::held_result().to_owned())
         }
         _ => Some(decided.for_model()),

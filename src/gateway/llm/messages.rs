@@ -1,6 +1,6 @@
 //! Everything that the proxy says itself: to clients in the form of their API, to models in results, to users in answers.
 
-use celador_server::ClientError;
+use celador_service::ClientError;
 use std::borrow::Cow;
 
 pub(super) fn refused() -> &'static str {

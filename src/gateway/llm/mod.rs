@@ -46,8 +46,8 @@ mod wire;
 
 pub use door::{LlmProxy, LlmProxyError};
 
-use crate::Desk;
 use celador_server::ServerLimits;
+use celador_server::TaskBackend;
 use celador_server::traffic::Form;
 use memory::Memory;
 use std::net::SocketAddr;
@@ -140,7 +140,7 @@ pub fn probe(data: &[u8]) {
 
 /// What all requests share.
 struct Proxy {
-    desk: Desk,
+    desk: TaskBackend,
     upstream: Upstream,
     memory: Memory,
     settings: LlmSettings,

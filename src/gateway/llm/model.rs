@@ -4,7 +4,7 @@
 //! judges goes on at once; the rest is held until it is decided: calls always, and everything where rules judge what is said, as
 //! a rule about a text has to see all of it.
 
-use super::asking::{Asking, JudgedMessages, Obstacle, Way};
+use super::asking::{Asking, Obstacle, Way};
 use super::given::{Calls, Given, made_up, seconds};
 use super::held::settle;
 use super::memory::Held;
@@ -18,6 +18,9 @@ use super::upstream::{broken, piece, whole};
 use super::wire::sse::Events;
 use super::wire::{Api, Assembler, Fault, ModelCall, Sent, Told, json as wire_json};
 use axum::http::{Method, header};
+use celador::cel::Json;
+use celador::task::{ModelCall as ModelRequest, Next, Operation, Ran};
+use celador_service::JudgedMessages;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -57,7 +60,7 @@ pub(super) async fn ask(
             other => {
                 // nobody will answer this call; whether the model has, nobody knows either if it broke off
                 if let Some(call) = &call {
-                    let ran = if other.is_ok() { json!(false) } else { json!("unknown") };
+                    let ran = if other.is_ok() { Ran::Never } else { Ran::Unknown };
                     asking.withdraw(call, ran).await?;
                 }
                 return other.map(drop);
@@ -80,7 +83,8 @@ async fn ahead(
     body: &mut Value,
 ) -> Result<Result<Option<String>, (String, String)>, Obstacle> {
     if !(judged.model_before || judged.model_after) {
-        let decided = asking.decide("limits", None, Duration::ZERO, &json!({"next": "model_turn"})).await?;
+        let decided =
+            asking.decide(Operation::Limits { next: Next::ModelTurn }, None, Duration::ZERO).await?;
         return Ok(match decided.way() {
             Way::On => Ok(None),
             _ => Err((decided.verdict().to_owned(), decided.for_user())),
@@ -89,19 +93,20 @@ async fn ahead(
     let unreadable = |what: String| Obstacle::new(400, messages::not_readable(&what));
     let conversation = given.api.read(body).map_err(unreadable)?;
     let id = made_up();
-    let step = json!({"id": id, "request": model_steps::request(body, &conversation)});
-    let decided = asking.decide("model-before", None, Duration::ZERO, &step).await?;
+    let request = model_steps::request(body, &conversation);
+    let step = Operation::ModelBefore(ModelRequest::new((&request).into()).with_id(&*id));
+    let decided = asking.decide(step, None, Duration::ZERO).await?;
     match decided.way() {
         Way::On => {
             let misfit = |why: &str| Obstacle::new(500, why.to_owned());
             if let Err(why) = model_steps::put_request(given.api, body, &conversation, &decided.value) {
-                asking.withdraw(&id, json!(false)).await?;
+                asking.withdraw(&id, Ran::Never).await?;
                 return Err(misfit(why));
             }
             Ok(Ok(Some(id)))
         }
         Way::Beyond => {
-            asking.withdraw(&id, json!(false)).await?;
+            asking.withdraw(&id, Ran::Never).await?;
             Ok(Err(("block".to_owned(), messages::beyond().to_owned())))
         }
         _ => Ok(Err((decided.verdict().to_owned(), decided.for_user()))),
@@ -259,8 +264,9 @@ async fn judge(
     let mut told = Vec::new();
     put_new_keys(&mut answer.calls, &mut given.thread.notes());
     if let Some(call) = call {
-        let step = json!({"call": call, "answer": model_steps::answer(&answer)});
-        let decided = asking.decide("model-after", None, Duration::ZERO, &step).await?;
+        let said = Json::from(&model_steps::answer(&answer));
+        let step = Operation::ModelAfter { call: call.into(), answer: said };
+        let decided = asking.decide(step, None, Duration::ZERO).await?;
         if decided.way() != Way::On {
             let received = Received { whole, sent, begun };
             return instead(given, teller, body, received, &decided.for_user(), decided.verdict()).await;

@@ -8,7 +8,8 @@ use super::inbound::as_text;
 use super::messages;
 use super::wire::{Answer, ModelCall, Told};
 use crate::delay::held_back;
-use celador::task::VerdictKind;
+use celador::cel::Json;
+use celador::task::{Call, Operation, Ran, Turn, Usage, VerdictKind};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -49,11 +50,15 @@ pub(crate) async fn judge(asking: Asking<'_>, answer: &Answer, wait: Duration) -
         outbound.text = said(asking, &answer.text, wait).await?;
     }
     let sound = answer.calls.iter().filter_map(|call| Some((call, call.arguments.as_ref()?)));
-    let calls = sound.map(
-        |(call, arguments)| json!({"id": call.key, "function": call.function(), "arguments": arguments}),
-    );
-    let usage = json!({"prompt_tokens": answer.usage.prompt, "completion_tokens": answer.usage.completion});
-    let turn = asking.turn(&json!({"usage": usage, "calls": calls.collect::<Vec<_>>()})).await?;
+    let calls = sound.map(|(call, arguments)| {
+        Call::new(&*call.function(), Json::from(&Value::Object(arguments.clone()))).with_id(&*call.key)
+    });
+    let usage = Usage {
+        prompt_tokens: answer.usage.prompt,
+        completion_tokens: answer.usage.completion,
+        ..Usage::default()
+    };
+    let turn = asking.turn(Turn { usage, calls: calls.collect() }).await?;
     let mut decided = turn.calls.into_iter();
     let mut slowest = Duration::ZERO;
     for call in &answer.calls {
@@ -99,7 +104,7 @@ pub(crate) async fn sort(
                 Sorted::Given(ModelCall { arguments, ..call.clone() }, delay)
             }
             _ => {
-                asking.withdraw(&call.key, json!(false)).await?;
+                asking.withdraw(&call.key, Ran::Never).await?;
                 told(messages::beyond().to_owned(), true)
             }
         },
@@ -114,10 +119,11 @@ async fn said(asking: Asking<'_>, text: &str, wait: Duration) -> Result<Option<S
     if text.is_empty() {
         return Ok(None);
     }
-    let mut decided = asking.decide("output", None, wait, &json!({"message": text})).await?;
+    let mut decided =
+        asking.decide(Operation::Output((&json!({"message": text})).into()), None, wait).await?;
     if matches!(decided.way(), Way::Waits | Way::Beyond) {
         if let Some(call) = &decided.call {
-            asking.withdraw(call, json!(false)).await?;
+            asking.withdraw(call.as_str(), Ran::Never).await?;
         }
         decided = Decided::default();
     }

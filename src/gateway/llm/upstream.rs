@@ -8,7 +8,7 @@ use super::messages;
 use axum::body::Bytes;
 use axum::http::uri::Scheme;
 use axum::http::{HeaderMap, HeaderName, Method, Request, Response, Uri};
-use celador_server::ClientError;
+use celador_service::ClientError;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};

@@ -76,7 +76,7 @@ impl Session {
         let stands = match &resumed {
             None => begun.guard.before(&call, &function, &arguments).await,
             Some(Resumed { review: Some((asked, approves)), .. }) => {
-                begun.guard.answer(&asked.question, *approves).await
+                begun.guard.answer(asked.question, *approves).await
             }
             Some(Resumed { phase: Phase::Continues(continued), .. }) => {
                 Ok(Standing::Goes { value: continued.decided.clone(), delay: Duration::ZERO })

@@ -1,14 +1,25 @@
 //! The task of a session: what its calls come to.
 //!
 //! In: tools of a server, calls, results, answers of people. Out: how each stands, in the words of a guard: it may run, it is refused with
-//! a text for the model, a person is asked, it waits for others. Each is a request of the API, so what a session may do is said by
+//! a text for the model, a person is asked, it waits for others. Each is an operation of a task, so what a session may do is said by
 //! the same rules wherever they run. What cannot be decided is refused.
 
 use super::kinds::as_text;
 use super::messages;
-use crate::desk::{Desk, Reply};
-use serde_json::{Value, json};
-use std::fmt::Write as _;
+use celador::BroughtTool;
+use celador::cel::Json;
+use celador::task::{
+    Answer, Call, CallResult, Decision, Operation, QuestionId, Ran, ReportedCall, Request, ReviewAnswer,
+    ReviewChoice, Terms, User, Verdict,
+};
+use celador::unfit::unfit;
+use celador_server::TaskBackend;
+use celador_service::{
+    BegunTask, CameTo, NewTask, OperationAnswer, ProblemKind, ReviewsQuery, ServiceError, StepTerms,
+    TaskProgress, TaskService,
+};
+use celador_store::StoredReview;
+use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -37,7 +48,7 @@ pub(super) enum Standing {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
     /// Its name in the task.
-    pub(super) question: Value,
+    pub(super) question: QuestionId,
     /// Whom.
     pub(super) reviewer: String,
     /// Whether several people are asked.
@@ -48,7 +59,7 @@ pub(super) struct Asked {
 pub(super) struct Start {
     pub(super) id: String,
     pub(super) agent: (String, String),
-    pub(super) user: Value,
+    pub(super) user: User,
     /// Tools as `tools/list` has them.
     pub(super) tools: Vec<Value>,
 }
@@ -72,10 +83,8 @@ pub(super) struct Unbrought {
 
 /// A task that has begun.
 pub(super) struct Guard {
-    desk: Arc<Desk>,
+    desk: Arc<TaskBackend>,
     id: String,
-    /// Its address.
-    path: String,
 }
 
 /// Members of a tool that a task is told of. The others are between server and client.
@@ -86,14 +95,19 @@ impl Guard {
     ///
     /// # Errors
     /// The reason why there is none, for people.
-    pub(super) async fn begin(desk: Arc<Desk>, start: Start) -> Result<(Self, Offers), String> {
+    pub(super) async fn begin(desk: Arc<TaskBackend>, start: Start) -> Result<(Self, Offers), String> {
         let Start { id, agent: (namespace, agent), user, tools } = start;
-        let body =
-            json!({ "id": id, "namespace": namespace, "agent": agent, "user": user, "tools": told(&tools) });
-        let path = format!("/v1/tasks/{}", encoded(&id));
-        let guard = Self { desk, id, path };
-        let begun = done(guard.ask("POST", "/v1/tasks", Some(&body)).await?)?;
-        let offers = guard.offers(&begun).await?;
+        let new = NewTask {
+            id: Some(id.clone()),
+            namespace,
+            agent: Some(agent),
+            user,
+            tools: told(&tools)?,
+            ..NewTask::default()
+        };
+        let guard = Self { desk, id };
+        let begun = guard.desk.begin(new).await.map_err(|error| not_done(&error))?;
+        let offers = guard.offers(begun).await?;
         Ok((guard, offers))
     }
 
@@ -103,20 +117,20 @@ impl Guard {
     /// The reason why it has none of them.
     pub(super) async fn bring(&self, tools: &[Value]) -> Result<Offers, Unbrought> {
         let later = |reason| Unbrought { is_unfit: false, reason };
-        let reply = self.post("tools", &json!({ "tools": told(tools) })).await.map_err(later)?;
-        let is_unfit = reply.problem() == "invalid-tools";
-        let brought = done(reply).map_err(|reason| Unbrought { is_unfit, reason })?;
-        self.offers(&brought).await.map_err(later)
+        let brought = self.desk.bring(&self.id, told(tools).map_err(later)?).await;
+        let brought = brought.map_err(|error| Unbrought {
+            is_unfit: error.kind() == Some(ProblemKind::InvalidTools),
+            reason: not_done(&error),
+        })?;
+        self.offers(brought).await.map_err(later)
     }
 
-    /// The functions of the task. `begun` is the answer that says which tools were left out.
-    async fn offers(&self, begun: &Value) -> Result<Offers, String> {
-        let left_out = list(begun, "left_out").iter();
-        let left_out = left_out.map(|left| (text(left, "name"), text(left, "reason"))).collect();
-        let offers = done(self.ask("GET", &format!("{}/offers", self.path), None).await?)?;
-        let function = |it: &Value| (text(it, "name"), it.get("schema").cloned().unwrap_or_default());
-        let functions = list(&offers, "functions").iter().map(function).collect();
-        Ok(Offers { functions, left_out })
+    /// The functions of the task, and which of its tools were left out.
+    async fn offers(&self, begun: BegunTask) -> Result<Offers, String> {
+        let left_out = begun.left_out.into_iter().map(|left| (left.name, left.reason)).collect();
+        let offers = self.desk.offers(&self.id).await.map_err(|error| not_done(&error))?;
+        let functions = offers.functions.into_iter().map(|function| (function.name, function.schema));
+        Ok(Offers { functions: functions.collect(), left_out })
     }
 
     /// A call is asked for.
@@ -126,160 +140,146 @@ impl Guard {
         function: &str,
         arguments: &Value,
     ) -> Result<Standing, String> {
-        self.step("before", &json!({ "id": call, "function": function, "arguments": arguments })).await
+        self.step(Operation::Before(Call::new(function, arguments.into()).with_id(call))).await
     }
 
     /// A call has run.
     pub(super) async fn after(&self, call: &str, failed: bool, output: &Value) -> Result<Standing, String> {
-        let status = if failed { "errored" } else { "successful" };
-        self.step("after", &json!({ "call": call, "result": { "status": status, "output": output } })).await
+        let output = Json::from(output);
+        let result = if failed { CallResult::errored(output) } else { CallResult::successful(output) };
+        self.step(Operation::After(ReportedCall { call: call.into(), result })).await
     }
 
     /// How a call stands, at the latest after a while.
     pub(super) async fn standing(&self, call: &str, wait: Duration) -> Result<Standing, String> {
-        let path = format!("{}/calls/{}?wait_ms={}", self.path, encoded(call), wait.as_millis());
-        Ok(standing(&done(self.ask("GET", &path, None).await?)?))
+        let stands = self.desk.standing(&self.id, &call.into(), wait).await;
+        Ok(standing(stands.map_err(|error| not_done(&error))?))
     }
 
     /// Passes on what a person has answered.
-    pub(super) async fn answer(&self, question: &Value, approves: bool) -> Result<Standing, String> {
-        self.step("resume", &json!({ "question": question, "answer": { "review": approves } })).await
+    pub(super) async fn answer(&self, question: QuestionId, approves: bool) -> Result<Standing, String> {
+        let choice = if approves { ReviewChoice::Approve } else { ReviewChoice::Deny };
+        let answer = ReviewAnswer { choice, by: None, note: None, addressed_as: Vec::new() };
+        self.step(Operation::Resume { question: Some(question), answer: Answer::Review(answer) }).await
     }
 
     /// Takes a call back. One that may have run is on record as that.
     pub(super) async fn withdraw(&self, call: &str, may_have_run: bool) {
-        let ran = if may_have_run { Value::from("unknown") } else { Value::from(false) };
+        let ran = if may_have_run { Ran::Unknown } else { Ran::Never };
         // a call that is not there is as good as taken back
-        let _ = self.step("withdraw", &json!({ "call": call, "ran": ran })).await;
+        let _ = self.step(Operation::Withdraw { call: call.into(), ran }).await;
     }
 
     /// Ends the task, as its session is over.
     pub(super) async fn end(&self) {
-        let _ = self.step("end", &json!({ "reason": messages::SESSION_OVER })).await;
+        let _ = self.step(Operation::End { reason: messages::SESSION_OVER.to_owned() }).await;
     }
 
     /// What a question is about: the sentence of the rule, the function and its arguments as the person may see them.
-    pub(super) async fn question(&self, asked: &Asked) -> Option<Value> {
-        let reply = self.ask("GET", "/v1/reviews", None).await.ok().filter(Reply::is_done)?;
-        let is_it = |review: &&Value| {
-            review.get("task").and_then(Value::as_str) == Some(&self.id)
-                && review.get("question") == Some(&asked.question)
-        };
-        list(&reply.body, "reviews").iter().find(is_it).cloned()
+    pub(super) async fn question(&self, asked: &Asked) -> Option<StoredReview> {
+        let is_it = |review: &StoredReview| review.task == self.id && review.question == asked.question;
+        let mut query = ReviewsQuery::default();
+        loop {
+            let page = self.desk.reviews(query.clone()).await.ok()?;
+            if let Some(found) = page.reviews.into_iter().find(is_it) {
+                return Some(found);
+            }
+            query.after = Some(page.next?);
+        }
     }
 
-    async fn step(&self, step: &str, body: &Value) -> Result<Standing, String> {
-        Ok(standing(&done(self.post(step, body).await?)?))
-    }
-
-    async fn post(&self, step: &str, body: &Value) -> Result<Reply, String> {
-        self.ask("POST", &format!("{}/{step}", self.path), Some(body)).await
-    }
-
-    async fn ask(&self, method: &str, path: &str, body: Option<&Value>) -> Result<Reply, String> {
-        self.desk.ask(method, path, body).await.map_err(|error| messages::no_answer(&error))
+    async fn step(&self, operation: Operation) -> Result<Standing, String> {
+        let taken = self.desk.take(&self.id, operation, StepTerms::default()).await;
+        match taken.map_err(|error| not_done(&error))? {
+            OperationAnswer::One(progress) => Ok(standing(progress)),
+            // no operation of a guard is about several calls
+            OperationAnswer::Several(_) => Ok(Standing::Refused(messages::UNREADABLE.to_owned())),
+        }
     }
 }
 
 /// Tools as a task is told of them.
-fn told(tools: &[Value]) -> Vec<Value> {
+fn told(tools: &[Value]) -> Result<Vec<BroughtTool>, String> {
     let told = |tool: &Value| {
         let members = TOLD.iter().filter_map(|name| Some(((*name).to_owned(), tool.get(name)?.clone())));
-        Value::Object(members.collect())
+        let told = serde_json::from_value(Value::Object(members.collect()));
+        told.map_err(|error| messages::unfit_tool(&unfit(&error)))
     };
     tools.iter().map(told).collect()
 }
 
-/// The body of an answer to what was done.
-fn done(reply: Reply) -> Result<Value, String> {
-    if reply.is_done() { Ok(reply.body) } else { Err(messages::not_done(&reply)) }
+/// Why something was not done, for people.
+fn not_done(error: &ServiceError) -> String {
+    match error {
+        ServiceError::Problem(problem) => messages::not_done(problem),
+        ServiceError::NoAnswer(error) => messages::no_answer(error),
+    }
 }
 
 /// How a call stands by the answer to a step of it.
-fn standing(progress: &Value) -> Standing {
-    if let Some(asks) = progress.get("asks") {
-        return match asks.get("review") {
-            Some(review) => Standing::Review(Asked {
-                question: progress.get("question").cloned().unwrap_or_default(),
-                reviewer: text(review, "reviewer"),
-                several: review.get("panel").is_some_and(|panel| !panel.is_null()),
-            }),
-            None => Standing::Beyond(messages::ASKS_FOR_MORE),
-        };
-    }
-    let Some(decided) = progress.get("decided") else {
-        return Standing::Refused(messages::UNREADABLE.to_owned());
+fn standing(progress: TaskProgress<'static>) -> Standing {
+    let decided = match progress.came_to {
+        CameTo::Asks { asks, question, .. } => {
+            return match asks.into_owned() {
+                Request::Review { reviewer, panel } => {
+                    Standing::Review(Asked { question, reviewer, several: panel.is_some() })
+                }
+                _ => Standing::Beyond(messages::ASKS_FOR_MORE),
+            };
+        }
+        CameTo::Decided { decided } => decided.into_owned(),
     };
-    let value = || decided.get("value").cloned().unwrap_or_default();
-    if let Some(why) = replaced_by_misfit(decided) {
+    if let Some(why) = replaced_by_misfit(&decided) {
         return Standing::Refused(why);
     }
-    match decided.get("verdict").and_then(Value::as_str) {
-        Some("allow") if is_misfit(decided) => Standing::Refused(text(&value(), "error")),
-        Some("allow") => match terms(decided.get("terms")) {
-            Ok(delay) => Standing::Goes { value: value(), delay },
+    if let Some(why) = withheld_misfit(&decided) {
+        return Standing::Refused(why);
+    }
+    match decided.verdict {
+        Verdict::Allow(allowed) => match held_back_for(allowed.terms.as_deref()) {
+            Ok(delay) => Standing::Goes { value: allowed.value.map_or(Value::Null, value_of), delay },
             Err(beyond) => Standing::Beyond(beyond),
         },
-        Some("respond") => Standing::Answered(value()),
-        Some("wait") => {
-            let waits_for = list(decided, "waits_for").iter();
-            Standing::Waits(waits_for.filter_map(Value::as_str).map(str::to_owned).collect())
+        Verdict::Respond { value, .. } => Standing::Answered(value.map_or(Value::Null, value_of)),
+        Verdict::Wait { waits_for, .. } => {
+            Standing::Waits(waits_for.iter().map(ToString::to_string).collect())
         }
-        _ => {
-            let said = decided.get("message").and_then(Value::as_str).filter(|text| !text.is_empty());
+        verdict => {
+            let said = verdict.message().filter(|text| !text.is_empty());
             Standing::Refused(said.unwrap_or(messages::REFUSED).to_owned())
         }
     }
 }
 
-/// Whether a result is withheld because it does not fit the schema of its tool.
-fn is_misfit(decided: &Value) -> bool {
-    let is_found = |finding: &Value| text(finding, "code") == "output_misfit";
-    let is_replaced =
-        decided.get("value").is_some_and(|value| value.get("error").is_some_and(Value::is_string));
-    is_replaced && list(decided, "findings").iter().any(is_found)
+fn value_of(json: Json) -> Value {
+    serde_json::to_value(&json).unwrap_or_default()
+}
+
+/// The text in the place of a result that is withheld because it does not fit the schema of its tool.
+fn withheld_misfit(decided: &Decision) -> Option<String> {
+    let Verdict::Allow(allowed) = &decided.verdict else { return None };
+    let is_found = decided.findings.iter().any(|finding| finding.code == "output_misfit");
+    let error = allowed.value.as_ref()?.root().get("error")?.as_str()?;
+    is_found.then(|| error.to_owned())
 }
 
 /// The text in the place of a result that a rule or a reviewer has replaced by one that does not fit the schema of its tool. Clients hold results to
 /// that schema, and fail on one that breaks it; a text with `isError` is held to nothing.
-fn replaced_by_misfit(decided: &Value) -> Option<String> {
-    let finding =
-        list(decided, "findings").iter().find(|finding| text(finding, "code") == "result_misfit")?;
-    match decided.get("verdict").and_then(Value::as_str)? {
-        "allow" => Some(messages::misfit(&text(finding, "message"))),
+fn replaced_by_misfit(decided: &Decision) -> Option<String> {
+    let finding = decided.findings.iter().find(|finding| finding.code == "result_misfit")?;
+    match &decided.verdict {
+        Verdict::Allow(_) => Some(messages::misfit(&finding.message)),
         // what somebody has said in the tool's place is for the model
-        "respond" => decided.get("value").map(as_text),
+        Verdict::Respond { value, .. } => value.clone().map(|value| as_text(&value_of(value))),
         _ => None,
     }
 }
 
 /// How long a call is held back, if that is all that is asked for.
-fn terms(terms: Option<&Value>) -> Result<Duration, &'static str> {
-    let Some(terms) = terms.and_then(Value::as_object) else { return Ok(Duration::ZERO) };
-    let is_asked =
-        |name: &str| terms.get(name).and_then(Value::as_array).is_some_and(|list| !list.is_empty());
-    if is_asked("obligations") || is_asked("credentials") {
+fn held_back_for(terms: Option<&Terms>) -> Result<Duration, &'static str> {
+    let Some(terms) = terms else { return Ok(Duration::ZERO) };
+    if !terms.obligations.is_empty() || !terms.credentials.is_empty() {
         return Err(messages::UNKNOWN_TERMS);
     }
-    Ok(Duration::from_millis(terms.get("delay_ms").and_then(Value::as_u64).unwrap_or_default()))
-}
-
-fn text(value: &Value, member: &str) -> String {
-    value.get(member).and_then(Value::as_str).unwrap_or_default().to_owned()
-}
-
-fn list<'v>(value: &'v Value, member: &str) -> &'v [Value] {
-    value.get(member).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default()
-}
-
-/// An id as a part of a path.
-fn encoded(id: &str) -> String {
-    id.bytes().fold(String::new(), |mut path, byte| {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            path.push(char::from(byte));
-        } else {
-            let _ = write!(path, "%{byte:02X}");
-        }
-        path
-    })
+    Ok(Duration::from_millis(terms.delay_ms.unwrap_or_default()))
 }

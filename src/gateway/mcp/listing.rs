@@ -16,6 +16,7 @@ use super::peer::{Cancellation, Peer, Reply};
 use super::schema;
 use super::session::Session;
 use celador::manifest::capability_key::sanitise;
+use celador::task::User;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -67,10 +68,7 @@ impl Session {
         let brought = self.admissible(listed, &mut tools);
         let settings = &self.settings;
         let id = settings.task.clone().unwrap_or_else(|| format!("mcp-{}", Uuid::new_v4()));
-        let mut user = json!({ "id": settings.user });
-        if let (Some(user), Some(email)) = (user.as_object_mut(), &settings.email) {
-            user.insert("email".to_owned(), email.clone().into());
-        }
+        let user = User { id: settings.user.clone(), email: settings.email.clone(), ..User::default() };
         let told: Vec<Value> = brought.iter().map(told).collect();
         let agent = settings.agent.clone();
         let start = |tools| Start { id: id.clone(), agent: agent.clone(), user: user.clone(), tools };

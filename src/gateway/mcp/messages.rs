@@ -1,7 +1,6 @@
 //! Messages of the guard for MCP: to models, to people and in its log.
 
-use crate::desk::Reply;
-use celador_server::ClientError;
+use celador_service::{ClientError, ProblemDetails};
 use std::fmt::Display;
 
 pub(super) const NO_JSON: &str = "the line is no JSON that all readers read alike";
@@ -61,8 +60,13 @@ pub(super) fn no_answer(error: &ClientError) -> String {
     format!("Celador cannot decide: {error}.")
 }
 
-pub(super) fn not_done(reply: &Reply) -> String {
-    format!("Celador cannot decide: {} ({}).", reply.detail().trim_end_matches('.'), reply.status)
+pub(super) fn not_done(problem: &ProblemDetails) -> String {
+    format!("Celador cannot decide: {} ({}).", problem.said().trim_end_matches('.'), problem.status)
+}
+
+/// Why a tool of a server is none that a task can be told of.
+pub(super) fn unfit_tool(why: &str) -> String {
+    format!("Celador cannot decide: a tool of the server has another form than MCP gives it: {why}.")
 }
 
 /// Why no call of the session goes through.

@@ -74,7 +74,7 @@ pub use methods::FORMS;
 pub use pins::{Change, Pins};
 pub use settings::{Elicit, McpServer, McpSettings};
 
-use crate::desk::Desk;
+use celador_server::TaskBackend;
 use http::{Credentials, Endpoint};
 use link::{Link, Process};
 use std::net::SocketAddr;
@@ -85,13 +85,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 #[derive(Clone)]
 pub struct McpGuard {
     settings: Arc<McpSettings>,
-    desk: Arc<Desk>,
+    desk: Arc<TaskBackend>,
 }
 
 impl McpGuard {
     /// A guard that asks this desk.
     #[must_use]
-    pub fn new(settings: McpSettings, desk: Arc<Desk>) -> Self {
+    pub fn new(settings: McpSettings, desk: Arc<TaskBackend>) -> Self {
         Self { settings: Arc::new(settings), desk }
     }
 

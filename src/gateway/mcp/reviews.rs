@@ -10,6 +10,8 @@ use super::messages;
 use super::peer::{Peer, Reply};
 use super::session::Session;
 use super::settings::Elicit;
+use celador_store::StoredReview;
+use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -49,7 +51,7 @@ impl Session {
                 reply = sent.reply(&course.cancellation, &self.over) => return match reply {
                     Reply::Outcome(outcome) => {
                         let approves = approves(outcome.as_ref().ok());
-                        Some(guard.answer(&asked.question, approves).await)
+                        Some(guard.answer(asked.question, approves).await)
                     }
                     Reply::Cancelled | Reply::Gone => None,
                 },
@@ -80,13 +82,13 @@ pub(super) fn approves(answer: Option<&Value>) -> bool {
     said("/action") == Some("accept") && said("/content/decision") == Some(APPROVE)
 }
 
-fn form(course: &Course, review: Option<&Value>, has_run: bool) -> Members {
-    let text = review.and_then(|it| it.get("text")).and_then(Value::as_str);
+fn form(course: &Course, review: Option<&StoredReview>, has_run: bool) -> Members {
+    let text = review.and_then(|it| it.text.as_deref());
     let message = if has_run {
         messages::approve_result(&course.function, text)
     } else {
         // the arguments that would be used, with what is secret masked
-        let arguments = review.and_then(|it| it.get("arguments")).map(pretty);
+        let arguments = review.and_then(|it| it.arguments.as_ref()).map(pretty);
         messages::approve_call(&course.function, text, arguments.as_deref().unwrap_or("(not shown)"))
     };
     let schema = json!({
@@ -98,7 +100,7 @@ fn form(course: &Course, review: Option<&Value>, has_run: bool) -> Members {
 }
 
 /// A value for people, in which no sign is unseen.
-fn pretty(value: &Value) -> String {
+fn pretty(value: &impl Serialize) -> String {
     let text = serde_json::to_string_pretty(value).unwrap_or_default();
     text.chars().map(visible).collect()
 }

@@ -17,7 +17,8 @@ use super::settings::McpSettings;
 use super::shape::{Decoder, Shape};
 use super::task_list::Tasks;
 use super::{messages, schema};
-use crate::desk::Desk;
+use crate::unjudged::tell_of_unjudged;
+use celador_server::TaskBackend;
 use serde_json::Value;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -32,7 +33,7 @@ const LEAVE: Duration = Duration::from_secs(2);
 /// A session, as all of its calls share it.
 pub(super) struct Session {
     pub(super) settings: Arc<McpSettings>,
-    pub(super) desk: Arc<Desk>,
+    pub(super) desk: Arc<TaskBackend>,
     pub(super) client: Arc<Peer>,
     pub(super) server: Arc<Peer>,
     pub(super) state: Mutex<State>,
@@ -57,7 +58,7 @@ pub(super) struct State {
 }
 
 /// Runs a session until it is over.
-pub(super) async fn run(settings: Arc<McpSettings>, desk: Arc<Desk>, client: Link, server: Link) {
+pub(super) async fn run(settings: Arc<McpSettings>, desk: Arc<TaskBackend>, client: Link, server: Link) {
     let session = Arc::new(Session {
         settings,
         desk,
@@ -194,7 +195,7 @@ impl Session {
     /// Tells the decision log what was forwarded unjudged.
     async fn tell_unjudged(&self) {
         for (form, count) in self.notices.take_unjudged() {
-            self.desk.note_unjudged(&form, count).await;
+            tell_of_unjudged(&self.desk, &form, count).await;
         }
     }
 

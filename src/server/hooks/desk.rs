@@ -9,7 +9,6 @@ use crate::gate::done_by;
 use crate::identity::Caller;
 use crate::manifests::ReadManifests;
 use crate::request::Request;
-use crate::route::Action;
 use crate::service::{Parts, Service};
 use crate::settings::Settings;
 
@@ -61,7 +60,7 @@ impl HookDesk {
             body: event,
             ..Request::of_server("")
         };
-        let answer = done_by(&self.service, Action::Call(claude_code), &request);
+        let answer = done_by(&self.service, |service| claude_code(service, &request));
         let answer = answer.map_err(|problem| problem.detail().unwrap_or(problem.kind.title()).to_owned())?;
         Ok(answer.body)
     }

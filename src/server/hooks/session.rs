@@ -11,7 +11,8 @@ use crate::service::Service;
 use crate::tasks::check_task_id;
 use celador::cel::Json;
 use celador::context::Runtime;
-use celador::task::{CallId, Decision, Operation, Parent, Progress, Question, StartTask, User};
+use celador::task::{CallId, Decision, Operation, Parent, Question, StartTask, User};
+use celador_service::{CameTo, OperationAnswer};
 use std::collections::BTreeMap;
 
 /// The namespace of the agent that is meant where no other is named.
@@ -120,17 +121,19 @@ impl<'s> Session<'s> {
     /// Takes a step of the task, and begins that first where it is not there.
     pub(super) fn step(&self, operation: &Operation) -> Result<Outcome, Problem> {
         let request = self.of_task();
-        let (progress, suspension) = match self.service.tasks.take(&request, operation) {
+        let taken = match self.service.tasks.take(&request, operation) {
             Err(problem) if problem.kind == Kind::UnknownTask => {
                 self.begin()?;
                 self.service.tasks.take(&request, operation)?
             }
             taken => taken?,
         };
-        Ok(match progress {
-            Progress::Decided(decision) => Outcome::Decided(Box::new(decision)),
-            Progress::Asks(question) => {
-                let call = suspension.and_then(|decision| decision.call);
+        // no hook brings a turn
+        let OperationAnswer::One(progress) = taken else { return Err(Kind::Internal.into()) };
+        Ok(match progress.came_to {
+            CameTo::Decided { decided } => Outcome::Decided(Box::new(decided.into_owned())),
+            CameTo::Asks { asks, question: id, call, .. } => {
+                let question = Question { id, request: asks.into_owned() };
                 Outcome::Asks(Box::new(Asks { question, call }))
             }
         })

@@ -1,12 +1,10 @@
 //! Sockets: connections in and out, TLS, and the hosts and web pages that may speak to the server.
 //!
-//! In: a socket and its bounds. Out: requests for the router, and answers of other servers. Nothing here knows of tasks.
+//! In: a socket and its bounds. Out: requests for the router. Nothing here knows of tasks.
 
 pub(crate) mod beside;
-pub(crate) mod client;
 pub(crate) mod connection;
 pub(crate) mod connections;
-pub(crate) mod kept_client;
 pub(crate) mod listen;
 pub(crate) mod origin;
 pub(crate) mod proxies;

@@ -12,7 +12,8 @@ use crate::settings::Settings;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use celador_service::is_loopback;
+use std::net::{Ipv6Addr, SocketAddr};
 
 /// Names of headers that have no constant.
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
@@ -224,11 +225,6 @@ fn split(authority: &str) -> Option<(String, Option<u16>)> {
         }
         _ => None,
     }
-}
-
-/// Whether a host is this machine by name or by number. Numbers in other forms (`127.1`, `0x7f000001`) are not.
-pub(crate) fn is_loopback(host: &str) -> bool {
-    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 #[cfg(test)]

@@ -12,10 +12,11 @@ mod schemas;
 mod texts;
 
 use crate::identity::Scope;
-use crate::problem::{Details, Kind, PROBLEM_JSON};
+use crate::problem::Kind;
 use crate::request::JSON;
 use crate::route::{Access, Action, Body, Route};
 use axum::http::Method;
+use celador_service::{PROBLEM_JSON, ProblemDetails};
 use operations::{Answered, Operation, TAGS, Taken, operations};
 use schemas::{Schemas, of};
 use serde_json::{Map, Value, json};
@@ -42,7 +43,7 @@ pub(super) fn document(routes: &[Route]) -> Result<Value, String> {
     if let Some(left) = operations.first() {
         return Err(format!("there is no route of the operation `{}`", left.id));
     }
-    let problem = schemas.answer(of::<Details<'_>>);
+    let problem = schemas.answer(of::<ProblemDetails>);
     let response = |status: u16| (status.to_string(), refused(status, &[(PROBLEM_JSON, problem.clone())]));
     let responses: Map<String, Value> = refusals.into_iter().map(response).collect();
     let tag = |(name, description): (&str, &str)| json!({ "name": name, "description": description });
@@ -128,7 +129,7 @@ fn parameters(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Ve
 /// The answers, and every problem that there can be.
 fn responses(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Map<String, Value> {
     let mut responses = Map::new();
-    let problem = (PROBLEM_JSON, schemas.answer(of::<Details<'_>>));
+    let problem = (PROBLEM_JSON, schemas.answer(of::<ProblemDetails>));
     let mut content = |answered: &Answered| {
         let schema = answered.schema.map_or_else(|| json!({ "type": "string" }), |of| schemas.answer(of));
         (answered.media_type, schema)

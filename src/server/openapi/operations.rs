@@ -6,24 +6,22 @@ use crate::manifests::Status;
 use crate::operations::agent_context_routes::KeyQuery;
 use crate::operations::brought_tools::Bring;
 use crate::operations::counter_routes::{Counted, Counters, CountersQuery, ResetCounter};
-use crate::operations::ending::Purged;
-use crate::operations::evaluate::{Check, Checked, Evaluate, Outcome, Render, Rendered};
-use crate::operations::explain::Explain;
+use crate::operations::evaluate::{Check, Evaluate, Render, Rendered};
 use crate::operations::pending::WaitQuery;
 use crate::operations::switch_routes::{History, HistoryQuery, List, TurnOffQuery, TurnOn, Turned};
-use crate::operations::task_lists::{Events, Page};
-use crate::operations::task_policies::{Decide, Decision, Standing};
-use crate::operations::task_steps::{Stepped, SteppedTogether};
+use crate::operations::task_lists::Page;
+use crate::operations::task_policies::{Decide, Decision};
 use crate::operations::unjudged_routes::{Unjudged, UnjudgedNoted};
 use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
 use crate::reviews::review_stream::EVENT_STREAM;
-use crate::reviews::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
-use crate::routes::{
-    ContextQuery, EventsQuery, Health, ListQuery, NewTask, Offers, OffersQuery, PurgeQuery, Seen, Unlock,
-};
-use crate::tasks::Created;
+use crate::routes::{EventsQuery, Health, ListQuery, OffersQuery, PurgeQuery, Unlock};
 use celador::task::ExplainedDecision;
+use celador_service::{
+    BegunTask, CheckedExpression, ContextPage, ContextQuery, EventPage, Explain, ExpressionOutcome, NewTask,
+    Offers, PurgedTask, ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery, SeveralCalls, TaskProgress,
+    TaskStanding,
+};
 use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
@@ -88,27 +86,27 @@ pub(super) fn operations() -> Vec<Operation> {
     vec![
         tasks("createTask", "Begin a task")
             .takes::<NewTask>()
-            .answers::<Created<'_>>(201, "The task is there.")
+            .answers::<BegunTask>(201, "The task is there.")
             .with_headers(&[("Location", "The address of the task.")])
-            .answers::<Created<'_>>(200, "The same request has begun the task before: this is the task as it stands.")
+            .answers::<BegunTask>(200, "The same request has begun the task before: this is the task as it stands.")
             .with_headers(&[("Location", "The address of the task.")])
             .also(&[404, 409, 410]),
         tasks("listTasks", "List the caller's tasks, a page at a time").asks::<ListQuery>().gives::<Page>("The page."),
-        tasks("readTask", "Read a task as it stands").gives::<Standing<'_>>("The task as it is now."),
+        tasks("readTask", "Read a task as it stands").gives::<TaskStanding>("The task as it is now."),
         tasks("purgeTask", "Take a task away for good")
             .notes("All of its rows go; a tombstone stays, and its id is not used again.")
             .asks::<PurgeQuery>()
-            .gives::<Purged<'_>>("The tombstone."),
+            .gives::<PurgedTask>("The tombstone."),
         tasks("readContext", "Read its context, as expressions see it")
             .asks::<ContextQuery>()
-            .gives::<Seen>("The context as it is now.")
+            .gives::<ContextPage>("The context as it is now.")
             .also(&[422]),
-        tasks("listEvents", "List its events, a page at a time").asks::<EventsQuery>().gives::<Events>("The page."),
-        tasks("readOffers", "List the functions that the model is offered").gives::<Offers<'_>>("The functions, and which messages have steps that judge them."),
+        tasks("listEvents", "List its events, a page at a time").asks::<EventsQuery>().gives::<EventPage>("The page."),
+        tasks("readOffers", "List the functions that the model is offered").gives::<Offers>("The functions, and which messages have steps that judge them."),
         tasks("readAgentOffers", "List what an agent is offered by its manifests alone")
             .notes("What its tasks bring is not among it.")
             .asks::<OffersQuery>()
-            .gives::<Offers<'_>>("The functions, and which messages have steps that judge them.")
+            .gives::<Offers>("The functions, and which messages have steps that judge them.")
             .also(&[422]),
         step("input", "Somebody says something").asks::<WaitQuery>().notes(
             "While a review is open, or a call that its guardrails read, its verdict is `wait`: it is judged by itself afterwards, in the order in which it came, and `call` is the id under which `readCall` tells of it.",
@@ -130,14 +128,14 @@ pub(super) fn operations() -> Vec<Operation> {
         tasks("readCall", "Read how far a call has come, or an input, event or response that has waited or asked")
             .notes("`wait` while it waits for others, the question while it asks, `allow` with its arguments while its result is awaited; of a call that is over what it came to, as far as that is kept, and `rejected` once its result was reported. Any other call is 409 `unknown-call`.")
             .asks::<WaitQuery>()
-            .gives::<Stepped<'_>>("How far the call has come.")
+            .gives::<TaskProgress<'_>>("How far the call has come.")
             .also(&[409]),
         tasks("bringTools", "The task brings tools that it did not have")
             .notes(
                 "Its policy is made anew with them, as at its beginning; calls that are open go on. Of a task that waits for an answer in the middle of its policy it is 409 `task-waits`: bring them once it is answered. A tool of a name that the task knows otherwise is 422 `invalid-tools`.",
             )
             .takes::<Bring>()
-            .gives::<Created<'_>>("The task, and which of its tools cannot be called.")
+            .gives::<BegunTask>("The task, and which of its tools cannot be called.")
             .also(&[409, 422]),
         step("claim", "One of several processes claims a call, to run it").notes(
             "Exactly one claimant is allowed, with the arguments to run the call with; any other is 409 `call-claimed`. A claim that its process has not answered with a result within `max_claim_ms` is lost: the next claim of another process takes the call back as one that may have run, and is `block`.",
@@ -166,7 +164,7 @@ pub(super) fn operations() -> Vec<Operation> {
         tried("evaluateOnTask", "Evaluate an expression on a task")
             .notes(SECRETS)
             .takes_without::<Evaluate>("EvaluateOnTask", &["agent", "context"])
-            .gives::<Outcome>("The outcome."),
+            .gives::<ExpressionOutcome>("The outcome."),
         tried("explain", "Explain a decision of a task, or what a call would come to")
             .notes("The operation is taken once more, on a copy of the task as it was before the event: nothing changes, and nobody is asked. An event that does not tell what its operation was about, such as a result or a turn with several calls, is 409 `not-explainable`.")
             .takes::<Explain>()
@@ -174,15 +172,15 @@ pub(super) fn operations() -> Vec<Operation> {
             .also(&[404, 409]),
         tried("checkOnTask", "Check an expression in the types of a task")
             .takes_without::<Check>("CheckOnTask", &["agent"])
-            .gives::<Checked>("The facts about the expression."),
+            .gives::<CheckedExpression>("The facts about the expression."),
         tried("render", "Render the prompt or a template on a task")
             .notes(SECRETS)
             .takes::<Render>()
             .gives::<Rendered>("The text."),
         tried("evaluate", "Evaluate an expression on a context that is given")
             .takes_without::<Evaluate>("Evaluate", &["answers"])
-            .gives::<Outcome>("The outcome."),
-        tried("check", "Check an expression").takes::<Check>().gives::<Checked>("The facts about the expression."),
+            .gives::<ExpressionOutcome>("The outcome."),
+        tried("check", "Check an expression").takes::<Check>().gives::<CheckedExpression>("The facts about the expression."),
         reviews("listReviews", "List the reviews that the caller sees, a page at a time")
             .notes("In the order in which they were asked. They are those that are addressed to the caller and those of the caller's tasks; with `tasks:admin` all of them.")
             .asks::<ReviewsQuery>()
@@ -193,7 +191,7 @@ pub(super) fn operations() -> Vec<Operation> {
         reviews("readReview", "Read a review").gives::<StoredReview>("The review as it is now.").also(&[404]),
         reviews("answerReview", "Answer a review that is addressed to the caller")
             .notes("It is a step of the task, under the caller's name. The same answer once more is answered as before; any other is 409 `review-closed`.")
-            .takes::<AnswerReview>()
+            .takes::<ReviewReply>()
             .gives::<ReviewedReview>("The review with its answer.")
             .also(&[404, 409, 410]),
         switches("listSwitches", "List the switches that are on").gives::<List<'_>>("The switches."),
@@ -277,13 +275,13 @@ fn operation(tag: &'static str, id: &'static str, summary: &'static str) -> Oper
 
 /// A step of a task. Its body is that of the operation that its route takes.
 fn step(id: &'static str, summary: &'static str) -> Operation {
-    operation("steps", id, summary).gives::<Stepped<'_>>("How far the step came.")
+    operation("steps", id, summary).gives::<TaskProgress<'_>>("How far the step came.")
 }
 
 /// A step that is about several calls.
 fn together(id: &'static str, summary: &'static str) -> Operation {
     let whole = operation("steps", id, summary).asks::<WaitQuery>();
-    whole.gives::<SteppedTogether<'_>>("How far each call came.")
+    whole.gives::<SeveralCalls<'_>>("How far each call came.")
 }
 
 impl Operation {

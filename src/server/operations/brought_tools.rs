@@ -8,8 +8,9 @@ use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
 use crate::tasks::seat::{Open, has_ended, sit};
-use crate::tasks::{Created, Tasks, once, owner};
+use crate::tasks::{Tasks, begun_task, once, owner};
 use celador::BroughtTool;
+use celador_service::BegunTask;
 use celador_store::{NewEvent, OperationKind, Owner, StoreError, Terms};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -26,16 +27,24 @@ pub(crate) struct Bring {
 /// `POST /v1/tasks/{task}/tools`
 pub(crate) fn bring(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let Bring { tools } = request.read(&service.settings.limits.store.engine)?;
-    service.tasks.bring(request, &owner(&request.caller), &tools)
+    let (brought, is_replayed) = service.tasks.bring(request, &owner(&request.caller), &tools)?;
+    let answer = Answer::json(200, &brought)?;
+    Ok(if is_replayed { answer.replayed() } else { answer })
 }
 
 impl Tasks {
-    fn bring(&self, request: &Request, owner: &Owner, tools: &[BroughtTool]) -> Result<Answer, Problem> {
+    /// Brings tools. Out comes the task, and whether that was told before under the request's key.
+    pub(crate) fn bring(
+        &self,
+        request: &Request,
+        owner: &Owner,
+        tools: &[BroughtTool],
+    ) -> Result<(BegunTask, bool), Problem> {
         let seat = self.seat(owner, &request.id);
         let mut open = sit(&seat);
         for _ in 0..=self.limits.max_conflicts {
-            if let Some(answer) = self.answered(owner, request, Some(&request.id))? {
-                return Ok(answer);
+            if let Some(brought) = self.answered(owner, request, Some(&request.id))? {
+                return Ok((brought, true));
             }
             let mut found = match open.take() {
                 Some(open) => self.brought_up(open)?,
@@ -48,12 +57,13 @@ impl Tasks {
                 continue;
             }
             let Some(before) = brought? else {
-                let answer = Answer::json(200, &Created::of(&found.task, found.head.version()));
+                let brought = begun_task(&found.task, found.head.version());
                 *open = Some(found);
-                return answer;
+                return Ok((brought, false));
             };
             let version = found.head.version().saturating_add(1);
-            let answer = Answer::json(200, &Created::of(&found.task, version))?;
+            let brought = begun_task(&found.task, version);
+            let answer = serde_json::to_vec(&brought).map_err(|_| Problem::from(Kind::Internal))?;
             let at = (self.clock)();
             let (operation, task) = (OperationKind::Tools, &found.task);
             let step = NewEvent {
@@ -68,7 +78,7 @@ impl Tasks {
             match self.store.append_under(&found.head, &step, terms) {
                 Ok(head) => {
                     *open = Some(Open { head, ..found });
-                    return Ok(answer);
+                    return Ok((brought, false));
                 }
                 Err(StoreError::Conflict { .. } | StoreError::AlreadyExists) => self.metrics().conflict(),
                 Err(error) => return Err(self.problem(&error)),

@@ -4,47 +4,19 @@
 //! under way; one of another process is told that the task is gone when it writes. Ending a task is a step like any other.
 
 use crate::problem::Problem;
-use crate::request::{Answer, Request};
+use crate::request::Request;
 use crate::tasks::seat::{Open, sit};
 use crate::tasks::steps::check_reason;
 use crate::tasks::{Tasks, owner};
+use celador_service::PurgedTask;
 use celador_store::{Ending, Owner, Purge, StoreError, Tombstone};
-use serde::Serialize;
 use std::sync::MutexGuard;
 use std::time::Instant;
 use tracing::warn;
 
-/// The facts that stay of a purged task.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Tombstone"))]
-pub(crate) struct Purged<'t> {
-    /// The task's id, which is never used again.
-    task: &'t str,
-    /// The namespace of its agent.
-    namespace: &'t str,
-    /// The name of its agent.
-    agent: &'t str,
-    /// The state that it was in when it was purged.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = celador::task::TaskState::WORDS)))]
-    state: &'t str,
-    /// The time when it began: RFC 3339.
-    started_at: &'t str,
-    /// The time of its last event: RFC 3339.
-    changed_at: &'t str,
-    /// The number of events that it had.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    events: u64,
-    /// The time when it was purged: RFC 3339.
-    purged_at: &'t str,
-    /// The identity of the caller who purged it; empty where callers do not have to authenticate.
-    purged_by: &'t str,
-    /// The reason, in their words.
-    reason: &'t str,
-}
-
 impl Tasks {
     /// Purges a task of the caller. With a decision log that is required, it is answered when its line is on disk.
-    pub(crate) fn purge(&self, request: &Request, reason: &str, most: usize) -> Result<Answer, Problem> {
+    pub(crate) fn purge(&self, request: &Request, reason: &str, most: usize) -> Result<PurgedTask, Problem> {
         check_reason(reason, most)?;
         self.recorder.ready()?;
         let owner = owner(&request.caller);
@@ -61,7 +33,7 @@ impl Tasks {
         self.empty_log();
         self.end_children(&owner, &request.id, who);
         recorded?;
-        Answer::json(200, &Purged::of(&tombstone))
+        Ok(purged(tombstone))
     }
 
     /// Purges a task whose seat is taken, or that nobody has in memory, and writes that down; whether the log has it.
@@ -132,21 +104,18 @@ impl Tasks {
     }
 }
 
-impl<'t> Purged<'t> {
-    fn of(tombstone: &'t Tombstone) -> Self {
-        let Tombstone { id, namespace, agent, state, started_at, changed_at, .. } = tombstone;
-        let Tombstone { events, purged_at, purged_by, reason, .. } = tombstone;
-        Self {
-            task: id,
-            namespace,
-            agent,
-            state,
-            started_at,
-            changed_at,
-            events: *events,
-            purged_at,
-            purged_by,
-            reason,
-        }
+/// A tombstone, as who has purged the task is told of it.
+fn purged(tombstone: Tombstone) -> PurgedTask {
+    PurgedTask {
+        task: tombstone.id,
+        namespace: tombstone.namespace,
+        agent: tombstone.agent,
+        state: tombstone.state,
+        started_at: tombstone.started_at,
+        changed_at: tombstone.changed_at,
+        events: tombstone.events,
+        purged_at: tombstone.purged_at,
+        purged_by: tombstone.purged_by,
+        reason: tombstone.reason,
     }
 }

@@ -6,15 +6,18 @@
 
 use crate::manifests::AgentName;
 use crate::messages;
-use crate::problem::{Findings, Kind, Problem};
+use crate::problem::{Kind, Problem};
 use celador::cel::{EvalError, Issue, Json, LANGUAGE, Program, Stop, Timestamp};
 use celador::context::{Bound, Moment, Runtime, Scope, ScopeDecl, ScopeEnv, TaskContext, TaskIo, Unanswered};
 use celador::limits::EngineLimits;
 use celador::policy::{Policy, run_to_json};
 use celador::scenario::{SCOPES, restore};
-use celador::source::Span;
 use celador::task::{Exchange, Given, Request, Task, TemplateKind, Trial, Tried};
+use celador_service::{
+    CheckedExpression, CostBounds, ExpressionOutcome, FailedExpression, Findings, TaskExpression,
+};
 use serde::{Deserialize, Deserializer, Serialize, de};
+use serde_json::Value;
 use std::sync::Arc;
 
 /// An expression and the scope in which it would stand.
@@ -97,57 +100,6 @@ enum RenderKind {
     ErrorMessage,
 }
 
-/// The outcome of an expression that was tried out.
-#[derive(Serialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) enum Outcome {
-    /// Its value.
-    Value(Json),
-    /// The reason why it has no value.
-    Failed(Failed),
-    /// The question that it asks before it has a value.
-    Asks(Request),
-}
-
-/// The reason why an expression has no value.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Failed {
-    /// A stable word for programs.
-    code: &'static str,
-    /// The fault, on one line.
-    message: String,
-    #[serde(flatten)]
-    span: Span,
-}
-
-/// The facts about an expression that are known before it runs.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Checked {
-    /// Whether it compiles.
-    valid: bool,
-    /// The type of its result, if it compiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result_type: Option<String>,
-    /// The bounds of its cost, if it compiles.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    cost: Option<Cost>,
-    /// Its errors and warnings.
-    findings: Vec<Issue>,
-}
-
-/// The bounds of the cost of an expression, in cost units.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Cost {
-    /// The least cost.
-    min: u64,
-    /// The greatest cost; null if nothing bounds it.
-    max: Option<u64>,
-}
-
 /// A rendered text.
 #[derive(Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -164,35 +116,49 @@ fn scopes(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
 
 fn scope<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Scope, D::Error> {
     let word = String::deserialize(deserializer)?;
-    let found = SCOPES.iter().find(|(name, _)| *name == word).map(|(_, scope)| *scope);
-    found.ok_or_else(|| {
-        let known: Vec<String> = SCOPES.iter().map(|(name, _)| format!("`{name}`")).collect();
-        de::Error::custom(format_args!("expected one of {}", known.join(", ")))
-    })
+    scope_of(&word).map_err(de::Error::custom)
 }
 
 impl Check {
+    /// An expression in a scope of a task.
+    pub(crate) fn on_task(scope: Scope, expression: &str) -> Self {
+        Self { scope, expression: expression.to_owned(), agent: None }
+    }
+
     /// What a compiler says in the scope of a policy.
-    pub(crate) fn run(&self, policy: Option<&Policy>, limits: &EngineLimits) -> Checked {
+    pub(crate) fn run(&self, policy: Option<&Policy>, limits: &EngineLimits) -> CheckedExpression {
         let env = match policy {
             Some(policy) => policy.trial_scope(self.scope),
             None => alone(self.scope, None, limits),
         };
         match Program::compile(env.env(), &self.expression) {
-            Ok(program) => Checked {
+            Ok(program) => CheckedExpression {
                 valid: true,
                 result_type: Some(program.result_type().to_string()),
-                cost: Some(Cost { min: program.cost().min, max: program.cost().max }),
-                findings: program.issues().to_vec(),
+                cost: Some(CostBounds { min: program.cost().min, max: program.cost().max }),
+                findings: told(program.issues()),
             },
-            Err(findings) => Checked { valid: false, result_type: None, cost: None, findings },
+            Err(findings) => {
+                CheckedExpression { valid: false, result_type: None, cost: None, findings: told(&findings) }
+            }
         }
     }
 }
 
 impl Evaluate {
+    /// An expression that is tried out on a task.
+    ///
+    /// # Errors
+    /// A word of no scope.
+    pub(crate) fn of(expression: TaskExpression) -> Result<Self, Problem> {
+        let TaskExpression { scope, expression, input, output } = expression;
+        let scope = scope_of(&scope).map_err(|expected| Problem::new(Kind::BadRequest, expected))?;
+        let (event, parameters, answers) = (None, None, Vec::new());
+        Ok(Self { scope, expression, input, output, event, parameters, answers, agent: None, context: None })
+    }
+
     /// The expression on a task.
-    pub(crate) fn on_task(&self, task: &Task, now: Timestamp) -> Result<Outcome, Problem> {
+    pub(crate) fn on_task(&self, task: &Task, now: Timestamp) -> Result<ExpressionOutcome, Problem> {
         let trial = Trial {
             scope: self.scope,
             text: &self.expression,
@@ -203,9 +169,9 @@ impl Evaluate {
         };
         let tried = task.evaluate(&trial, &self.answers, now).map_err(|issues| invalid(issues.to_vec()))?;
         Ok(match tried {
-            Tried::Value(value) => Outcome::Value(value),
-            Tried::Failed(error) => Outcome::Failed(Failed::of(&error)),
-            Tried::Asks(request) => Outcome::Asks(request),
+            Tried::Value(value) => ExpressionOutcome::Value(value),
+            Tried::Failed(error) => ExpressionOutcome::Failed(failed(&error)),
+            Tried::Asks(request) => ExpressionOutcome::Asks(request),
         })
     }
 
@@ -215,7 +181,7 @@ impl Evaluate {
         policy: Option<&Policy>,
         limits: &EngineLimits,
         now: Timestamp,
-    ) -> Result<Outcome, Problem> {
+    ) -> Result<ExpressionOutcome, Problem> {
         let empty = Json::object([]);
         let snapshot = self.context.as_ref().unwrap_or(&empty);
         let schema = policy.map(|policy| policy.schema().clone());
@@ -244,11 +210,12 @@ impl Evaluate {
         };
         let mut asked = Unanswered::default();
         Ok(match run_to_json(&program, &env, &bound, &mut asked).0 {
-            Ok((value, _)) => Outcome::Value(value),
-            Err(Stop::Failed(error)) => Outcome::Failed(Failed::of(&error)),
-            Err(Stop::Asked) => {
-                Outcome::Asks(Request::Review { reviewer: asked.reviewer.unwrap_or_default(), panel: None })
-            }
+            Ok((value, _)) => ExpressionOutcome::Value(value),
+            Err(Stop::Failed(error)) => ExpressionOutcome::Failed(failed(&error)),
+            Err(Stop::Asked) => ExpressionOutcome::Asks(Request::Review {
+                reviewer: asked.reviewer.unwrap_or_default(),
+                panel: None,
+            }),
         })
     }
 }
@@ -278,10 +245,25 @@ impl Render {
     }
 }
 
-impl Failed {
-    fn of(error: &EvalError) -> Self {
-        Self { code: error.code.as_str(), message: error.to_string(), span: error.span }
-    }
+fn failed(error: &EvalError) -> FailedExpression {
+    FailedExpression { code: error.code.as_str().to_owned(), message: error.to_string(), span: error.span }
+}
+
+/// Findings as they are told.
+fn told(findings: &[Issue]) -> Vec<Value> {
+    findings.iter().filter_map(|finding| serde_json::to_value(finding).ok()).collect()
+}
+
+/// The scope of a word.
+///
+/// # Errors
+/// The words that there are.
+pub(crate) fn scope_of(word: &str) -> Result<Scope, String> {
+    let found = SCOPES.iter().find(|(name, _)| *name == word).map(|(_, scope)| *scope);
+    found.ok_or_else(|| {
+        let known: Vec<String> = SCOPES.iter().map(|(name, _)| format!("`{name}`")).collect();
+        format!("expected one of {}", known.join(", "))
+    })
 }
 
 /// A scope without an agent: the context has the types that it shows.

@@ -14,30 +14,22 @@ use crate::tasks::{Tasks, owner};
 use celador::cel::Json;
 use celador::counter::CounterId;
 use celador::task::{Call, ExplainedDecision, Operation};
+use celador_service::Explain;
 use celador_store::StoreError;
-use serde::Deserialize;
-
-/// What is to be explained: a decision of the past, or a call that is only tried.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Explain {
-    /// The number of the event whose decision is explained.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    version: Option<u64>,
-    /// The function of a call that is tried on the task as it is now; in the place of `version`.
-    #[serde(default)]
-    function: Option<String>,
-    /// The arguments of that call.
-    #[serde(default)]
-    arguments: Option<Json>,
-}
 
 pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let body: Explain = request.read(&service.settings.limits.store.engine)?;
+    let what = request.read(&service.settings.limits.store.engine)?;
+    Answer::json(200, &explained(service, request, what)?)
+}
+
+/// The explanation of a decision of a task, or of a call that is tried on it.
+pub(crate) fn explained(
+    service: &Service,
+    request: &Request,
+    body: Explain,
+) -> Result<ExplainedDecision, Problem> {
     let now = service.now();
-    let explained = match (body.version, body.function) {
+    match (body.version, body.function) {
         (Some(version), None) if body.arguments.is_none() => service.tasks.explain_event(request, version),
         (None, Some(function)) => service.tasks.look(request, |open| {
             may_look(request, open)?;
@@ -53,8 +45,7 @@ pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Pr
             Operation::Before(call).explained(copy, now, None, read)
         }),
         _ => Err(Problem::new(Kind::BadRequest, messages::version_or_function())),
-    };
-    Answer::json(200, &explained?)
+    }
 }
 
 /// Who reads a task may be told why it was decided, as what is secret is masked; where the policy that says so is not there, those who may take steps.

@@ -5,9 +5,9 @@ use crate::problem::{Kind, Problem};
 use crate::request::Request;
 use crate::tasks::{Tasks, owner};
 use celador::task::{Decision, ReviewState};
+use celador_service::{ClosedReview, EventPage, TaskEvent};
 use celador_store::{
-    FoundTask, OperationKind, Owner, ReviewAnswered, ReviewRow, StoredEvent, StoredReview, TaskFilter,
-    TaskPolicy, TaskSummary,
+    FoundTask, Owner, ReviewRow, StoredEvent, StoredReview, TaskFilter, TaskPolicy, TaskSummary,
 };
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -50,47 +50,6 @@ struct Listed {
     changed_at: String,
     /// Whether its last step was stored under the policy that is served now; null if the store does not know.
     current: Option<bool>,
-}
-
-/// Events of a task, in their order.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "EventPage"))]
-pub(crate) struct Events {
-    /// The events.
-    events: Vec<Event>,
-    /// The value of `after` for the next page; null at the end.
-    next: Option<u64>,
-}
-
-/// An event of a task.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskEvent"))]
-struct Event {
-    /// Its number, from 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    version: u64,
-    /// The time when it happened: RFC 3339.
-    at: String,
-    /// The operation that it tells of.
-    operation: OperationKind,
-    /// The decision of the operation, with its secrets masked; null of an event without one, such as the beginning of the task.
-    #[cfg_attr(feature = "schema", schemars(with = "Option<Decision>"))]
-    decision: Option<Box<serde_json::value::RawValue>>,
-    /// The reviews that it has closed, with who answered; absent if it has closed no review.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    reviews: Vec<ClosedReview>,
-}
-
-/// A review that an event has closed.
-#[derive(Clone, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct ClosedReview {
-    /// The review's id.
-    review: String,
-    /// How it was closed.
-    state: ReviewState,
-    /// The answer; null of a review that nobody answered.
-    answered: Option<ReviewAnswered>,
 }
 
 /// How many pages are looked at in which nothing is wanted, before one is given that is empty.
@@ -169,7 +128,7 @@ impl Tasks {
     }
 
     /// What happened to a task behind a version, a page at a time.
-    pub(crate) fn events(&self, request: &Request, after: u64) -> Result<Events, Problem> {
+    pub(crate) fn events(&self, request: &Request, after: u64) -> Result<EventPage, Problem> {
         let found = self.store.events(&owner(&request.caller), &request.id, after, self.page);
         let found = found.map_err(|error| self.problem(&error))?;
         // a page may also end where its bytes do
@@ -192,8 +151,8 @@ impl Tasks {
             let decision = decision.map(serde_json::value::RawValue::from_string).transpose();
             let decision = decision.map_err(|_| Problem::from(Kind::NotRestorable))?;
             let reviews = closed.remove(&it.version).unwrap_or_default();
-            Ok(Event { version: it.version, at: it.at, operation: it.operation, decision, reviews })
+            Ok(TaskEvent { version: it.version, at: it.at, operation: it.operation, decision, reviews })
         });
-        Ok(Events { events: events.collect::<Result<_, Problem>>()?, next })
+        Ok(EventPage { events: events.collect::<Result<_, Problem>>()?, next })
     }
 }

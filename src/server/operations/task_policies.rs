@@ -14,170 +14,94 @@ use crate::tasks::steps::check_reason;
 use crate::tasks::{Tasks, owner};
 use celador::BroughtTool;
 use celador::policy::Fingerprint;
-use celador::task::{Parent, Task, TaskState};
+use celador::task::Task;
+use celador_service::{Hold, LackingValue, PolicyStanding, TaskStanding, WayOut};
 use celador_store::{
     NewEvent, OperationKind, Owner, PolicyDecided, PolicyDecision, StoreError, TaskHead, Terms,
 };
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 
-/// A task as it stands.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskState"))]
-pub(crate) struct Standing<'t> {
-    /// Its id.
-    task: &'t str,
-    /// The number of its last event, from 1.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    version: u64,
-    /// The agent's namespace.
-    namespace: &'t str,
-    /// The agent's name.
-    agent: &'t str,
-    /// The identifier of the user for whom it runs.
-    user: &'t str,
-    /// The task that has delegated to it; null if none has.
-    parent: Option<&'t Parent>,
-    /// Its metadata.
-    metadata: &'t BTreeMap<String, String>,
-    #[serde(flatten)]
-    state: TaskState,
-    /// The question that it waits for, with its secrets masked; null if it asks nothing.
-    asks: Option<celador::task::Request>,
-    /// Whether it was interrupted and has taken no step since.
-    interrupted: bool,
-    /// The values of earlier calls that its policy reads and that it has not kept, because it was under another one: a step that reads one of
-    /// them fails.
-    lacking: Vec<Lacking>,
-    /// The policy that it is under.
-    policy: Shown<'t>,
+/// The policy of a task that is open.
+fn policy_of(open: &Open, served: &Served) -> PolicyStanding {
+    let Open { task, head, manifests, held, is_borrowed, .. } = open;
+    let held = held.as_ref().filter(|_| !has_ended(task));
+    if held.is_some() || *is_borrowed || has_ended(task) {
+        let held = held.map(|held| hold(held, open, served));
+        return PolicyStanding { held, ..stored_policy(head, task.tools(), served) };
+    }
+    // what was brought under the policy that is served is stored with its next step
+    let fingerprint = task.policy().fingerprint();
+    let manifests = manifests.as_ref().map(|set| set.digest().to_owned());
+    PolicyStanding { manifests, ..policy_under(fingerprint, head, task.tools(), served) }
 }
 
-/// A value of earlier calls that a task has not kept.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "LackingValue"))]
-struct Lacking {
-    /// The function.
-    function: String,
-    /// `input`, the arguments of the calls, or `output`, their results.
-    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["input", "output"])))]
-    value: &'static str,
-    /// The number of calls.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    calls: u32,
+/// The policy under which the last step of a task was stored.
+fn stored_policy(head: &TaskHead, tools: &[BroughtTool], served: &Served) -> PolicyStanding {
+    let manifests = head.manifests().map(str::to_owned);
+    PolicyStanding { manifests, ..policy_under(head.fingerprint(), head, tools, served) }
 }
 
-impl Lacking {
-    /// What a task lacks under the policy that it is under.
-    fn of(task: &Task) -> Vec<Self> {
-        let lacking = task.values_lacking();
-        lacking.map(|it| Self { function: it.function, value: it.part.as_str(), calls: it.calls }).collect()
+fn policy_under(
+    fingerprint: Fingerprint,
+    head: &TaskHead,
+    tools: &[BroughtTool],
+    served: &Served,
+) -> PolicyStanding {
+    let (namespace, agent) = head.agent();
+    let policy = served.engine.policy_with(namespace, agent, tools);
+    PolicyStanding {
+        manifest: fingerprint.to_string(),
+        manifests: None,
+        current: policy.is_ok_and(|policy| policy.fingerprint() == fingerprint),
+        held: None,
+        decided: head.policy().and_then(|policy| policy.decided.clone()),
     }
 }
 
-/// The policy that a task is under.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "TaskPolicy"))]
-struct Shown<'t> {
-    /// Its fingerprint, under the name that it has in the decision log: 64 hexadecimal digits, the same for manifests that differ
-    /// in comments, layout or texts for people alone.
-    manifest: String,
-    /// The digest of the manifests that it was made of, as `/v1/manifests` has it; null if they are not known.
-    manifests: Option<&'t str>,
-    /// Whether it is the one that is served now.
-    current: bool,
-    /// The reason why the task takes no step until an operator decides; null if it takes steps.
-    held: Option<Hold>,
-    /// The last decision of an operator about the policy of the task; null if there was none.
-    decided: Option<&'t PolicyDecided>,
+/// Why a task takes no step that is open to be looked at. Whether the policy that is served can take it over is tried: linear in the
+/// task.
+fn hold(held: &Held, open: &Open, served: &Served) -> Hold {
+    let is_unreadable = matches!(held, Held::Unreadable(_));
+    let adopts = !is_unreadable && served.engine.restore(open.task.save()).is_ok();
+    let ways = [
+        (adopts, WayOut::Adopt),
+        (!open.is_borrowed, WayOut::Keep),
+        (true, WayOut::End),
+        (true, WayOut::Purge),
+    ];
+    let can = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
+    Hold { reason: held.reason(), can }
 }
 
-/// The reason why a task takes no step, and the ways to deal with it.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-struct Hold {
-    /// The reason, in words.
-    reason: String,
-    /// The ways in which an operator can deal with it.
-    can: Vec<Way>,
-}
-
-/// A way to deal with a task that takes no step.
-#[derive(Clone, Copy, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
-enum Way {
-    /// The decision `adopt` about its policy.
-    Adopt,
-    /// The decision `keep` about its policy.
-    Keep,
-    /// Ending it.
-    End,
-    /// Purging it.
-    Purge,
-}
-
-impl<'t> Shown<'t> {
-    /// The policy of a task that is open.
-    fn of(open: &'t Open, served: &Served) -> Self {
-        let Open { task, head, manifests, held, is_borrowed, .. } = open;
-        let held = held.as_ref().filter(|_| !has_ended(task));
-        if held.is_some() || *is_borrowed || has_ended(task) {
-            return Self {
-                held: held.map(|held| Hold::of(held, open, served)),
-                ..Self::stored(head, task.tools(), served)
-            };
-        }
-        // what was brought under the policy that is served is stored with its next step
-        let fingerprint = task.policy().fingerprint();
-        let known = manifests.as_ref().map(|set| set.digest());
-        Self { manifests: known, ..Self::under(fingerprint, head, task.tools(), served) }
-    }
-
-    /// The policy under which the last step of a task was stored.
-    fn stored(head: &'t TaskHead, tools: &[BroughtTool], served: &Served) -> Self {
-        Self { manifests: head.manifests(), ..Self::under(head.fingerprint(), head, tools, served) }
-    }
-
-    fn under(fingerprint: Fingerprint, head: &'t TaskHead, tools: &[BroughtTool], served: &Served) -> Self {
-        let (namespace, agent) = head.agent();
-        let policy = served.engine.policy_with(namespace, agent, tools);
-        Self {
-            manifest: fingerprint.to_string(),
-            manifests: None,
-            current: policy.is_ok_and(|policy| policy.fingerprint() == fingerprint),
-            held: None,
-            decided: head.policy().and_then(|policy| policy.decided.as_ref()),
-        }
-    }
-}
-
-impl Hold {
-    /// Of a task that is open to be looked at. Whether the policy that is served can take it over is tried: linear in the
-    /// task.
-    fn of(held: &Held, open: &Open, served: &Served) -> Self {
-        let is_unreadable = matches!(held, Held::Unreadable(_));
-        let adopts = !is_unreadable && served.engine.restore(open.task.save()).is_ok();
-        let ways =
-            [(adopts, Way::Adopt), (!open.is_borrowed, Way::Keep), (true, Way::End), (true, Way::Purge)];
-        let can = ways.into_iter().filter(|(can, _)| *can).map(|(_, way)| way).collect();
-        Self { reason: held.reason(), can }
-    }
+/// What a task lacks under the policy that it is under.
+fn lacking(task: &Task) -> Vec<LackingValue> {
+    let lacking = task.values_lacking();
+    let shown = |it: celador::task::LackingValues| LackingValue {
+        function: it.function,
+        value: it.part.as_str().to_owned(),
+        calls: it.calls,
+    };
+    lacking.map(shown).collect()
 }
 
 /// `GET /v1/tasks/{task}`
 pub(crate) fn state(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    Answer::json(200, &task_state(service, request)?)
+}
+
+/// A task as it stands.
+pub(crate) fn task_state(service: &Service, request: &Request) -> Result<TaskStanding, Problem> {
     let served = service.manifests.served();
     let looked = service.tasks.look(request, |open| {
         let (namespace, agent) = open.head.agent();
-        let standing = Standing {
-            task: open.task.id(),
+        Ok(TaskStanding {
+            task: open.task.id().to_owned(),
             version: open.head.version(),
-            namespace,
-            agent,
-            user: &open.task.context().start().user_id,
-            parent: open.task.parent(),
-            metadata: open.task.metadata(),
+            namespace: namespace.to_owned(),
+            agent: agent.to_owned(),
+            user: open.task.context().start().user_id.to_string(),
+            parent: open.task.parent().cloned(),
+            metadata: open.task.metadata().clone(),
             state: open.task.state(),
             asks: if open.is_borrowed {
                 open.task.request().map(celador::task::Request::masked)
@@ -186,10 +110,9 @@ pub(crate) fn state(service: &Service, request: &Request) -> Result<Answer, Prob
             },
             interrupted: open.task.is_interrupted(),
             // of rules that are not its own it lacks what it likes
-            lacking: if open.is_borrowed { Vec::new() } else { Lacking::of(&open.task) },
-            policy: Shown::of(open, &served),
-        };
-        Answer::json(200, &standing)
+            lacking: if open.is_borrowed { Vec::new() } else { lacking(&open.task) },
+            policy: policy_of(open, &served),
+        })
     });
     match looked {
         Err(problem) if problem.kind == Kind::PolicyChanged => {
@@ -224,29 +147,28 @@ pub(crate) fn decide(service: &Service, request: &Request) -> Result<Answer, Pro
 
 impl Tasks {
     /// A task that no policy at hand can read, as far as it can be shown without one.
-    fn closed(&self, request: &Request, served: &Served, problem: &Problem) -> Result<Answer, Problem> {
+    fn closed(&self, request: &Request, served: &Served, problem: &Problem) -> Result<TaskStanding, Problem> {
         let owner = owner(&request.caller);
         let loaded = self.store.load(&owner, &request.id);
         let loaded = loaded.map_err(|error| self.gone(&owner, &request.id, &error))?;
         let (head, saved) = (&loaded.head, &loaded.saved);
         let (namespace, agent) = head.agent();
         let reason = problem.detail().unwrap_or_default().to_owned();
-        let held = (!saved.has_ended()).then(|| Hold { reason, can: vec![Way::Purge] });
-        let standing = Standing {
-            task: saved.id(),
+        let held = (!saved.has_ended()).then(|| Hold { reason, can: vec![WayOut::Purge] });
+        Ok(TaskStanding {
+            task: saved.id().to_owned(),
             version: head.version(),
-            namespace,
-            agent,
-            user: saved.user(),
-            parent: saved.parent(),
-            metadata: saved.metadata(),
+            namespace: namespace.to_owned(),
+            agent: agent.to_owned(),
+            user: saved.user().to_owned(),
+            parent: saved.parent().cloned(),
+            metadata: saved.metadata().clone(),
             state: saved.state(),
             asks: saved.request().map(celador::task::Request::masked),
             interrupted: saved.is_interrupted(),
             lacking: Vec::new(),
-            policy: Shown { held, ..Shown::stored(head, saved.tools(), served) },
-        };
-        Answer::json(200, &standing)
+            policy: PolicyStanding { held, ..stored_policy(head, saved.tools(), served) },
+        })
     }
 
     /// Brings a task under the policy that is served, or has it keep its own. Nothing else happens to it. With a decision log
@@ -315,12 +237,12 @@ pub(crate) struct Decision<'t> {
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
     version: u64,
     /// The policy that it is under now.
-    policy: Shown<'t>,
+    policy: PolicyStanding,
 }
 
 impl Decision<'_> {
     fn answer(open: &Open, served: &Served) -> Result<Answer, Problem> {
         let (task, version) = (open.task.id(), open.head.version());
-        Answer::json(200, &Decision { task, version, policy: Shown::of(open, served) })
+        Answer::json(200, &Decision { task, version, policy: policy_of(open, served) })
     }
 }

@@ -3,6 +3,7 @@
 //! In: the name of what was forwarded, and how often. Out: a line of the decision log, which `celador report` counts. Nothing is decided, and no task is
 //! changed.
 
+use crate::identity::Caller;
 use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
@@ -17,10 +18,10 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Unjudged {
     /// The component that forwarded it and the name of the form, such as `mcp: method x/y`: at most `max_reason_bytes`. It holds no content.
     #[cfg_attr(feature = "schema", schemars(length(min = 1)))]
-    form: String,
+    pub(crate) form: String,
     /// How often.
     #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    count: u64,
+    pub(crate) count: u64,
 }
 
 /// What became of a report of unjudged traffic.
@@ -33,14 +34,22 @@ pub(crate) struct UnjudgedNoted {
 
 /// `POST /v1/unjudged`
 pub(crate) fn note(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let limits = &service.settings.limits.store.engine;
-    let Unjudged { form, count } = request.read(limits)?;
-    if form.trim().is_empty() || form.len() > limits.max_reason_bytes || count == 0 {
-        return Err(Problem::new(Kind::BadRequest, messages::bad_form(limits.max_reason_bytes)));
+    let unjudged = request.read(&service.settings.limits.store.engine)?;
+    Answer::json(200, &UnjudgedNoted { noted: noted(service, &request.caller, &unjudged)? })
+}
+
+/// Writes a report of unjudged traffic down. Whether it is in a decision log.
+pub(crate) fn noted(
+    service: &Service,
+    caller: &Caller,
+    Unjudged { form, count }: &Unjudged,
+) -> Result<bool, Problem> {
+    let most = service.settings.limits.store.engine.max_reason_bytes;
+    if form.trim().is_empty() || form.len() > most || *count == 0 {
+        return Err(Problem::new(Kind::BadRequest, messages::bad_form(most)));
     }
-    let (who, at) = (request.caller.identity.as_deref(), service.now());
+    let (who, at) = (caller.identity.as_deref(), service.now());
     let notice =
-        Notice { who, subject: Some(&form), count: Some(count), ..Notice::new(at, Notice::UNJUDGED) };
-    let noted = service.tasks.note(&notice)?;
-    Answer::json(200, &UnjudgedNoted { noted })
+        Notice { who, subject: Some(form), count: Some(*count), ..Notice::new(at, Notice::UNJUDGED) };
+    service.tasks.note(&notice)
 }

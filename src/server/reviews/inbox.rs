@@ -17,77 +17,10 @@ use celador::task::{
     self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewChoice,
     ReviewState, ReviewWord, Task, VerdictKind,
 };
+use celador_service::{ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery};
 use celador_store::{OperationKind, ReviewAnswered, ReviewFilter, ReviewRow, ReviewViewer, StoredReview};
-use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use tracing::debug;
-
-/// Which reviews are listed.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct ReviewsQuery {
-    /// The name, e-mail address or group that is asked.
-    reviewer: Option<String>,
-    /// The state of the reviews, or `all`; `open` without it.
-    state: Option<String>,
-    /// The agent, by its name or as `namespace/name`.
-    agent: Option<String>,
-    /// The `next` of the page before.
-    after: Option<u64>,
-}
-
-/// Reviews that the caller sees, in the order in which they were asked.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct ReviewPage {
-    /// The reviews.
-    reviews: Vec<StoredReview>,
-    /// The value of `after` for the next page; null at the end.
-    next: Option<u64>,
-}
-
-/// An answer to a review.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct AnswerReview {
-    /// The answer.
-    answer: ReviewWord,
-    /// The arguments to go on with; only with `edit`. `***` in the place of a secret leaves the secret as it is.
-    #[serde(default)]
-    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
-    arguments: Option<Json>,
-    /// What the model receives in the place of the tool's result; only with `respond`. Any JSON, or a result as `after` takes it,
-    /// whose output it is then.
-    #[serde(default, deserialize_with = "given")]
-    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
-    result: Option<Json>,
-    /// What is to be said about it, of at most `max_reason_bytes`.
-    #[serde(default)]
-    note: Option<String>,
-    /// The digest of the review that is answered: the answer is refused if the review has another one.
-    #[serde(default)]
-    digest: Option<String>,
-}
-
-/// A value that is there, and may be null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
-}
-
-/// A review with its answer.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct ReviewedReview {
-    /// The review.
-    review: StoredReview,
-    /// What became of the operation that asked.
-    decision: Option<VerdictKind>,
-    /// Whether the same person had given this answer before: it counts once. Absent if not.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    repeated: bool,
-}
 
 /// The names under which reviews are addressed to a caller; nothing if they see all reviews.
 pub(crate) fn names_of(caller: &Caller) -> Option<Vec<String>> {
@@ -103,7 +36,15 @@ pub(crate) fn sees(caller: &Caller, row: &ReviewRow) -> bool {
 
 /// `GET /v1/reviews`
 pub(crate) fn list(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    let ReviewsQuery { reviewer, state, agent, after } = request.query()?;
+    Answer::json(200, &listed(service, &request.caller, &request.query()?)?)
+}
+
+/// The reviews that a caller sees and that are wanted, a page at a time.
+pub(crate) fn listed(
+    service: &Service,
+    caller: &Caller,
+    ReviewsQuery { reviewer, state, agent, after }: &ReviewsQuery,
+) -> Result<ReviewPage, Problem> {
     let state = match state.as_deref() {
         None => Some(ReviewState::Open),
         Some("all") => None,
@@ -117,14 +58,14 @@ pub(crate) fn list(service: &Service, request: &Request) -> Result<Answer, Probl
         Some((_, Some((namespace, name)))) => (Some(namespace), Some(name)),
         Some((name, None)) => (None, Some(name)),
     };
-    let (owner, names) = (owner(&request.caller), names_of(&request.caller));
+    let (owner, names) = (owner(caller), names_of(caller));
     let seen_by = names.as_ref().map(|names| ReviewViewer { owner: &owner, names });
     let filter = ReviewFilter { seen_by, reviewer: reviewer.as_deref(), state, namespace, agent };
     let tasks = &service.tasks;
     let found = tasks.store.reviews(&filter, after.unwrap_or_default(), tasks.page);
     let (rows, is_cut) = found.map_err(|error| tasks.problem(&error))?;
     let next = rows.last().filter(|_| is_cut).map(|last| last.number);
-    Answer::json(200, &ReviewPage { reviews: rows.into_iter().map(|row| row.review).collect(), next })
+    Ok(ReviewPage { reviews: rows.into_iter().map(|row| row.review).collect(), next })
 }
 
 /// `GET /v1/reviews/{review}`
@@ -146,9 +87,18 @@ fn seen(service: &Service, request: &Request) -> Result<ReviewRow, Problem> {
 
 /// `POST /v1/reviews/{review}`
 pub(crate) fn answer(service: &Service, request: &Request) -> Result<Answer, Problem> {
+    let reply = request.read(&service.settings.limits.store.engine)?;
+    Answer::json(200, &answered(service, request, reply)?)
+}
+
+/// Answers a review: a step of its task. The id of the request is that of the review.
+pub(crate) fn answered(
+    service: &Service,
+    request: &Request,
+    body: ReviewReply,
+) -> Result<ReviewedReview, Problem> {
     let (tasks, limits) = (&service.tasks, &service.settings.limits.store.engine);
-    let body: AnswerReview = request.read(limits)?;
-    let choice = body.choice(limits.max_reason_bytes)?;
+    let choice = choice_of(&body, limits.max_reason_bytes)?;
     let row = seen(service, request)?;
     let by = answering(&request.caller, &row.review, body.answer)?;
     if body.digest.as_ref().is_some_and(|digest| *digest != row.review.digest) {
@@ -179,7 +129,7 @@ pub(crate) fn answer(service: &Service, request: &Request) -> Result<Answer, Pro
         // one of several has approved, and the review waits for the others
         (Ok(_), ReviewState::Open) if step.is_among(&present.review.approvals) => {
             let review = present.review;
-            Answer::json(200, &ReviewedReview { review, decision: Some(VerdictKind::Suspend), repeated })
+            Ok(ReviewedReview { review, decision: Some(VerdictKind::Suspend), repeated })
         }
         (Ok(_), ReviewState::Open) => Err(Kind::TurnedAway.into()),
         (Ok(_), _) => step.once_more(tasks, present, repeated),
@@ -203,15 +153,13 @@ fn answering(caller: &Caller, review: &StoredReview, word: ReviewWord) -> Result
     Ok(Some(person.identity()))
 }
 
-impl AnswerReview {
-    /// What it says, if its parts go together.
-    fn choice(&self, most: usize) -> Result<ReviewChoice, Problem> {
-        if self.note.as_ref().is_some_and(|note| note.len() > most) {
-            return Err(Problem::new(Kind::BadRequest, messages::bad_note(most)));
-        }
-        ReviewChoice::of(self.answer, self.arguments.clone(), self.result.as_ref().map(output_of))
-            .map_err(|expected| Problem::new(Kind::BadRequest, expected.to_owned()))
+/// What a reply says, if its parts go together.
+fn choice_of(reply: &ReviewReply, most: usize) -> Result<ReviewChoice, Problem> {
+    if reply.note.as_ref().is_some_and(|note| note.len() > most) {
+        return Err(Problem::new(Kind::BadRequest, messages::bad_note(most)));
     }
+    ReviewChoice::of(reply.answer, reply.arguments.clone(), reply.result.as_ref().map(output_of))
+        .map_err(|expected| Problem::new(Kind::BadRequest, expected.to_owned()))
 }
 
 impl Answering {
@@ -226,7 +174,7 @@ impl Answering {
     }
 
     /// The answer to one that came before: the same if it was the same, by the same person.
-    fn once_more(&self, tasks: &Tasks, row: ReviewRow, repeated: bool) -> Result<Answer, Problem> {
+    fn once_more(&self, tasks: &Tasks, row: ReviewRow, repeated: bool) -> Result<ReviewedReview, Problem> {
         let ReviewRow { owner, review, .. } = row;
         let word = self.choice.word();
         let is_theirs = |answered: &&ReviewAnswered| {
@@ -234,7 +182,7 @@ impl Answering {
         };
         if review.state == ReviewState::Approved && self.is_among(&review.approvals) {
             let decision = review.answered.as_ref().and_then(|answered| answered.decision);
-            return Answer::json(200, &ReviewedReview { review, decision, repeated });
+            return Ok(ReviewedReview { review, decision, repeated });
         }
         let Some(answered) = review.answered.as_ref().filter(is_theirs) else {
             return Err(Kind::ReviewClosed.into());
@@ -249,7 +197,7 @@ impl Answering {
             return Err(Kind::ReviewClosed.into());
         }
         let decision = answered.decision;
-        Answer::json(200, &ReviewedReview { review, decision, repeated })
+        Ok(ReviewedReview { review, decision, repeated })
     }
 
     /// Whether the approval is one of these.

@@ -5,6 +5,4 @@ pub(crate) mod review_page;
 pub(crate) mod review_stream;
 pub(crate) mod review_webhook;
 
-#[cfg(feature = "schema")]
-pub(crate) use inbox::{AnswerReview, ReviewPage, ReviewedReview, ReviewsQuery};
-pub(crate) use inbox::{Expiring, answer, expire, list, names_of, read, streamed};
+pub(crate) use inbox::{Expiring, answer, answered, expire, list, listed, names_of, read, streamed};

@@ -7,7 +7,6 @@
 
 use crate::error::ServeError;
 use crate::messages;
-use crate::network::client::{Client, ClientError};
 use crate::service::Service;
 use crate::settings::ReviewWebhook;
 use crate::stopping::told;
@@ -16,6 +15,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use celador::digest::Digest;
 use celador::task::ReviewState;
+use celador_service::{Client, ClientError};
 use celador_store::{ReviewFilter, ReviewRow, StoreError, StoredReview, StoredTasks};
 use ring::hmac;
 use serde::Serialize;

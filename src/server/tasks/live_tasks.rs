@@ -14,25 +14,20 @@ use crate::limits::ServerLimits;
 use crate::manifests::Manifests;
 use crate::messages;
 use crate::problem::{Kind, Problem};
-use crate::request::{Answer, JSON, Request};
+use crate::request::Request;
 use crate::settings::{LiveTasks, Settings};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::reasons::Writing;
-use axum::http::HeaderName;
-use axum::http::header::LOCATION;
 use celador::cel::Json;
 use celador::task::{StartTask, Switches, Task};
-use celador::{Diagnostic, LeftOut};
+use celador_service::BegunTask;
 use celador_store::decision_log::Notice;
 use celador_store::{Database, Once, Owner, StoreError, StoredTasks};
 use quick_cache::sync::Cache;
-use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tracing::{error, warn};
-
-/// Says that an answer was given before.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The owner and the id.
 pub(crate) type Key = (Owner, String);
@@ -62,28 +57,26 @@ pub(crate) struct Tasks {
     pub(crate) feed: ReviewFeed,
 }
 
-/// A task that was created, now or by the same request before.
-#[derive(Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub(crate) struct Created<'t> {
-    /// Its id: the caller's, or one that the server has made up.
-    task: &'t str,
-    /// The number of its last event: 1 when it has just begun.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1)))]
-    version: u64,
-    /// The tools of the task that cannot be called, with the reasons.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    left_out: &'t [LeftOut],
-    /// Warnings about the rules of the agent, now that the tools are known. No rule is lost by them.
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    findings: &'t [Diagnostic],
+/// A task as its creator is told of it.
+pub(crate) fn begun_task(task: &Task, version: u64) -> BegunTask {
+    let findings = task.tool_findings().iter().filter_map(|finding| serde_json::to_value(finding).ok());
+    BegunTask {
+        task: task.id().to_owned(),
+        version,
+        left_out: task.tools_left_out().to_vec(),
+        findings: findings.collect(),
+    }
 }
 
-impl<'t> Created<'t> {
-    /// A task as it is at this number.
-    pub(crate) fn of(task: &'t Task, version: u64) -> Self {
-        Self { task: task.id(), version, left_out: task.tools_left_out(), findings: task.tool_findings() }
-    }
+/// How a task was begun that a caller asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Begun {
+    /// By this request.
+    Now,
+    /// By the same one before.
+    Before,
+    /// By one with the same key.
+    Replayed,
 }
 
 impl Tasks {
@@ -139,11 +132,15 @@ impl Tasks {
         &self.recorder
     }
 
-    /// Starts a task of a caller, or answers with the one that this very request has started before.
-    pub(crate) fn create(&self, request: &Request, mut start: StartTask) -> Result<Answer, Problem> {
+    /// Starts a task of a caller, or finds the one that this very request has started before.
+    pub(crate) fn create(
+        &self,
+        request: &Request,
+        mut start: StartTask,
+    ) -> Result<(BegunTask, Begun), Problem> {
         let owner = owner(&request.caller);
-        if let Some(answer) = self.answered(&owner, request, None)? {
-            return Ok(answer);
+        if let Some(begun) = self.created_before(&owner, request)? {
+            return Ok((begun, Begun::Replayed));
         }
         let (id, at) = (start.id.clone(), start.started_at);
         let begun_with = start.begun_with.clone();
@@ -157,30 +154,34 @@ impl Tasks {
         let task = match begun {
             Ok(task) => task,
             // it may have begun while its parent or its agent was there
-            Err(problem) => return self.begun(&owner, &id, begun_with.as_deref())?.ok_or(problem),
+            Err(problem) => {
+                let begun = self.begun(&owner, &id, begun_with.as_deref())?.ok_or(problem)?;
+                return Ok((begun, Begun::Before));
+            }
         };
         // the beginning is the first event
-        let answer = Answer::json(201, &Created::of(&task, 1))?;
+        let begun = begun_task(&task, 1);
+        let answer = serde_json::to_vec(&begun).map_err(|_| Problem::from(Kind::Internal))?;
         let manifests = Some(served.set.clone());
         let head = match self.store.create_under(&owner, &task, at, once(request, &answer), manifests) {
             Ok(head) => head,
             // the key was used while this task was made, or a task has the id
             Err(StoreError::AlreadyExists) => {
-                let answered = match self.answered(&owner, request, None)? {
-                    Some(answer) => Some(answer),
-                    None => self.begun(&owner, &id, begun_with.as_deref())?,
-                };
-                return answered.ok_or_else(|| Kind::Contended.into());
+                if let Some(begun) = self.created_before(&owner, request)? {
+                    return Ok((begun, Begun::Replayed));
+                }
+                let begun = self.begun(&owner, &id, begun_with.as_deref())?;
+                return Ok((begun.ok_or_else(|| Problem::from(Kind::Contended))?, Begun::Before));
             }
             Err(error) => return Err(self.problem(&error)),
         };
         let open = Open::under(task, head, served);
-        self.live.insert((owner, id.clone()), Arc::new(Mutex::new(Some(open))));
-        Ok(located(answer, &id))
+        self.live.insert((owner, id), Arc::new(Mutex::new(Some(open))));
+        Ok((begun, Begun::Now))
     }
 
-    /// The answer to a request that has begun this task before; a problem if another one has.
-    fn begun(&self, owner: &Owner, id: &str, begun_with: Option<&str>) -> Result<Option<Answer>, Problem> {
+    /// The task that a request has begun before, as it is; a problem if another request has.
+    fn begun(&self, owner: &Owner, id: &str, begun_with: Option<&str>) -> Result<Option<BegunTask>, Problem> {
         let Some(begun_with) = begun_with else { return Ok(None) };
         let loaded = match self.store.load(owner, id) {
             Ok(loaded) => loaded,
@@ -192,8 +193,17 @@ impl Tasks {
             return Err(Kind::TaskExists.into());
         }
         let Open { task, head, .. } = &self.open(owner, id)?;
-        let answer = Answer::json(200, &Created::of(task, head.version()))?;
-        Ok(Some(located(answer, id)))
+        Ok(Some(begun_task(task, head.version())))
+    }
+
+    /// The task that was created under the request's key; a problem if that task was purged.
+    fn created_before(&self, owner: &Owner, request: &Request) -> Result<Option<BegunTask>, Problem> {
+        let Some(begun): Option<BegunTask> = self.answered(owner, request, None)? else { return Ok(None) };
+        let tombstone = self.store.tombstone(owner, &begun.task);
+        if tombstone.map_err(|error| self.problem(&error))?.is_some() {
+            return Err(Kind::Purged.into());
+        }
+        Ok(Some(begun))
     }
 
     /// Writes something down in the decision log that is about no task; whether there is one.
@@ -207,34 +217,21 @@ impl Tasks {
         self.manifests.served().engine.switches().clone()
     }
 
-    /// The answer that the request's key had, of a task or of creating one; a problem if it was that of another request.
-    pub(crate) fn answered(
+    /// What was told under the request's key, of a task or of creating one; a problem if it was told to another request.
+    pub(crate) fn answered<T: DeserializeOwned>(
         &self,
         owner: &Owner,
         request: &Request,
         task: Option<&str>,
-    ) -> Result<Option<Answer>, Problem> {
+    ) -> Result<Option<T>, Problem> {
         let Some(key) = &request.key else { return Ok(None) };
         let found = self.store.answer(owner, task, key);
         let Some(once) = found.map_err(|error| self.problem(&error))? else { return Ok(None) };
         if once.request != request.digest() {
             return Err(Kind::KeyReused.into());
         }
-        if let (None, Ok(created)) = (task, serde_json::from_str::<CreatedBefore>(&once.answer)) {
-            let tombstone = self.store.tombstone(owner, &created.task);
-            if tombstone.map_err(|error| self.problem(&error))?.is_some() {
-                return Err(Kind::Purged.into());
-            }
-        }
         self.metrics().replay();
-        let status = if task.is_some() { 200 } else { 201 };
-        let body = once.answer.into_bytes();
-        let answer = Answer { status, media_type: JSON, body, headers: Vec::new() };
-        let answer = match (task, serde_json::from_slice::<CreatedBefore>(&answer.body)) {
-            (None, Ok(created)) => located(answer, &created.task),
-            _ => answer,
-        };
-        Ok(Some(answer.with_header(REPLAYED, "true")))
+        serde_json::from_str(&once.answer).map(Some).map_err(|_| Kind::NotRestorable.into())
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -274,35 +271,13 @@ impl Tasks {
     }
 }
 
-/// What is read of the answer to a creation.
-#[derive(serde::Deserialize)]
-struct CreatedBefore {
-    task: String,
-}
-
 pub(crate) fn owner(caller: &Caller) -> Owner {
     caller.identity.as_deref().map_or_else(Owner::nobody, Owner::caller)
 }
 
-fn located(answer: Answer, id: &str) -> Answer {
-    answer.with_header(LOCATION, format!("/v1/tasks/{}", escaped(id)))
-}
-
-/// A text as one part of a path.
-fn escaped(text: &str) -> String {
-    let mut path = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => path.push(byte.into()),
-            _ => path.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    path
-}
-
-/// What is kept of an answer, if its request may come again.
-pub(crate) fn once(request: &Request, answer: &Answer) -> Option<Once> {
+/// What is kept of an answer, the bytes of its body, if its request may come again.
+pub(crate) fn once(request: &Request, answer: &[u8]) -> Option<Once> {
     let key = request.key.clone()?;
-    let answer = String::from_utf8_lossy(&answer.body).into_owned();
+    let answer = String::from_utf8_lossy(answer).into_owned();
     Some(Once { key, request: request.digest(), answer })
 }

@@ -15,5 +15,5 @@ pub(crate) mod steps;
 mod task_id;
 pub(crate) mod task_opening;
 
-pub(crate) use live_tasks::{Created, Key, Tasks, once, owner};
+pub(crate) use live_tasks::{Begun, Key, Tasks, begun_task, once, owner};
 pub(crate) use task_id::check_task_id;

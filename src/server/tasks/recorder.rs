@@ -31,7 +31,7 @@ pub(crate) struct Recorder {
 }
 
 /// A step that was taken.
-pub(crate) struct Taken<'t> {
+pub(crate) struct Recorded<'t> {
     pub(crate) request: &'t Request,
     pub(crate) task: &'t Task,
     pub(crate) owner: &'t Owner,
@@ -115,7 +115,7 @@ impl Recorder {
     }
 
     /// The line of a decision that is about to be stored.
-    pub(crate) fn due(&self, taken: &Taken<'_>, version: u64) -> Option<DueLine> {
+    pub(crate) fn due(&self, taken: &Recorded<'_>, version: u64) -> Option<DueLine> {
         let ledger = self.ledger.as_ref()?;
         let stored = Stored { owner: taken.owner.as_str(), version, event: None };
         let line = serde_json::to_string(&entry(taken, Some(stored), None)).unwrap_or_default();
@@ -128,7 +128,7 @@ impl Recorder {
     /// With a log that is required: that the log cannot be written, and the decision must not be answered yet.
     pub(crate) fn record(
         &self,
-        taken: &Taken<'_>,
+        taken: &Recorded<'_>,
         due: Option<&DueLine>,
         head: &TaskHead,
     ) -> Result<(), Problem> {
@@ -144,7 +144,7 @@ impl Recorder {
     ///
     /// # Errors
     /// As [`Recorder::record`].
-    pub(crate) fn record_rejection(&self, taken: &Taken<'_>) -> Result<(), Problem> {
+    pub(crate) fn record_rejection(&self, taken: &Recorded<'_>) -> Result<(), Problem> {
         self.count(taken);
         let Some(ledger) = &self.ledger else { return Ok(()) };
         let content = Self::content(taken);
@@ -270,7 +270,7 @@ impl Recorder {
         if self.required { Err(Kind::LogUnavailable.into()) } else { Ok(()) }
     }
 
-    fn count(&self, taken: &Taken<'_>) {
+    fn count(&self, taken: &Recorded<'_>) {
         let verdict = match taken.progress {
             Progress::Decided(decision) => Some(decision.verdict.kind()),
             Progress::Asks(_) => None,
@@ -289,7 +289,7 @@ impl Recorder {
         })
     }
 
-    fn content(taken: &Taken<'_>) -> Option<Value> {
+    fn content(taken: &Recorded<'_>) -> Option<Value> {
         let request = taken.shown.as_ref()?;
         let mut answer: Value = serde_json::from_slice(&taken.answer.body).unwrap_or_default();
         let (key, shown) = match taken.progress {
@@ -319,7 +319,11 @@ fn of_turn<'t>(turn: &'t SwitchTurn, subject: &'t str, now: Timestamp) -> Notice
     }
 }
 
-fn entry<'e>(taken: &'e Taken<'_>, stored: Option<Stored<'e>>, content: Option<&'e Value>) -> LogEntry<'e> {
+fn entry<'e>(
+    taken: &'e Recorded<'_>,
+    stored: Option<Stored<'e>>,
+    content: Option<&'e Value>,
+) -> LogEntry<'e> {
     let policy = taken.task.policy();
     let entry = LogEntry {
         at: taken.at,

@@ -113,7 +113,7 @@ impl PolicyDecision {
 }
 
 /// A decision of an operator about the policy of a task.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "PolicyDecision"))]
 pub struct PolicyDecided {
     /// The policy under which the task goes on.

@@ -11,13 +11,13 @@ use celador::cel::Timestamp;
 use celador::counter::Hold;
 use celador::policy::{Fingerprint, Policy};
 use celador::task::{Answer, Decision, Operation, SavedTask, Task, TaskChange, TaskMark};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 macro_rules! operations {
     ($($(#[doc = $doc:literal])+ $name:ident = $word:literal,)+) => {
         /// Which operation an event of a task tells of.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum OperationKind { $($(#[doc = $doc])+ #[serde(rename = $word)] $name,)+ }
 

@@ -177,19 +177,19 @@ impl StartTask {
 }
 
 /// For whom a task runs.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct User {
     /// The identifier.
     pub id: String,
     /// The address, if it is known (CTX-05).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
     /// Roles, groups and the like that somebody vouches for, an object: what the user's own verified token says. Never what the runtime
     /// that begins the task says of itself. Policies see those that they name (`claims`) as `context.user.claims`; they are frozen with
     /// the task.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
     pub claims: Option<Json>,
 }

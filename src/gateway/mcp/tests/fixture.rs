@@ -1,14 +1,15 @@
 //! A session whose client and server are a test.
 
-use crate::Desk;
 use crate::mcp::link::{Link, WAITING};
 use crate::mcp::message::Message;
 use crate::mcp::settings::{Elicit, McpServer, McpSettings};
 use crate::mcp::{AGENT, Pins, ToolRules, manifest, session};
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador_server::{InProcess, Parts, Settings, system_clock};
-use celador_store::{Database, Location};
+use celador::task::ReviewWord;
+use celador_server::{InProcess, Parts, Settings, TaskBackend, system_clock};
+use celador_service::{ContextQuery, ReviewReply, ReviewsQuery, TaskService};
+use celador_store::{Database, Location, StoredTasks, TaskFilter};
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +60,8 @@ pub(super) struct Both {
     to_server: Receiver<Message>,
     running: JoinHandle<()>,
     settings: Arc<McpSettings>,
-    desk: Arc<Desk>,
+    desk: Arc<TaskBackend>,
+    database: Database,
     /// The tools that the server lists, each time.
     pub(super) tools: Vec<Value>,
 }
@@ -105,7 +107,7 @@ pub(super) fn modern() -> Value {
 }
 
 /// The settings of a guard for a server, and the engine that decides for it.
-pub(super) fn settings(options: Options, server: McpServer) -> (McpSettings, Arc<Desk>) {
+pub(super) fn settings(options: Options, server: McpServer) -> (McpSettings, Arc<TaskBackend>, Database) {
     let Options { observe, task, pins, rules: tool_rules } = options;
     let mut engine = Settings::new(Vec::new());
     engine.observe = observe;
@@ -115,7 +117,8 @@ pub(super) fn settings(options: Options, server: McpServer) -> (McpSettings, Arc
     let limits = engine.limits;
     let database = Database::open(&Location::Memory, &limits.store).unwrap();
     let clock = system_clock().unwrap();
-    let desk = InProcess::open(engine, Parts { clock, database, log: None }).unwrap();
+    let parts = Parts { clock, database: database.clone(), log: None };
+    let desk = InProcess::open(engine, parts).unwrap();
     let settings = McpSettings {
         server,
         agent: (AGENT.0.to_owned(), AGENT.1.to_owned()),
@@ -131,7 +134,7 @@ pub(super) fn settings(options: Options, server: McpServer) -> (McpSettings, Arc
         observe,
         limits,
     };
-    (settings, Arc::new(Desk::Here(desk)))
+    (settings, Arc::new(TaskBackend::InProcess(desk)), database)
 }
 
 impl Both {
@@ -140,12 +143,12 @@ impl Both {
     }
 
     pub(super) fn with(options: Options) -> Self {
-        let (settings, desk) = settings(options, McpServer::Command(Vec::new()));
-        Self::over(Arc::new(settings), desk)
+        let (settings, desk, database) = settings(options, McpServer::Command(Vec::new()));
+        Self::over(Arc::new(settings), desk, database)
     }
 
     /// A session over an engine.
-    fn over(settings: Arc<McpSettings>, desk: Arc<Desk>) -> Self {
+    fn over(settings: Arc<McpSettings>, desk: Arc<TaskBackend>, database: Database) -> Self {
         let ((client, from), (to, to_client)) = (channel(WAITING), channel(WAITING));
         let client_link = Link { to, from };
         let ((server, from), (to, to_server)) = (channel(WAITING), channel(WAITING));
@@ -153,7 +156,7 @@ impl Both {
         let session = session::run(settings.clone(), desk.clone(), client_link, server_link);
         let running = tokio::spawn(session);
         let tools = ["pay", "find", "danger"].map(tool).to_vec();
-        Self { client, to_client, server, to_server, running, settings, desk, tools }
+        Self { client, to_client, server, to_server, running, settings, desk, database, tools }
     }
 
     /// The client sends a message.
@@ -214,20 +217,20 @@ impl Both {
 
     /// Somebody answers the only open review, elsewhere than in the client.
     pub(super) async fn review(&self, approves: bool) {
-        let listed = self.desk.ask("GET", "/v1/reviews", None).await.unwrap().body;
-        let id = listed["reviews"][0]["id"].as_str().unwrap_or_else(|| panic!("{listed}"));
-        let body = json!({ "answer": if approves { "approve" } else { "deny" } });
-        let reply = self.desk.ask("POST", &format!("/v1/reviews/{id}"), Some(&body)).await.unwrap();
-        assert!(reply.is_done(), "{}", reply.body);
+        let listed = self.desk.reviews(ReviewsQuery::default()).await.unwrap().reviews;
+        let answer = if approves { ReviewWord::Approve } else { ReviewWord::Deny };
+        let reply = ReviewReply { answer, arguments: None, result: None, note: None, digest: None };
+        self.desk.answer_review(&listed[0].id, reply, None).await.unwrap();
     }
 
     /// The functions that the only task has on record.
     pub(super) async fn calls_on_record(&self) -> Vec<String> {
-        let tasks = self.desk.ask("GET", "/v1/tasks", None).await.unwrap().body;
-        let path =
-            format!("/v1/tasks/{}/context?paths=capabilities", tasks["tasks"][0]["task"].as_str().unwrap());
-        let context = self.desk.ask("GET", &path, None).await.unwrap().body;
-        let records = context["context"]["capabilities"].as_object().unwrap_or_else(|| panic!("{context}"));
+        let store = StoredTasks::new(self.database.clone(), &self.settings.limits.store);
+        let tasks = store.find(None, None, &TaskFilter::default(), 1).unwrap();
+        let query = ContextQuery { paths: Some("capabilities".to_owned()), ..ContextQuery::default() };
+        let page = self.desk.context(&tasks[0].task.id, query).await.unwrap();
+        let context: Value = serde_json::from_str(page.context.get()).unwrap();
+        let records = context["capabilities"].as_object().unwrap_or_else(|| panic!("{context}"));
         let called = |it: &Value| it["count_successful"].as_u64().unwrap_or_default() > 0;
         records.iter().filter(|(_, it)| called(it)).map(|(name, _)| name.clone()).collect()
     }
@@ -263,9 +266,9 @@ impl Both {
 
     /// Ends the session, and begins another one over the same engine.
     pub(super) async fn resume(self) -> Self {
-        let (settings, desk) = (self.settings.clone(), self.desk.clone());
+        let (settings, desk, database) = (self.settings.clone(), self.desk.clone(), self.database.clone());
         self.end().await;
-        Self::over(settings, desk)
+        Self::over(settings, desk, database)
     }
 
     pub(super) async fn end(self) {

@@ -135,7 +135,7 @@ async fn guarded() -> (SocketAddr, Arc<Server>, UnboundedReceiver<Value>) {
     let shared = server.clone();
     let address = tests::serve(move |parts, body| shared.answer(&parts, &body));
     let url = McpServer::Url { url: format!("http://{address}/mcp"), headers: Vec::new() };
-    let (settings, desk) = settings(Options::default(), url);
+    let (settings, desk, _) = settings(Options::default(), url);
     let (listening, address) = tokio::sync::oneshot::channel();
     tokio::spawn(async move {
         let told = |address| listening.send(address).unwrap();

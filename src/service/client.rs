@@ -4,16 +4,15 @@
 //! itself only by being asked for is not trusted: what leaves this machine goes over TLS, to a server for which the system's
 //! certificates vouch (`SSL_CERT_FILE` names others). No redirection is followed, so nothing is sent where nobody said.
 
-use super::origin::is_loopback;
 use crate::messages;
-use axum::body::Bytes;
-use axum::http::uri::{PathAndQuery, Scheme};
-use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use http::uri::{PathAndQuery, Scheme};
+use http::{HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::{BodyExt as _, Full, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
 use std::io;
+use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +26,8 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 /// Who sends requests to one server.
 ///
 /// ```
-/// use celador_server::{Client, ClientError, ClientReply, Parts, Server, Settings, system_clock};
+/// use celador_server::{Parts, Server, Settings, system_clock};
+/// use celador_service::{Client, ClientError, ClientReply};
 /// use celador_store::{Database, Location};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 ///
@@ -140,7 +140,7 @@ impl Client {
 
     /// The same with another bound of time for each request.
     #[must_use]
-    pub(crate) fn with_patience(self, patience: Duration) -> Self {
+    pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
     }
 
@@ -154,8 +154,7 @@ impl Client {
         runtime.block_on(self.answer(method, path, &[], body))
     }
 
-    /// As [`Client::send`], with further headers, for asynchronous callers: the same request as
-    /// [`InProcess::answer`](crate::InProcess::answer) takes. They run on tokio, with sockets and timers.
+    /// As [`Client::send`], with further headers, for asynchronous callers. They run on tokio, with sockets and timers.
     ///
     /// # Errors
     /// As [`Client::send`].
@@ -167,16 +166,20 @@ impl Client {
         body: Option<&[u8]>,
     ) -> Result<ClientReply, ClientError> {
         let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
+        self.exchange(method, self.below(path)?, &Self::headers(headers)?, body).await
+    }
+
+    /// Names and values as headers.
+    pub(crate) fn headers(headers: &[(&str, &str)]) -> Result<Vec<(HeaderName, HeaderValue)>, ClientError> {
         let header = |(name, value): &(&str, &str)| Some((name.parse().ok()?, value.parse().ok()?));
-        let headers: Option<Vec<_>> = headers.iter().map(header).collect();
-        self.exchange(method, self.below(path)?, &headers.ok_or(ClientError::Text)?, body).await
+        headers.iter().map(header).collect::<Option<_>>().ok_or(ClientError::Text)
     }
 
     /// Posts JSON to the address itself, with these headers.
     ///
     /// # Errors
     /// As [`Client::send`].
-    pub(crate) async fn post(
+    pub async fn post(
         &self,
         headers: &[(HeaderName, HeaderValue)],
         body: &[u8],
@@ -185,17 +188,17 @@ impl Client {
     }
 
     /// A path below the address.
-    pub(super) fn below(&self, path: &str) -> Result<PathAndQuery, ClientError> {
+    pub(crate) fn below(&self, path: &str) -> Result<PathAndQuery, ClientError> {
         format!("{}{path}", self.prefix).parse().map_err(|_| ClientError::Text)
     }
 
     /// How long an answer may take.
-    pub(super) fn patience(&self) -> Duration {
+    pub(crate) fn patience(&self) -> Duration {
         self.patience
     }
 
     /// A request with what all requests of this client have.
-    pub(super) fn request(
+    pub(crate) fn request(
         &self,
         method: Method,
         path: PathAndQuery,
@@ -209,7 +212,7 @@ impl Client {
             request = request.header(header::AUTHORIZATION, bearer);
         }
         if body.is_some() {
-            request = request.header(header::CONTENT_TYPE, crate::request::JSON);
+            request = request.header(header::CONTENT_TYPE, "application/json");
         }
         for (name, value) in headers {
             request = request.header(name, value);
@@ -234,7 +237,7 @@ impl Client {
     }
 
     /// A connection, and what reads and writes for it.
-    pub(super) async fn connect(&self) -> Result<(SendRequest<Full<Bytes>>, Connection), ClientError> {
+    pub(crate) async fn connect(&self) -> Result<(SendRequest<Full<Bytes>>, Connection), ClientError> {
         let broken = |error: hyper::Error| ClientError::Broken(error.to_string());
         let socket = TcpStream::connect((&*self.host, self.port)).await.map_err(ClientError::Unreachable)?;
         // requests are short, and none waits for more of itself
@@ -254,7 +257,7 @@ impl Client {
     }
 
     /// The whole answer.
-    pub(super) async fn reply(response: Response<Incoming>) -> Result<ClientReply, ClientError> {
+    pub(crate) async fn reply(response: Response<Incoming>) -> Result<ClientReply, ClientError> {
         let status = response.status().as_u16();
         let body = Limited::new(response.into_body(), MAX_REPLY_BYTES).collect().await;
         let body = body.map_err(|error| match error.downcast::<hyper::Error>() {
@@ -266,7 +269,7 @@ impl Client {
 }
 
 /// What reads and writes for a connection: it ends with it.
-pub(super) type Connection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>;
+pub(crate) type Connection = Pin<Box<dyn Future<Output = Result<(), hyper::Error>> + Send>>;
 
 /// One request and its answer.
 async fn converse(
@@ -286,6 +289,19 @@ async fn converse(
             Err(error) => Err(broken(error)),
         },
     }
+}
+
+/// Whether a host is this machine by name or by number. Numbers in other forms (`127.1`, `0x7f000001`) are not.
+///
+/// ```
+/// use celador_service::is_loopback;
+///
+/// assert!(is_loopback("localhost") && is_loopback("127.0.0.2") && is_loopback("::1"));
+/// assert!(!is_loopback("localhost.example") && !is_loopback("127.1"));
+/// ```
+#[must_use]
+pub fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.to_canonical().is_loopback())
 }
 
 /// TLS with the roots of the system.

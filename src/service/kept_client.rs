@@ -1,25 +1,25 @@
-//! A client that keeps its connections: for a program that asks one server again and again, from many threads.
+//! A client that keeps its connections: for a program that asks one server again and again.
 //!
 //! In: the address and token of a server; then requests. Out: status and body, as of [`Client`], whose rules hold. A request goes over a connection
 //! that rests, or else over a new one. The server may have closed one that rests: a request of which nothing was sent goes over a new
 //! connection, and no other request is sent twice.
 
-use super::client::{Client, ClientError, ClientReply, Connection};
-use axum::body::Bytes;
-use axum::http::{Method, Request};
+use crate::client::{Client, ClientError, ClientReply, Connection};
+use http::{Method, Request, Response};
 use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::SendRequest;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-/// Connections that rest and are kept. More than these a burst of threads opens and closes again.
+/// Connections that rest and are kept. More than these a burst of requests opens and closes again.
 const MAX_RESTING: usize = 32;
 
-/// A client that keeps its connections. It may be used from many threads, but from no task of an asynchronous runtime, which it would stop.
+/// A client that keeps its connections. It runs on tokio, with sockets and timers, and on one runtime only: that has its connections.
 ///
 /// ```
-/// use celador_server::{ClientReply, KeptClient, Parts, Server, Settings, system_clock};
+/// use celador_server::{Parts, Server, Settings, system_clock};
+/// use celador_service::{Client, ClientReply, KeptClient};
 /// use celador_store::{Database, Location};
 /// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
 ///
@@ -28,13 +28,15 @@ const MAX_RESTING: usize = 32;
 /// let database = Database::open(&Location::Memory, &settings.limits.store)?;
 /// let server = Server::start(settings, Parts { clock: system_clock()?, database, log: None })?;
 ///
-/// let client = KeptClient::new(&format!("http://{}", server.address()), None)?;
+/// let client = KeptClient::new(Client::new(&format!("http://{}", server.address()), None)?);
+/// let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+/// let send = |path| runtime.block_on(client.answer("GET", path, &[], None));
 /// for _ in 0..3 {
-///     let ClientReply { status, body } = client.send("GET", "/healthz", None)?;
+///     let ClientReply { status, body } = send("/healthz")?;
 ///     assert_eq!((status, &*body), (200, &br#"{"status":"ok"}"#[..]));
 /// }
 /// // one connection was enough
-/// let figures = String::from_utf8(client.send("GET", "/metrics", None)?.body)?;
+/// let figures = String::from_utf8(send("/metrics")?.body)?;
 /// assert!(figures.contains("celador_connections 1"), "{figures}");
 /// server.stop();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -42,35 +44,31 @@ const MAX_RESTING: usize = 32;
 pub struct KeptClient {
     client: Client,
     resting: Mutex<Vec<SendRequest<Full<Bytes>>>>,
-    /// Has the connections; given up without waiting, as who drops this may be a task of another runtime.
-    runtime: Option<Runtime>,
 }
 
 impl KeptClient {
-    /// A client of the server at an address, as [`Client::new`]. Nothing is sent yet.
-    ///
-    /// # Errors
-    /// As [`Client::new`].
-    pub fn new(address: &str, token: Option<&str>) -> Result<Self, ClientError> {
-        let client = Client::new(address, token)?;
-        let runtime =
-            Builder::new_multi_thread().worker_threads(1).enable_all().thread_name("celador").build();
-        let runtime = Some(runtime.map_err(ClientError::Unreachable)?);
-        Ok(Self { client, resting: Mutex::default(), runtime })
+    /// The same client, with connections that are kept. Nothing is sent yet.
+    #[must_use]
+    pub fn new(client: Client) -> Self {
+        Self { client, resting: Mutex::default() }
     }
 
     /// Sends a request below the address and waits for the whole answer. A body is JSON.
     ///
     /// # Errors
     /// [`ClientError`], but for what [`Client::new`] refuses.
-    pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Result<ClientReply, ClientError> {
+    pub async fn answer(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<ClientReply, ClientError> {
         let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
-        let request = self.client.request(method, self.client.below(path)?, &[], body)?;
-        let Some(runtime) = &self.runtime else { return Err(ClientError::Broken(String::new())) };
-        runtime.block_on(async {
-            let exchanged = timeout(self.client.patience(), self.exchange(request));
-            exchanged.await.unwrap_or(Err(ClientError::TimedOut))
-        })
+        let headers = Client::headers(headers)?;
+        let request = self.client.request(method, self.client.below(path)?, &headers, body)?;
+        let exchanged = timeout(self.client.patience(), self.exchange(request));
+        exchanged.await.unwrap_or(Err(ClientError::TimedOut))
     }
 
     async fn exchange(&self, mut request: Request<Full<Bytes>>) -> Result<ClientReply, ClientError> {
@@ -95,7 +93,7 @@ impl KeptClient {
     async fn finish(
         &self,
         sender: SendRequest<Full<Bytes>>,
-        response: axum::http::Response<hyper::body::Incoming>,
+        response: Response<Incoming>,
     ) -> Result<ClientReply, ClientError> {
         let reply = Client::reply(response).await?;
         let mut resting = self.resting();
@@ -120,12 +118,4 @@ impl KeptClient {
 /// Reads and writes for a connection until it ends.
 fn drive(connection: Connection) {
     tokio::spawn(connection);
-}
-
-impl Drop for KeptClient {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
-    }
 }

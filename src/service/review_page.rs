@@ -1,0 +1,88 @@
+//! Reviews that a caller sees, and an answer to one.
+
+use celador::cel::Json;
+use celador::task::{ReviewWord, VerdictKind};
+use celador_store::StoredReview;
+use serde::{Deserialize, Deserializer, Serialize};
+
+/// Which reviews are listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReviewsQuery {
+    /// The name, e-mail address or group that is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reviewer: Option<String>,
+    /// The state of the reviews, or `all`; `open` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    /// The agent, by its name or as `namespace/name`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The `next` of the page before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<u64>,
+}
+
+/// Reviews that the caller sees, in the order in which they were asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReviewPage {
+    /// The reviews.
+    pub reviews: Vec<StoredReview>,
+    /// The value of `after` for the next page; null at the end.
+    pub next: Option<u64>,
+}
+
+/// An answer to a review.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnswerReview"))]
+pub struct ReviewReply {
+    /// The answer.
+    pub answer: ReviewWord,
+    /// The arguments to go on with; only with `edit`. `***` in the place of a secret leaves the secret as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
+    pub arguments: Option<Json>,
+    /// What the model receives in the place of the tool's result; only with `respond`. Any JSON, or a result as `after` takes it,
+    /// whose output it is then.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    pub result: Option<Json>,
+    /// What is to be said about it, of at most `max_reason_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The digest of the review that is answered: the answer is refused if the review has another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+/// A value that is there, and may be null.
+fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
+    Json::deserialize(deserializer).map(Some)
+}
+
+/// A review with its answer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ReviewedReview {
+    /// The review.
+    pub review: StoredReview,
+    /// What became of the operation that asked.
+    pub decision: Option<VerdictKind>,
+    /// Whether the same person had given this answer before: it counts once. Absent if not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub repeated: bool,
+}
+
+/// Somebody who answers reviews, as a program knows them that has the tasks in its process. It vouches for them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Person {
+    /// Their id, by which policies may address them.
+    pub id: String,
+    /// Their e-mail address.
+    pub email: Option<String>,
+    /// The groups that they are in.
+    pub groups: Vec<String>,
+}
