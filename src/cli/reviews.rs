@@ -5,15 +5,18 @@
 
 use super::files::{encoded, read_text};
 use super::{ExitCode, Failure, Format, Screen, messages};
+use celador::cel::Json;
 use celador::limits::EngineLimits;
 use celador::task::ReviewState;
-use celador_server::{Client, ClientReply, DEFAULT_ADDRESS};
+use celador_server::DEFAULT_ADDRESS;
+use celador_service::{Client, ClientReply, ProblemDetails};
+use celador_store::{ReviewAnswered, ReviewProgress, ReviewedUser, StoredReview};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
-use std::fmt::{self, Write as _};
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 /// See what waits for a person on a running server, and answer it
@@ -110,78 +113,6 @@ struct Page {
     next: Option<Value>,
 }
 
-/// What of a review is shown. Arguments and result are texts of JSON, so that no number is rounded.
-#[derive(Deserialize)]
-struct Review {
-    id: String,
-    state: String,
-    task: String,
-    agent: Agent,
-    user: User,
-    function: Option<String>,
-    step: Option<String>,
-    arguments: Option<Box<RawValue>>,
-    result: Option<Box<RawValue>>,
-    message: Option<Value>,
-    text: Option<String>,
-    rule: Option<Rule>,
-    reviewer: String,
-    #[serde(default)]
-    approvals: Vec<Answered>,
-    progress: Option<Progress>,
-    asked_at: String,
-    expires_at: Option<String>,
-    digest: String,
-    answered: Option<Answered>,
-}
-
-/// How far several people have come.
-#[derive(Deserialize)]
-struct Progress {
-    approved: u64,
-    needed: u64,
-}
-
-impl fmt::Display for Progress {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} of {}", self.approved, self.needed)
-    }
-}
-
-#[derive(Deserialize)]
-struct Agent {
-    namespace: String,
-    name: String,
-}
-
-#[derive(Deserialize)]
-struct User {
-    id: String,
-    email: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Rule {
-    expression: Option<String>,
-    file: String,
-    line: u64,
-    column: u64,
-}
-
-#[derive(Deserialize)]
-struct Answered {
-    answer: String,
-    by: Option<By>,
-    at: String,
-    note: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct By {
-    subject: String,
-    email: Option<String>,
-}
-
 /// What came of an answer.
 #[derive(Deserialize)]
 struct Outcome {
@@ -189,13 +120,6 @@ struct Outcome {
     decision: Box<RawValue>,
     #[serde(default)]
     repeated: bool,
-}
-
-/// A problem (RFC 9457).
-#[derive(Default, Deserialize)]
-struct Problem {
-    title: Option<String>,
-    detail: Option<String>,
 }
 
 /// The answer as it is sent.
@@ -274,8 +198,8 @@ fn asked(
     if (200..300).contains(&status) {
         return Ok(Some(body));
     }
-    let problem: Problem = serde_json::from_slice(&body).unwrap_or_default();
-    let told = problem.detail.or(problem.title).map(|text| visible(&text));
+    let problem = ProblemDetails::read(status, &body);
+    let told = (!problem.word().is_empty()).then(|| visible(problem.said()));
     let told = messages::refused_by_server(status, told.as_deref());
     if status >= 500 {
         return Err(Failure::Unusable(told));
@@ -301,7 +225,7 @@ fn list(client: &Client, state: &str, agent: Option<&str>, screen: &mut Screen) 
             match screen.format() {
                 Format::Json => told_as_json("review", review, screen)?,
                 Format::Human => {
-                    let review: Review = read(review.get().as_bytes())?;
+                    let review: StoredReview = read(review.get().as_bytes())?;
                     brief(&review, screen)?;
                 }
             }
@@ -333,16 +257,16 @@ fn send(
     match screen.format() {
         Format::Json => told_as_json("answered", &raw(&body)?, screen)?,
         Format::Human => {
-            let review: Review = read(outcome.review.get().as_bytes())?;
+            let review: StoredReview = read(outcome.review.get().as_bytes())?;
             // a word, or a whole decision with its verdict
             let decision: Value = read(outcome.decision.get().as_bytes())?;
             let verdict = decision.as_str().or_else(|| decision.get("verdict")?.as_str()).unwrap_or("—");
             let id = visible(&review.id);
-            let line = if review.state == "open" {
-                let progress = review.progress.as_ref().map(ToString::to_string);
+            let line = if review.state == ReviewState::Open {
+                let progress = review.progress.map(how_far);
                 messages::waits_for_others(&id, outcome.repeated, progress.as_deref())
             } else {
-                messages::answered(&id, &visible(&review.state), &visible(verdict))
+                messages::answered(&id, review.state.as_str(), &visible(verdict))
             };
             screen.line(&line)?;
         }
@@ -351,15 +275,15 @@ fn send(
 }
 
 /// One line of a list.
-fn brief(review: &Review, screen: &mut Screen) -> Result<(), Failure> {
-    let Review { id, agent, asked_at, reviewer, .. } = review;
+fn brief(review: &StoredReview, screen: &mut Screen) -> Result<(), Failure> {
+    let StoredReview { id, agent, asked_at, reviewer, .. } = review;
     let what = review.function.as_deref().or(review.step.as_deref()).unwrap_or("text");
-    let progress = review.progress.as_ref().map(|progress| format!(", {progress} have approved"));
+    let progress = review.progress.map(|progress| format!(", {} have approved", how_far(progress)));
     let line = format!(
         "{id}  {asked_at}  {what}  {}/{} for {}, asked of {reviewer}{}",
         agent.namespace,
         agent.name,
-        review.user.name(),
+        name_of(&review.user),
         progress.unwrap_or_default()
     );
     screen.line(&visible(&line))?;
@@ -371,35 +295,33 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
     if screen.format() == Format::Json {
         return told_as_json("review", review, screen);
     }
-    let review: Review = read(review.get().as_bytes())?;
+    let review: StoredReview = read(review.get().as_bytes())?;
     let rule = review.rule.as_ref();
     let place = rule.map(|rule| format!("{}:{}:{}", rule.file, rule.line, rule.column));
     let answered = review.answered.as_ref();
-    let by = answered.map(|answered| match &answered.by {
-        Some(by) => {
-            format!("{} by {}, {}", answered.answer, by.email.as_deref().unwrap_or(&by.subject), answered.at)
-        }
-        None => format!("{} by somebody whom the server does not know, {}", answered.answer, answered.at),
+    let by = answered.map(|ReviewAnswered { answer, by, at, .. }| match by {
+        Some(by) => format!("{} by {}, {at}", answer.as_str(), by.email.as_deref().unwrap_or(&by.subject)),
+        None => format!("{} by somebody whom the server does not know, {at}", answer.as_str()),
     });
-    let people: Vec<&str> = review.approvals.iter().map(Answered::who).collect();
+    let people: Vec<&str> = review.approvals.iter().map(who).collect();
     let agent = format!("{}/{}", review.agent.namespace, review.agent.name);
-    let json = |value: &'_ Option<Box<RawValue>>| value.as_ref().map(|value| value.get().to_owned());
+    let json = |value: &Option<Json>| value.as_ref().map(ToString::to_string);
     for (name, value) in [
         ("review", Some(review.id.clone())),
-        ("state", Some(review.state.clone())),
+        ("state", Some(review.state.as_str().to_owned())),
         ("function", review.function.clone()),
         ("arguments", json(&review.arguments)),
         ("result", json(&review.result)),
-        ("message", review.message.as_ref().map(words)),
+        ("message", review.message.clone()),
         ("question", review.text.clone()),
         ("rule", rule.and_then(|rule| rule.expression.clone())),
         ("at", place),
         ("step", review.step.clone()),
         ("reviewer", Some(review.reviewer.clone())),
-        ("progress", review.progress.as_ref().map(ToString::to_string)),
+        ("progress", review.progress.map(how_far)),
         ("approved", Some(people.join(", ")).filter(|people| !people.is_empty())),
         ("agent", Some(agent)),
-        ("user", Some(review.user.name().to_owned())),
+        ("user", Some(name_of(&review.user).to_owned())),
         ("task", Some(review.task.clone())),
         ("asked", Some(review.asked_at.clone())),
         ("expires", Some(review.expires_at.clone().unwrap_or_else(|| "never".to_owned()))),
@@ -414,21 +336,17 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A text as it is, and anything else as JSON.
-fn words(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+fn who(answered: &ReviewAnswered) -> &str {
+    answered.by.as_ref().map_or("somebody", |by| by.email.as_deref().unwrap_or(&by.subject))
 }
 
-impl Answered {
-    fn who(&self) -> &str {
-        self.by.as_ref().map_or("somebody", |by| by.email.as_deref().unwrap_or(&by.subject))
-    }
+fn name_of(user: &ReviewedUser) -> &str {
+    user.email.as_deref().unwrap_or(&user.id)
 }
 
-impl User {
-    fn name(&self) -> &str {
-        self.email.as_deref().unwrap_or(&self.id)
-    }
+/// How far several people have come.
+fn how_far(ReviewProgress { approved, needed }: ReviewProgress) -> String {
+    format!("{approved} of {needed}")
 }
 
 /// An object that the server gave, as one line that says by `type` what it is. It is not read into numbers and written again, so that all of

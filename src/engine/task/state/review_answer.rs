@@ -148,6 +148,19 @@ pub enum ReviewWord {
     Respond,
 }
 
+impl ReviewWord {
+    /// The word for wires and logs.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+            Self::Edit => "edit",
+            Self::Respond => "respond",
+        }
+    }
+}
+
 impl ReviewChoice {
     /// The choice of a word with the arguments or the result that go with it.
     ///
