@@ -7,10 +7,9 @@ use super::files::{encoded, read_text};
 use super::{ExitCode, Failure, Format, Screen, messages};
 use celador::cel::Json;
 use celador::limits::EngineLimits;
-use celador::task::ReviewState;
+use celador::task::{ReviewAnswered, ReviewProgress, ReviewRecord, ReviewState, ReviewedUser};
 use celador_server::DEFAULT_ADDRESS;
 use celador_service::{Client, ClientReply, ProblemDetails};
-use celador_store::{ReviewAnswered, ReviewProgress, ReviewedUser, StoredReview};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize};
@@ -225,7 +224,7 @@ fn list(client: &Client, state: &str, agent: Option<&str>, screen: &mut Screen) 
             match screen.format() {
                 Format::Json => told_as_json("review", review, screen)?,
                 Format::Human => {
-                    let review: StoredReview = read(review.get().as_bytes())?;
+                    let review: ReviewRecord = read(review.get().as_bytes())?;
                     brief(&review, screen)?;
                 }
             }
@@ -257,7 +256,7 @@ fn send(
     match screen.format() {
         Format::Json => told_as_json("answered", &raw(&body)?, screen)?,
         Format::Human => {
-            let review: StoredReview = read(outcome.review.get().as_bytes())?;
+            let review: ReviewRecord = read(outcome.review.get().as_bytes())?;
             // a word, or a whole decision with its verdict
             let decision: Value = read(outcome.decision.get().as_bytes())?;
             let verdict = decision.as_str().or_else(|| decision.get("verdict")?.as_str()).unwrap_or("—");
@@ -275,8 +274,8 @@ fn send(
 }
 
 /// One line of a list.
-fn brief(review: &StoredReview, screen: &mut Screen) -> Result<(), Failure> {
-    let StoredReview { id, agent, asked_at, reviewer, .. } = review;
+fn brief(review: &ReviewRecord, screen: &mut Screen) -> Result<(), Failure> {
+    let ReviewRecord { id, agent, asked_at, reviewer, .. } = review;
     let what = review.function.as_deref().or(review.step.as_deref()).unwrap_or("text");
     let progress = review.progress.map(|progress| format!(", {} have approved", how_far(progress)));
     let line = format!(
@@ -295,7 +294,7 @@ fn show(review: &RawValue, screen: &mut Screen) -> Result<(), Failure> {
     if screen.format() == Format::Json {
         return told_as_json("review", review, screen);
     }
-    let review: StoredReview = read(review.get().as_bytes())?;
+    let review: ReviewRecord = read(review.get().as_bytes())?;
     let rule = review.rule.as_ref();
     let place = rule.map(|rule| format!("{}:{}:{}", rule.file, rule.line, rule.column));
     let answered = review.answered.as_ref();

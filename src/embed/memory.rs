@@ -6,15 +6,15 @@
 
 use crate::decided::{Decided, Several, Stepped};
 use crate::patience::Patience;
-use crate::review::{Person, Review, ReviewAnswered, ReviewFilter, ReviewReply, ReviewRule};
+use crate::review::{Person, ReviewFilter, ReviewReply};
 use crate::to_explain::ToExplain;
 use crate::{Clock, Error};
-use celador::cel::{Json, Timestamp};
+use celador::cel::Timestamp;
 use celador::counter::{CounterBook, CounterId};
 use celador::engine::Engine;
 use celador::task::{
     Answer, CallId, DecidedKind, Decision, Identity, Operation, Progress, ReviewAnswer, ReviewChoice,
-    ReviewState, SavedTask, StartTask, Task, VerdictKind,
+    ReviewRecord, ReviewState, SavedTask, StartTask, Task, VerdictKind,
 };
 use serde_json::Value;
 use std::collections::hash_map::Entry;
@@ -219,7 +219,7 @@ impl Memory {
     }
 
     /// The reviews of all tasks that are kept, in the order in which they were asked.
-    pub(crate) fn reviews(&self, filter: &ReviewFilter, agent: &str) -> Result<Vec<Review>, Error> {
+    pub(crate) fn reviews(&self, filter: &ReviewFilter, agent: &str) -> Result<Vec<ReviewRecord>, Error> {
         let mut held: Vec<Arc<Held>> = unpoisoned(&self.tasks).by_id.values().cloned().collect();
         held.sort_by_key(|held| held.number);
         let mut reviews = Vec::new();
@@ -241,9 +241,9 @@ impl Memory {
     pub(crate) fn answer(
         &self,
         held: &Held,
-        review: &Review,
+        review: &ReviewRecord,
         reply: ReviewReply,
-    ) -> Result<(Review, VerdictKind), Error> {
+    ) -> Result<(ReviewRecord, VerdictKind), Error> {
         let bad = |expected: &'static str| Error::misuse("bad_request", expected);
         let choice = ReviewChoice::of(reply.word, reply.arguments, reply.result).map_err(bad)?;
         if let Some(person) = &reply.by {
@@ -358,18 +358,21 @@ fn asking(task: &Task, decided: Decided) -> Decided {
 }
 
 /// The reviews of a task that are wanted, with what is secret masked.
-pub(crate) fn reviews_of(task: &Task, filter: &ReviewFilter) -> Vec<Review> {
+pub(crate) fn reviews_of(task: &Task, filter: &ReviewFilter) -> Vec<ReviewRecord> {
     if filter.task.as_deref().is_some_and(|wanted| wanted != task.id()) {
         return Vec::new();
     }
-    let reviews = task.reviews().map(|review| review_of(task, review));
+    let reviews = task.reviews().map(|review| {
+        let id = format!("{}/{}", task.id(), review.question);
+        ReviewRecord::of(task, review, id)
+    });
     reviews
         .filter(|review| filter.state.is_none_or(|state| state == review.state))
         .filter(|review| filter.reviewer.as_deref().is_none_or(|name| is_asked(review, name)))
         .collect()
 }
 
-fn is_asked(review: &Review, name: &str) -> bool {
+fn is_asked(review: &ReviewRecord, name: &str) -> bool {
     match &review.panel {
         None => same_name(&review.reviewer, name),
         Some(panel) => panel.names().any(|asked| same_name(asked, name)),
@@ -383,57 +386,10 @@ fn same_name(a: &str, b: &str) -> bool {
 }
 
 /// Whether a review is addressed to somebody, and they are not the one for whom the task runs.
-fn may_answer(person: &Person, review: &Review) -> Result<(), Error> {
+fn may_answer(person: &Person, review: &ReviewRecord) -> Result<(), Error> {
     if person.names().iter().any(|name| is_asked(review, name)) {
         Ok(())
     } else {
         Err(Error::misuse("not_addressed", "the review is addressed to somebody else"))
     }
-}
-
-fn review_of(task: &Task, review: celador::Review) -> Review {
-    let function = review.function.clone();
-    let masked = |arguments: Json| match &function {
-        Some(function) => task.policy().masked_arguments(function, &arguments),
-        None => arguments,
-    };
-    Review {
-        id: format!("{}/{}", task.id(), review.question),
-        state: review.state,
-        task: task.id().to_owned(),
-        question: review.question,
-        call: review.call,
-        step: review.step.map(|step| step.to_string()),
-        arguments: review.arguments.map(masked),
-        result: review.result,
-        message: review.message.map(|message| text_of(&message)),
-        text: review.text,
-        rule: review.rule.map(|rule| ReviewRule {
-            expression: rule.expression,
-            file: rule.origin.file.to_string(),
-            line: rule.origin.line as u64,
-            column: rule.origin.column as u64,
-        }),
-        reviewer: review.reviewer,
-        panel: review.panel,
-        asked_at: review.asked_at.map(|at| at.to_string()),
-        expires_at: review.expires_at.map(|at| at.to_string()),
-        digest: review.digest.to_string(),
-        answered: review.answered.map(|answered| ReviewAnswered {
-            answer: answered.answer.choice.word(),
-            by: answered.answer.by,
-            at: answered.at.to_string(),
-            note: answered.answer.note,
-            decision: None,
-        }),
-        function: review.function,
-    }
-}
-
-/// The text of a message, or the document where it is none.
-fn text_of(message: &Json) -> String {
-    let parts = message.root().get("message");
-    let text: Option<String> =
-        parts.map(|parts| parts.items().filter_map(|part| part.get("text")?.as_str()).collect());
-    text.unwrap_or_else(|| message.to_string())
 }

@@ -7,13 +7,14 @@ use crate::loaded::Loaded;
 use crate::memory::Memory;
 #[cfg(feature = "stores")]
 use crate::remote::Desk;
-use crate::review::{Review, ReviewFilter};
+use crate::review::ReviewFilter;
 use crate::sources::{Purpose, Source, Sources};
 use crate::task::{Kept, Task};
 use crate::{Clock, Error, Flaw, Host, tools};
 use celador::context::Runtime;
 use celador::digest::Digest;
 use celador::manifest::mode::Mode;
+use celador::task::ReviewRecord;
 use celador::task::{Parent, Retain, StartTask, User};
 use celador::{BroughtTool, EngineLimits};
 #[cfg(feature = "stores")]
@@ -396,7 +397,7 @@ impl Agent {
     ///
     /// # Errors
     /// Stores and servers that do not answer.
-    pub fn reviews(&self, filter: &ReviewFilter) -> Result<Vec<Review>, Error> {
+    pub fn reviews(&self, filter: &ReviewFilter) -> Result<Vec<ReviewRecord>, Error> {
         match self.place() {
             Place::Memory => self.policies.0.memory.reviews(filter, &self.name()),
             #[cfg(feature = "stores")]
@@ -408,7 +409,7 @@ impl Agent {
     ///
     /// # Errors
     /// A task that is not there any more.
-    pub fn task_of(&self, review: &Review) -> Result<Task, Error> {
+    pub fn task_of(&self, review: &ReviewRecord) -> Result<Task, Error> {
         let shared = &self.policies.0;
         let kept = match self.place() {
             Place::Memory => {

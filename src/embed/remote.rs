@@ -6,21 +6,21 @@
 use crate::decided::{Decided, Stepped};
 use crate::expression::{self, Tryout};
 use crate::flaw::span_within;
-use crate::review::{Person, Review, ReviewFilter, ReviewReply};
+use crate::review::{Person, ReviewFilter, ReviewReply};
 use crate::to_explain::ToExplain;
 use crate::wire::{no_answer, not_done, stepped, unreadable};
 use crate::{Clock, Error, ErrorKind, Flaw, Host};
 use celador::cel::Json;
 use celador::manifest::load::File;
 use celador::manifest::mode::Mode;
-use celador::task::{Call, CallId, DecidedKind, Operation, VerdictKind};
+use celador::task::{Call, CallId, DecidedKind, Operation, ReviewRecord, VerdictKind};
 use celador_server::{InProcess, Parts, Settings, TaskBackend};
 use celador_service::{
     Client, ClientError, ContextQuery, EventPage, Explain, ExpressionOutcome, FailedExpression, KeptClient,
     NewTask, OfferedFunction, OperationAnswer, RemoteTasks, ReviewPage, ReviewsQuery, ServiceError,
     StepTerms, TaskExpression, TaskService,
 };
-use celador_store::{Database, Location, StoredReview};
+use celador_store::{Database, Location};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -197,7 +197,7 @@ impl Desk {
     }
 
     /// The reviews that are wanted, page by page.
-    pub(crate) fn reviews(&self, filter: &ReviewFilter, agent: &str) -> Result<Vec<Review>, Error> {
+    pub(crate) fn reviews(&self, filter: &ReviewFilter, agent: &str) -> Result<Vec<ReviewRecord>, Error> {
         let mut query = ReviewsQuery {
             reviewer: filter.reviewer.clone(),
             state: Some(filter.state.map_or("all", |state| state.as_str()).to_owned()),
@@ -208,8 +208,8 @@ impl Desk {
         loop {
             let ReviewPage { reviews: found, next } = self.wait(self.tasks.reviews(query.clone()))?;
             let is_wanted =
-                |review: &StoredReview| filter.task.as_deref().is_none_or(|task| task == review.task);
-            reviews.extend(found.into_iter().filter(is_wanted).map(Review::from));
+                |review: &ReviewRecord| filter.task.as_deref().is_none_or(|task| task == review.task);
+            reviews.extend(found.into_iter().filter(is_wanted));
             match next {
                 Some(next) => query.after = Some(next),
                 None => return Ok(reviews),
@@ -219,13 +219,13 @@ impl Desk {
 
     pub(crate) fn answer(
         &self,
-        review: &Review,
+        review: &ReviewRecord,
         ReviewReply { word, arguments, result, note, by }: ReviewReply,
-    ) -> Result<(Review, VerdictKind), Error> {
+    ) -> Result<(ReviewRecord, VerdictKind), Error> {
         let digest = Some(review.digest.clone());
         let reply = celador_service::ReviewReply { answer: word, arguments, result, note, digest };
         let by = by.map(|Person { id, email, groups }| celador_service::Person { id, email, groups });
         let answered = self.wait(self.tasks.answer_review(&review.id, reply, by))?;
-        Ok((answered.review.into(), answered.decision.unwrap_or(VerdictKind::Rejected)))
+        Ok((answered.review, answered.decision.unwrap_or(VerdictKind::Rejected)))
     }
 }

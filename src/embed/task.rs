@@ -9,10 +9,11 @@ use crate::memory::{Held, Memory, reviews_of};
 use crate::patience::Patience;
 #[cfg(feature = "stores")]
 use crate::remote::Desk;
-use crate::review::{Review, ReviewFilter};
+use crate::review::ReviewFilter;
 use crate::to_explain::ToExplain;
 use crate::{Error, ErrorKind, Flaw};
 use celador::cel::Json;
+use celador::task::ReviewRecord;
 use celador::task::{
     Answer, Call, CallId, CallResult, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, Turn,
     VerdictKind,
@@ -301,7 +302,7 @@ impl Task {
     ///
     /// # Errors
     /// As [`Task::state`].
-    pub fn reviews(&self, filter: &ReviewFilter) -> Result<Vec<Review>, Error> {
+    pub fn reviews(&self, filter: &ReviewFilter) -> Result<Vec<ReviewRecord>, Error> {
         match &self.kept {
             Kept::Memory(_, held) => held.with(|task| reviews_of(task, filter)),
             #[cfg(feature = "stores")]
@@ -316,7 +317,11 @@ impl Task {
     ///
     /// # Errors
     /// A review that is closed or addressed to others, arguments that the call cannot have, and stores and servers that do not answer.
-    pub fn answer(&self, review: &Review, reply: crate::ReviewReply) -> Result<(Review, VerdictKind), Error> {
+    pub fn answer(
+        &self,
+        review: &ReviewRecord,
+        reply: crate::ReviewReply,
+    ) -> Result<(ReviewRecord, VerdictKind), Error> {
         match &self.kept {
             Kept::Memory(memory, held) => memory.answer(held, review, reply),
             #[cfg(feature = "stores")]

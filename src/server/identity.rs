@@ -9,8 +9,8 @@
 //! A review is addressed to a name, an e-mail address or a group. Names are those of one issuer: of the JWTs where they are
 //! believed, and of the token file otherwise. An e-mail address is whose issuer says that it is verified.
 
-use celador::task::Identity;
-use celador_store::{StoredReview, reviewer_name};
+use celador::task::{Identity, ReviewRecord};
+use celador_store::reviewer_name;
 
 /// How the identities of JWTs begin, and no others.
 const OF_JWT: &str = "jwt:";
@@ -195,19 +195,19 @@ impl Person {
     }
 
     /// Whether a review is addressed to them, by a name of their own or of a group.
-    pub(super) fn is_addressed(&self, review: &StoredReview) -> bool {
+    pub(super) fn is_addressed(&self, review: &ReviewRecord) -> bool {
         let names = self.names();
         review.addressees().any(|asked| names.contains(&reviewer_name(asked)))
     }
 
     /// Whether they would approve for themselves: they are the person for whom the task runs, and the review is addressed to a
     /// group that they happen to be in.
-    pub(super) fn is_own_judge(&self, review: &StoredReview) -> bool {
+    pub(super) fn is_own_judge(&self, review: &ReviewRecord) -> bool {
         self.is_user(review) && self.own_names_in(review).is_empty()
     }
 
     /// The names of a review that are theirs and nobody else's.
-    fn own_names_in(&self, review: &StoredReview) -> Vec<String> {
+    fn own_names_in(&self, review: &ReviewRecord) -> Vec<String> {
         let own: Vec<String> = self.own_names().collect();
         let is_own = |asked: &&str| own.contains(&reviewer_name(asked));
         review.addressees().filter(is_own).map(str::to_owned).collect()
@@ -215,7 +215,7 @@ impl Person {
 
     /// The names of a review of several people by which their answer counts. The person for whom the task runs speaks for no
     /// group.
-    pub(super) fn names_in(&self, review: &StoredReview) -> Vec<String> {
+    pub(super) fn names_in(&self, review: &ReviewRecord) -> Vec<String> {
         if review.panel.is_none() {
             return Vec::new();
         }
@@ -228,7 +228,7 @@ impl Person {
     }
 
     /// Whether they are the person for whom the task of a review runs, as far as anybody can tell.
-    fn is_user(&self, review: &StoredReview) -> bool {
+    fn is_user(&self, review: &ReviewRecord) -> bool {
         let user = &review.user;
         let of_issuer = self.issuer.as_deref().map(|issuer| of_issuer(issuer, &self.subject));
         let emails = [&self.email, &self.unverified_email].into_iter().flatten();

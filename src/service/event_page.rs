@@ -1,7 +1,7 @@
 //! What has happened to a task.
 
-use celador::task::ReviewState;
-use celador_store::{OperationKind, ReviewAnswered};
+use celador::task::{ReviewAnswered, ReviewState};
+use celador_store::OperationKind;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 

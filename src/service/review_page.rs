@@ -1,8 +1,7 @@
 //! Reviews that a caller sees, and an answer to one.
 
 use celador::cel::Json;
-use celador::task::{ReviewWord, VerdictKind};
-use celador_store::StoredReview;
+use celador::task::{ReviewRecord, ReviewWord, VerdictKind};
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// Which reviews are listed.
@@ -29,7 +28,7 @@ pub struct ReviewsQuery {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewPage {
     /// The reviews.
-    pub reviews: Vec<StoredReview>,
+    pub reviews: Vec<ReviewRecord>,
     /// The value of `after` for the next page; null at the end.
     pub next: Option<u64>,
 }
@@ -68,7 +67,7 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewedReview {
     /// The review.
-    pub review: StoredReview,
+    pub review: ReviewRecord,
     /// What became of the operation that asked.
     pub decision: Option<VerdictKind>,
     /// Whether the same person had given this answer before: it counts once. Absent if not.

@@ -56,9 +56,8 @@ pub use limits::StoreLimits;
 pub use tasks::{
     Age, CompareError, Compared, CounterReset, Difference, DueLine, Ended, Ending, Fate, FoundTask, KeptLine,
     LoadedTask, LogBehind, ManifestSet, NewEvent, Once, OperationKind, Orphan, Owner, PolicyDecided,
-    PolicyDecision, Purge, Retention, RetentionError, RetentionRow, ReviewAnswered, ReviewFilter,
-    ReviewProgress, ReviewRow, ReviewRule, ReviewViewer, ReviewedAgent, ReviewedUser, StoredCounter,
-    StoredEvent, StoredReview, StoredSwitches, StoredTasks, SweptPage, SwitchTurn, SwitchesOn, TaskFilter,
+    PolicyDecision, Purge, Retention, RetentionError, RetentionRow, ReviewFilter, ReviewRow, ReviewViewer,
+    StoredCounter, StoredEvent, StoredSwitches, StoredTasks, SweptPage, SwitchTurn, SwitchesOn, TaskFilter,
     TaskHead, TaskLabels, TaskPolicy, TaskSummary, Terms, Tombstone, Verified, compare, forget, lines_from,
     lines_of_purged, put_turns, review_id, reviewer_name, sweep_answers, sweep_counters, sweep_tombstones,
     take_over, write_waiting,

@@ -7,7 +7,7 @@ use celador::limits::EngineLimits;
 use celador::manifest::Catalog;
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::task::CallStatus;
+use celador::task::{Call, CallResult, CallStatus, ReviewRecord, StartTask, User};
 use serde_json::{Value, json};
 
 /// A schema of a result, a result, and what is shown of it; `S` is what must not be.
@@ -124,6 +124,24 @@ fn a_mark_holds_wherever_a_schema_can_have_it() {
             "{schema}: an error may hold it anywhere"
         );
     }
+}
+
+/// A review behind a call shows its arguments and its result with what is secret masked, wherever the task is kept.
+#[test]
+fn a_review_shows_no_secret() {
+    let steps = "capabilities: {vault: {after: [{assert: \"review('lead')\"}]}}\n";
+    let lines = "  parameters: {properties: {pin: {type: string, secret: true}}}\n  output: {properties: {key: {secret: true}, id: {}}}\n";
+    let agent = AGENT.replace("capabilities: {vault: '*'}\n", steps);
+    let engine = Engine::parse("test.yaml", &format!("{TOOL}{lines}{EXECUTE}{agent}")).unwrap();
+    let now = std::time::SystemTime::UNIX_EPOCH;
+    let mut task = engine.start(StartTask::new("t-1", "demo", "clerk", User::default(), now)).unwrap();
+    let call = Call::new("vault", serde_json::json!({"pin": "S"}).into()).with_id("c-1");
+    assert!(task.before(&call, now).unwrap().outcome().is_allowed());
+    let result = CallResult::successful(serde_json::json!({"key": "S", "id": 1}).into());
+    assert!(!task.after(&"c-1".into(), result, now).unwrap().outcome().is_allowed());
+    let review = ReviewRecord::of(&task, task.reviews().next().unwrap(), "r-1".into());
+    let shown = [review.arguments, review.result].map(|shown| shown.unwrap().to_string());
+    assert_eq!(shown, [r#"{"pin":"***"}"#, r#"{"key":"***","id":1}"#]);
 }
 
 #[test]

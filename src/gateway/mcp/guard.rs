@@ -10,7 +10,7 @@ use celador::BroughtTool;
 use celador::cel::Json;
 use celador::task::{
     Answer, Call, CallResult, Decision, Operation, QuestionId, Ran, ReportedCall, Request, ReviewAnswer,
-    ReviewChoice, Terms, User, Verdict,
+    ReviewChoice, ReviewRecord, Terms, User, Verdict,
 };
 use celador::unfit::unfit;
 use celador_server::TaskBackend;
@@ -18,7 +18,6 @@ use celador_service::{
     BegunTask, CameTo, NewTask, OperationAnswer, ProblemKind, ReviewsQuery, ServiceError, StepTerms,
     TaskProgress, TaskService,
 };
-use celador_store::StoredReview;
 use serde_json::Value;
 use std::sync::Arc;
 use std::time::Duration;
@@ -176,8 +175,8 @@ impl Guard {
     }
 
     /// What a question is about: the sentence of the rule, the function and its arguments as the person may see them.
-    pub(super) async fn question(&self, asked: &Asked) -> Option<StoredReview> {
-        let is_it = |review: &StoredReview| review.task == self.id && review.question == asked.question;
+    pub(super) async fn question(&self, asked: &Asked) -> Option<ReviewRecord> {
+        let is_it = |review: &ReviewRecord| review.task == self.id && review.question == asked.question;
         let mut query = ReviewsQuery::default();
         loop {
             let page = self.desk.reviews(query.clone()).await.ok()?;

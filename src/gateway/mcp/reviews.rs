@@ -10,7 +10,7 @@ use super::messages;
 use super::peer::{Peer, Reply};
 use super::session::Session;
 use super::settings::Elicit;
-use celador_store::StoredReview;
+use celador::task::ReviewRecord;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -82,7 +82,7 @@ pub(super) fn approves(answer: Option<&Value>) -> bool {
     said("/action") == Some("accept") && said("/content/decision") == Some(APPROVE)
 }
 
-fn form(course: &Course, review: Option<&StoredReview>, has_run: bool) -> Members {
+fn form(course: &Course, review: Option<&ReviewRecord>, has_run: bool) -> Members {
     let text = review.and_then(|it| it.text.as_deref());
     let message = if has_run {
         messages::approve_result(&course.function, text)

@@ -361,7 +361,7 @@ class Question2(TypedDict):
 
 class Review1(TypedDict):
     """
-    A question of a task to a person, with all that they need to answer it.
+    A question of a task to a person, with all that they need to answer it. Places that a manifest marks as secret hold `***`.
     """
 
     id: str

@@ -86,8 +86,8 @@ impl Review {
     }
 
     #[getter]
-    fn asked_at(&self) -> Option<&str> {
-        self.review.asked_at.as_deref()
+    fn asked_at(&self) -> &str {
+        &self.review.asked_at
     }
 
     #[getter]

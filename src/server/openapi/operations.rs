@@ -16,13 +16,12 @@ use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
 use crate::reviews::review_stream::EVENT_STREAM;
 use crate::routes::{EventsQuery, Health, ListQuery, OffersQuery, PurgeQuery, Unlock};
-use celador::task::ExplainedDecision;
+use celador::task::{ExplainedDecision, ReviewRecord};
 use celador_service::{
     BegunTask, CheckedExpression, ContextPage, ContextQuery, EventPage, Explain, ExpressionOutcome, NewTask,
     Offers, PurgedTask, ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery, SeveralCalls, TaskProgress,
     TaskStanding,
 };
-use celador_store::StoredReview;
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;
 
@@ -188,7 +187,7 @@ pub(super) fn operations() -> Vec<Operation> {
         reviews("streamReviews", "Hear of reviews when they are asked, and whenever their state changes")
             .notes("Server-sent events: `event: review`, the review as `data`, and an `id`, with which `Last-Event-ID` goes on behind it; without that header the stream begins now. A review that changed twice meanwhile is told once, as it is.")
             .gives_text("The stream, until the client ends it.", EVENT_STREAM),
-        reviews("readReview", "Read a review").gives::<StoredReview>("The review as it is now.").also(&[404]),
+        reviews("readReview", "Read a review").gives::<ReviewRecord>("The review as it is now.").also(&[404]),
         reviews("answerReview", "Answer a review that is addressed to the caller")
             .notes("It is a step of the task, under the caller's name. The same answer once more is answered as before; any other is 409 `review-closed`.")
             .takes::<ReviewReply>()

@@ -4,11 +4,9 @@ use crate::identity::Caller;
 use crate::problem::{Kind, Problem};
 use crate::request::Request;
 use crate::tasks::{Tasks, owner};
-use celador::task::{Decision, ReviewState};
+use celador::task::{Decision, ReviewRecord, ReviewState};
 use celador_service::{ClosedReview, EventPage, TaskEvent};
-use celador_store::{
-    FoundTask, Owner, ReviewRow, StoredEvent, StoredReview, TaskFilter, TaskPolicy, TaskSummary,
-};
+use celador_store::{FoundTask, Owner, ReviewRow, StoredEvent, TaskFilter, TaskPolicy, TaskSummary};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -141,7 +139,7 @@ impl Tasks {
         let mut closed: BTreeMap<u64, Vec<ClosedReview>> = BTreeMap::new();
         for ReviewRow { version, review, .. } in reviews.map_err(|error| self.problem(&error))? {
             if review.state != ReviewState::Open {
-                let StoredReview { id: review, state, answered, .. } = review;
+                let ReviewRecord { id: review, state, answered, .. } = review;
                 closed.entry(version).or_default().push(ClosedReview { review, state, answered });
             }
         }

@@ -14,11 +14,11 @@ use crate::tasks::{Tasks, owner};
 use celador::cel::Json;
 use celador::context::MASK;
 use celador::task::{
-    self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewChoice,
-    ReviewState, ReviewWord, Task, VerdictKind,
+    self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewAnswered,
+    ReviewChoice, ReviewRecord, ReviewState, ReviewWord, Task, VerdictKind,
 };
 use celador_service::{ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery};
-use celador_store::{OperationKind, ReviewAnswered, ReviewFilter, ReviewRow, ReviewViewer, StoredReview};
+use celador_store::{OperationKind, ReviewFilter, ReviewRow, ReviewViewer};
 use serde_json::Value;
 use tracing::debug;
 
@@ -142,7 +142,7 @@ pub(crate) fn answered(
 }
 
 /// Who answers, if they may. Where nobody has to say who they are, whoever asks may answer, and nobody is known.
-fn answering(caller: &Caller, review: &StoredReview, word: ReviewWord) -> Result<Option<Identity>, Problem> {
+fn answering(caller: &Caller, review: &ReviewRecord, word: ReviewWord) -> Result<Option<Identity>, Problem> {
     let Some(person) = &caller.person else { return Ok(None) };
     if !person.is_addressed(review) {
         return Err(Kind::NotAddressed.into());

@@ -14,9 +14,9 @@ use axum::http::{HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use celador::digest::Digest;
-use celador::task::ReviewState;
+use celador::task::{ReviewRecord, ReviewState};
 use celador_service::{Client, ClientError};
-use celador_store::{ReviewFilter, ReviewRow, StoreError, StoredReview, StoredTasks};
+use celador_store::{ReviewFilter, ReviewRow, StoreError, StoredTasks};
 use ring::hmac;
 use serde::Serialize;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ pub(crate) struct Webhook {
 #[derive(Serialize)]
 struct Sent<'r> {
     event: &'static str,
-    review: &'r StoredReview,
+    review: &'r ReviewRecord,
 }
 
 /// What came of sending a change.

@@ -44,9 +44,7 @@ pub use labels::TaskLabels;
 pub use orphans::Orphan;
 pub use owner::Owner;
 pub use retention::{Age, Fate, Retention, RetentionError, RetentionRow};
-pub use review::{
-    ReviewAnswered, ReviewProgress, ReviewRule, ReviewedAgent, ReviewedUser, StoredReview, reviewer_name,
-};
+pub use review::reviewer_name;
 pub use review_store::{ReviewFilter, ReviewViewer};
 pub use reviews::{ReviewRow, review_id};
 pub use stored_tasks::{StoredTasks, Terms};

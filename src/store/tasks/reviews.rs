@@ -5,11 +5,11 @@
 //! number is never seen before a smaller one.
 
 use super::owner::Owner;
-use super::review::{OpenReviews, StoredReview, reviewer_name};
+use super::review::{OpenReviews, reviewer_name};
 use super::task_records::TaskHead;
 use crate::row_digest::digest;
 use crate::{Row, Sql, SqlValue, StoreError, messages};
-use celador::task::{QuestionId, ReviewState};
+use celador::task::{QuestionId, ReviewRecord, ReviewState};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -20,7 +20,64 @@ pub(super) const REVIEW: &str = "id, owner, task, question, state, reviewer, nam
 /// The name of the count of changes.
 pub(super) const CHANGES: &str = "changes";
 
-/// A review that is stored.
+/// A review that is stored, as it is shown: places that a manifest marks as secret hold `***`.
+///
+/// ```
+/// use celador::task::{
+///     Answer, Identity, ReviewAnswer, ReviewAnswered, ReviewChoice, ReviewRecord, ReviewRule, ReviewState, ReviewWord, ReviewedAgent,
+///     ReviewedUser,
+/// };
+/// use celador::{Call, Engine, EngineLimits, StartTask, User};
+/// use celador_store::{
+///     Database, Location, NewEvent, OperationKind, Owner, ReviewFilter, ReviewRow, ReviewViewer, StoreLimits, StoredTasks,
+/// };
+/// # std::env::set_current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))?;
+/// # let engine = Engine::open(&["examples/first-policy"], EngineLimits::default())?;
+/// # let now: celador::Timestamp = "2026-06-01T12:00:00Z".parse()?;
+/// # let limits = StoreLimits::default();
+/// # let tasks = StoredTasks::new(Database::open(&Location::Memory, &limits)?, &limits);
+///
+/// let (desk, user) = (Owner::caller("desk"), User { id: "u-7".into(), email: None, ..User::default() });
+/// let mut task = engine.start(StartTask::new("t-1", "shop", "clerk", user, now))?;
+/// let head = tasks.create(&desk, &task, now, None)?;
+/// let before = task.mark();
+/// let call = Call { id: None, function: "payout".into(), arguments: serde_json::json!({"amount": 250}).into() };
+/// assert!(!task.before(&call, now)?.outcome().is_allowed());
+/// let operation = OperationKind::Before;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: None, once: None };
+/// let head = tasks.append(&head, &step)?;
+///
+/// // what waits for the lead; somebody else sees none of it
+/// let open = |names: &[String]| {
+///     let seen_by = Some(ReviewViewer { owner: &Owner::caller("somebody"), names });
+///     tasks.reviews(&ReviewFilter { seen_by, state: Some(ReviewState::Open), ..ReviewFilter::default() }, 0, 10)
+/// };
+/// assert_eq!(open(&["kim@example.com".into()])?.0, []);
+/// let (rows, is_cut) = open(&["lead@example.com".into()])?;
+/// let [ReviewRow { owner, review, .. }] = &*rows else { panic!("one review waits") };
+/// assert_eq!((owner, is_cut), (&desk, false));
+/// let ReviewRecord { id, question, agent, user, rule, .. } = review;
+/// assert_eq!((agent, user), (
+///     &ReviewedAgent { namespace: "shop".into(), name: "clerk".into() },
+///     &ReviewedUser { id: "u-7".into(), email: None },
+/// ));
+/// let ReviewRule { line, .. } = rule.as_ref().ok_or("a step asks")?;
+/// assert_eq!(*line, 17);
+///
+/// // the lead approves; the row says so from the moment when the step is stored
+/// let before = task.mark();
+/// let by = Some(Identity { issuer: None, subject: "lead".into(), email: Some("lead@example.com".into()) });
+/// let answer = ReviewAnswer { choice: ReviewChoice::Approve, by, note: None, addressed_as: Vec::new() };
+/// let decision = task.answer(*question, Answer::Review(answer), now)?.outcome().into_decision();
+/// let operation = OperationKind::Review;
+/// let step = NewEvent { operation, at: now, task: &task, before: &before, decision: Some(&decision), once: None };
+/// tasks.append(&head, &step)?;
+/// let closed = tasks.review(id)?.ok_or("it is there as long as its task")?.review;
+/// let ReviewAnswered { answer, decision, .. } = closed.answered.ok_or("it was answered")?;
+/// assert_eq!((closed.state, answer), (ReviewState::Approved, ReviewWord::Approve));
+/// assert!(decision.is_some_and(|verdict| verdict.as_str() == "allow"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReviewRow {
     /// The owner of its task.
@@ -32,7 +89,7 @@ pub struct ReviewRow {
     /// Its place in the order in which reviews changed.
     pub changed: u64,
     /// The review.
-    pub review: StoredReview,
+    pub review: ReviewRecord,
 }
 
 /// A review that a step opens or closes, as its row.
@@ -64,7 +121,7 @@ struct ReviewColumns {
 pub(super) const BETWEEN: &str = "\n";
 
 /// The names to which a review is addressed, as they are looked for: one name, or several with [`BETWEEN`] around each.
-fn asked(review: &StoredReview) -> String {
+fn asked(review: &ReviewRecord) -> String {
     match &review.panel {
         None => reviewer_name(&review.reviewer),
         Some(panel) => {
@@ -75,7 +132,7 @@ fn asked(review: &StoredReview) -> String {
 }
 
 impl ReviewColumns {
-    fn of(owner: &Owner, version: u64, review: &StoredReview) -> Result<Self, StoreError> {
+    fn of(owner: &Owner, version: u64, review: &ReviewRecord) -> Result<Self, StoreError> {
         let content = content_of(review)?;
         Ok(Self {
             id: review.id.clone(),
@@ -129,7 +186,7 @@ impl ReviewRow {
         if row.text(15)? != columns.digest() {
             return Err(altered());
         }
-        let review: StoredReview = serde_json::from_str(&columns.content).map_err(|_| altered())?;
+        let review: ReviewRecord = serde_json::from_str(&columns.content).map_err(|_| altered())?;
         let owner = Owner::caller(&columns.owner);
         Ok(Self { owner, version: columns.version, number: row.count(12)?, changed: row.count(13)?, review })
     }
@@ -151,7 +208,7 @@ pub fn review_id(owner: &Owner, task: &str, question: QuestionId) -> String {
     format!("rv_{}", digest.get(..32).unwrap_or_default())
 }
 
-fn content_of(review: &StoredReview) -> Result<String, StoreError> {
+fn content_of(review: &ReviewRecord) -> Result<String, StoreError> {
     serde_json::to_string(review).map_err(|_| StoreError::NotStorable(messages::NOT_JSON))
 }
 
@@ -160,7 +217,7 @@ fn content_of(review: &StoredReview) -> Result<String, StoreError> {
 pub(super) fn writes(
     head: &TaskHead,
     version: u64,
-    known: Vec<StoredReview>,
+    known: Vec<ReviewRecord>,
 ) -> Result<(Vec<ReviewWrite>, Arc<OpenReviews>), StoreError> {
     if known.is_empty() && head.reviews.is_empty() {
         return Ok((Vec::new(), head.reviews.clone()));
@@ -183,11 +240,11 @@ pub(super) fn writes(
         changed.push(review);
     }
     for content in left.into_values() {
-        let review: StoredReview = serde_json::from_str(&content)
+        let review: ReviewRecord = serde_json::from_str(&content)
             .map_err(|_| StoreError::Corrupt(messages::altered_task(head.id())))?;
-        changed.push(StoredReview { state: ReviewState::Withdrawn, ..review });
+        changed.push(ReviewRecord { state: ReviewState::Withdrawn, ..review });
     }
-    let row = |review: &StoredReview| {
+    let row = |review: &ReviewRecord| {
         let row = ReviewColumns::of(head.owner(), version, review)?;
         Ok(ReviewWrite { digest: row.digest(), row })
     };

@@ -8,7 +8,6 @@ use super::decision_lines::DueLine;
 use super::labels::Label;
 use super::owner::Owner;
 use super::reading::{stored_answer, stored_events, stored_task, task_row};
-use super::review::StoredReview;
 use super::reviews;
 use super::rows::{EventLink, TASK, TaskRow, answer_digest, snapshot_digest, summary};
 use super::task_policies::{ManifestSet, PolicyDecided, PolicyWrite, TaskPolicy};
@@ -26,7 +25,7 @@ use celador::HashKey;
 use celador::cel::Timestamp;
 use celador::counter::CounterChanges;
 use celador::policy::Fingerprint;
-use celador::task::{Decision, SavedTask, Task, TaskChange, TaskState};
+use celador::task::{Decision, ReviewRecord, SavedTask, Task, TaskChange, TaskState};
 use serde::Serialize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -77,7 +76,7 @@ struct Happening<'s> {
     snapshot: Option<String>,
     labels: Vec<Label>,
     /// The reviews that the task knows behind it.
-    reviews: Vec<StoredReview>,
+    reviews: Vec<ReviewRecord>,
     terms: Terms,
 }
 

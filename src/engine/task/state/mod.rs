@@ -34,6 +34,7 @@ mod queue;
 mod retain;
 mod review;
 mod review_answer;
+mod review_record;
 mod stage;
 mod start;
 mod stretches;
@@ -84,6 +85,9 @@ pub(in crate::task) use queue::{Named, Queue, QueuedOperation, Wanted};
 pub use retain::Retain;
 pub use review::{Review, ReviewState, Reviewed, Rule};
 pub use review_answer::{Identity, ReviewAnswer, ReviewChoice, ReviewWord};
+pub use review_record::{
+    ReviewAnswered, ReviewProgress, ReviewRecord, ReviewRule, ReviewedAgent, ReviewedUser,
+};
 pub(in crate::task) use stage::Stage;
 pub use start::{Call, Next, Offer, Parent, StartTask, Turn, Usage, User};
 pub(in crate::task) use stretches::Stretches;

@@ -18,16 +18,8 @@ export interface Answering {
   readonly by?: Person;
 }
 
-/** A review as the API writes it, as far as every place tells it. */
-export type WrittenReview = Pick<
-  Schemas["Review"],
-  "id" | "state" | "task" | "question" | "call" | "function" | "arguments" | "text" | "rule" | "reviewer" | "digest"
-> & {
-  panel?: Schemas["ReviewPanel"] | null;
-  asked_at?: string | null;
-  expires_at?: string | null;
-  answered?: JsonObject | null;
-};
+/** A review as the API writes it. */
+export type WrittenReview = Schemas["Review"];
 
 /** Sends an answer to the review with this id, and gives the review as it is then. */
 export type SendAnswer = (id: string, answer: JsonObject) => Awaitable<WrittenReview>;
