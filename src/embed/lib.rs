@@ -66,7 +66,7 @@ mod tools;
 mod wire;
 
 pub use cases::{CaseResult, CaseWishes, Tested, run_cases, run_cases_among};
-pub use celador::task::ReviewRecord as Review;
+pub use celador::task::{ReviewRecord as Review, ReviewReply};
 pub use decided::{Decided, Several, Stepped};
 #[cfg(feature = "authoring")]
 pub use diff::diff;
@@ -81,7 +81,7 @@ pub use policies::{Agent, Place, Policies, TaskWish};
 pub use prove::{ProveWishes, prove};
 #[cfg(feature = "authoring")]
 pub use replay::{Replaying, add_tallies};
-pub use review::{Person, ReviewFilter, ReviewReply};
+pub use review::{Person, ReviewFilter};
 #[cfg(feature = "authoring")]
 pub use sources::analysis;
 pub use sources::{Source, check};

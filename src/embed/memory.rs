@@ -6,15 +6,15 @@
 
 use crate::decided::{Decided, Several, Stepped};
 use crate::patience::Patience;
-use crate::review::{Person, ReviewFilter, ReviewReply};
+use crate::review::{Person, ReviewFilter};
 use crate::to_explain::ToExplain;
 use crate::{Clock, Error};
 use celador::cel::Timestamp;
 use celador::counter::{CounterBook, CounterId};
 use celador::engine::Engine;
 use celador::task::{
-    Answer, CallId, DecidedKind, Decision, Identity, Operation, Progress, ReviewAnswer, ReviewChoice,
-    ReviewRecord, ReviewState, SavedTask, StartTask, Task, VerdictKind,
+    Answer, CallId, DecidedKind, Decision, Identity, Operation, Progress, ReviewAnswer, ReviewRecord,
+    ReviewReply, ReviewState, SavedTask, StartTask, Task, VerdictKind,
 };
 use serde_json::Value;
 use std::collections::hash_map::Entry;
@@ -243,17 +243,18 @@ impl Memory {
         held: &Held,
         review: &ReviewRecord,
         reply: ReviewReply,
+        by: Option<Person>,
     ) -> Result<(ReviewRecord, VerdictKind), Error> {
         let bad = |expected: &'static str| Error::misuse("bad_request", expected);
-        let choice = ReviewChoice::of(reply.word, reply.arguments, reply.result).map_err(bad)?;
-        if let Some(person) = &reply.by {
+        let choice = reply.choice().map_err(bad)?;
+        if let Some(person) = &by {
             may_answer(person, review)?;
         }
-        let addressed_as = reply.by.as_ref().filter(|_| review.panel.is_some());
+        let addressed_as = by.as_ref().filter(|_| review.panel.is_some());
         let answer = ReviewAnswer {
             choice,
             addressed_as: addressed_as.map(Person::names).unwrap_or_default(),
-            by: reply.by.map(|by| Identity { issuer: None, subject: by.id, email: by.email }),
+            by: by.map(|by| Identity { issuer: None, subject: by.id, email: by.email }),
             note: reply.note,
         };
         let step = Operation::Resume { question: Some(review.question), answer: Answer::Review(answer) };

@@ -6,14 +6,14 @@
 use crate::decided::{Decided, Stepped};
 use crate::expression::{self, Tryout};
 use crate::flaw::span_within;
-use crate::review::{Person, ReviewFilter, ReviewReply};
+use crate::review::{Person, ReviewFilter};
 use crate::to_explain::ToExplain;
 use crate::wire::{no_answer, not_done, stepped, unreadable};
 use crate::{Clock, Error, ErrorKind, Flaw, Host};
 use celador::cel::Json;
 use celador::manifest::load::File;
 use celador::manifest::mode::Mode;
-use celador::task::{Call, CallId, DecidedKind, Operation, ReviewRecord, VerdictKind};
+use celador::task::{Call, CallId, DecidedKind, Operation, ReviewRecord, ReviewReply, VerdictKind};
 use celador_server::{InProcess, Parts, Settings, TaskBackend};
 use celador_service::{
     Client, ClientError, ContextQuery, EventPage, Explain, ExpressionOutcome, FailedExpression, KeptClient,
@@ -220,10 +220,10 @@ impl Desk {
     pub(crate) fn answer(
         &self,
         review: &ReviewRecord,
-        ReviewReply { word, arguments, result, note, by }: ReviewReply,
+        reply: ReviewReply,
+        by: Option<Person>,
     ) -> Result<(ReviewRecord, VerdictKind), Error> {
-        let digest = Some(review.digest.clone());
-        let reply = celador_service::ReviewReply { answer: word, arguments, result, note, digest };
+        let reply = ReviewReply { digest: Some(review.digest.clone()), ..reply };
         let by = by.map(|Person { id, email, groups }| celador_service::Person { id, email, groups });
         let answered = self.wait(self.tasks.answer_review(&review.id, reply, by))?;
         Ok((answered.review, answered.decision.unwrap_or(VerdictKind::Rejected)))

@@ -1,9 +1,8 @@
-//! Which reviews are listed, and the answers to them.
+//! Which reviews are listed, and who answers them.
 //!
 //! Who answers is known to the program that embeds the engine; to a server it is known by a token.
 
-use celador::cel::Json;
-use celador::task::{ReviewState, ReviewWord};
+use celador::task::ReviewState;
 
 /// Which reviews are listed.
 #[derive(Clone, Debug, Default)]
@@ -14,21 +13,6 @@ pub struct ReviewFilter {
     pub reviewer: Option<String>,
     /// Those of this task.
     pub task: Option<String>,
-}
-
-/// The answer to a review.
-#[derive(Clone, Debug)]
-pub struct ReviewReply {
-    /// What they want.
-    pub word: ReviewWord,
-    /// The new arguments, of an edit.
-    pub arguments: Option<Json>,
-    /// The result in the tool's place, of a response.
-    pub result: Option<Json>,
-    /// What they add, in their own words.
-    pub note: Option<String>,
-    /// Who answers, as the program that embeds the engine knows them.
-    pub by: Option<Person>,
 }
 
 /// A person who answers reviews. The program that embeds the engine vouches for them.

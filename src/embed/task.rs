@@ -9,15 +9,15 @@ use crate::memory::{Held, Memory, reviews_of};
 use crate::patience::Patience;
 #[cfg(feature = "stores")]
 use crate::remote::Desk;
-use crate::review::ReviewFilter;
+use crate::review::{Person, ReviewFilter};
 use crate::to_explain::ToExplain;
 use crate::{Error, ErrorKind, Flaw};
 use celador::cel::Json;
-use celador::task::ReviewRecord;
 use celador::task::{
     Answer, Call, CallId, CallResult, ModelCall, Next, Operation, QuestionId, Ran, ReportedCall, Turn,
     VerdictKind,
 };
+use celador::task::{ReviewRecord, ReviewReply};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::hash::{Hash, Hasher};
@@ -320,12 +320,13 @@ impl Task {
     pub fn answer(
         &self,
         review: &ReviewRecord,
-        reply: crate::ReviewReply,
+        reply: ReviewReply,
+        by: Option<Person>,
     ) -> Result<(ReviewRecord, VerdictKind), Error> {
         match &self.kept {
-            Kept::Memory(memory, held) => memory.answer(held, review, reply),
+            Kept::Memory(memory, held) => memory.answer(held, review, reply, by),
             #[cfg(feature = "stores")]
-            Kept::Desk(desk) => desk.answer(review, reply),
+            Kept::Desk(desk) => desk.answer(review, reply, by),
         }
     }
 

@@ -20,12 +20,11 @@ use super::settings::Settings;
 use super::tasks::owner;
 use super::{EVENT_INTERVAL, identity, most_threads, upkeep};
 use celador::BroughtTool;
-use celador::task::{CallId, Operation};
+use celador::task::{CallId, Operation, ReviewReply};
 use celador_service::{
     BegunTask, CheckedExpression, ClientError, ContextPage, ContextQuery, EventPage, Explain,
-    ExpressionOutcome, NewTask, Offers, OperationAnswer, Person, PurgedTask, ReviewPage, ReviewReply,
-    ReviewedReview, ReviewsQuery, ServiceError, StepTerms, TaskExpression, TaskProgress, TaskService,
-    TaskStanding,
+    ExpressionOutcome, NewTask, Offers, OperationAnswer, Person, PurgedTask, ReviewPage, ReviewedReview,
+    ReviewsQuery, ServiceError, StepTerms, TaskExpression, TaskProgress, TaskService, TaskStanding,
 };
 use celador_store::Location;
 use serde_json::Value;

@@ -5,11 +5,11 @@
 
 use crate::in_process::InProcess;
 use celador::BroughtTool;
-use celador::task::{CallId, Operation};
+use celador::task::{CallId, Operation, ReviewReply};
 use celador_service::{
     BegunTask, CheckedExpression, ContextPage, ContextQuery, EventPage, Explain, ExpressionOutcome, NewTask,
-    Offers, OperationAnswer, Person, PurgedTask, RemoteTasks, ReviewPage, ReviewReply, ReviewedReview,
-    ReviewsQuery, ServiceError, StepTerms, TaskExpression, TaskProgress, TaskService, TaskStanding,
+    Offers, OperationAnswer, Person, PurgedTask, RemoteTasks, ReviewPage, ReviewedReview, ReviewsQuery,
+    ServiceError, StepTerms, TaskExpression, TaskProgress, TaskService, TaskStanding,
 };
 use serde_json::Value;
 use std::time::Duration;

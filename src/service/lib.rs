@@ -13,19 +13,19 @@
 //! | `context_page`, `event_page` | its context as expressions see it, and what has happened to it, a page at a time |
 //! | `expression` | expressions that are tried out on it, and what is to be explained |
 //! | `purged_task` | what is left of one that was purged |
-//! | `review_page` | reviews, a page at a time, and an answer to one |
+//! | `review_page` | reviews, a page at a time, and one that is answered |
 //! | `problem` | the kinds of problems, one row each, and their form on the wire |
 //! | `remote`, `client`, `kept_client` | requests to a server |
 //!
 //! A clerk may pay 40, asks the lead for 250, and 2,000 is too much for anybody:
 //!
 //! ```
-//! use celador::task::{Call, Operation, ReviewWord, Turn, Usage, User, VerdictKind};
+//! use celador::task::{Call, Operation, ReviewReply, ReviewWord, Turn, Usage, User, VerdictKind};
 //! use celador_server::{InProcess, Parts, Settings, system_clock};
 //! use celador_service::{
 //!     BegunTask, CallProgress, CameTo, CheckedExpression, ClosedReview, ContextPage, ContextQuery, CostBounds, EventPage, Explain,
 //!     ExpressionOutcome, FailedExpression, Findings, Hold, JudgedMessages, LackingValue, NewTask, OfferedFunction, Offers, OperationAnswer,
-//!     Person, PolicyStanding, ProblemKind, PurgedTask, ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery, ServiceError, SeveralCalls,
+//!     Person, PolicyStanding, ProblemKind, PurgedTask, ReviewPage, ReviewedReview, ReviewsQuery, ServiceError, SeveralCalls,
 //!     ShortenedValue, StepTerms, TaskEvent, TaskExpression, TaskProgress, TaskService, TaskStanding, WayOut,
 //! };
 //! use celador_store::{Database, Location};
@@ -54,7 +54,7 @@
 //!
 //! // the lead approves, and the clerk may not
 //! let ReviewPage { reviews, .. } = tasks.reviews(ReviewsQuery::default()).await?;
-//! let reply = ReviewReply { answer: ReviewWord::Approve, arguments: None, result: None, note: None, digest: None };
+//! let reply = ReviewReply::new(ReviewWord::Approve);
 //! let answered = tasks.answer_review(&reviews[0].id, reply.clone(), Some(Person { id: "u-8".into(), ..Person::default() })).await;
 //! assert_eq!(answered.map_err(|error: ServiceError| error.kind()), Err(Some(ProblemKind::NotAddressed)));
 //! let lead = Person { id: "u-9".into(), email: Some("lead@example.com".into()), groups: Vec::new() };
@@ -126,6 +126,6 @@ pub use problem::{Findings, PROBLEM_JSON, ProblemDetails, ProblemKind};
 pub use progress::{CallProgress, CameTo, OperationAnswer, SeveralCalls, TaskProgress};
 pub use purged_task::PurgedTask;
 pub use remote::{RemoteTasks, path_segment};
-pub use review_page::{Person, ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery};
+pub use review_page::{Person, ReviewPage, ReviewedReview, ReviewsQuery};
 pub use standing::{Hold, LackingValue, PolicyStanding, TaskStanding, WayOut};
 pub use task_service::{ServiceError, StepTerms, TaskService};

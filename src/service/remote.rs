@@ -6,11 +6,11 @@
 use crate::{
     BegunTask, CheckedExpression, ClientError, ClientReply, ContextPage, ContextQuery, EventPage, Explain,
     ExpressionOutcome, KeptClient, NewTask, Offers, OperationAnswer, Person, ProblemDetails, ProblemKind,
-    PurgedTask, ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery, ServiceError, StepTerms,
-    TaskExpression, TaskProgress, TaskService, TaskStanding, messages,
+    PurgedTask, ReviewPage, ReviewedReview, ReviewsQuery, ServiceError, StepTerms, TaskExpression,
+    TaskProgress, TaskService, TaskStanding, messages,
 };
 use celador::BroughtTool;
-use celador::task::{CallId, Operation};
+use celador::task::{CallId, Operation, ReviewReply};
 use form_urlencoded::Serializer;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};

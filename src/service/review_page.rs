@@ -1,8 +1,7 @@
-//! Reviews that a caller sees, and an answer to one.
+//! Reviews that a caller sees, and one that is answered.
 
-use celador::cel::Json;
-use celador::task::{ReviewRecord, ReviewWord, VerdictKind};
-use serde::{Deserialize, Deserializer, Serialize};
+use celador::task::{ReviewRecord, VerdictKind};
+use serde::{Deserialize, Serialize};
 
 /// Which reviews are listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,35 +30,6 @@ pub struct ReviewPage {
     pub reviews: Vec<ReviewRecord>,
     /// The value of `after` for the next page; null at the end.
     pub next: Option<u64>,
-}
-
-/// An answer to a review.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnswerReview"))]
-pub struct ReviewReply {
-    /// The answer.
-    pub answer: ReviewWord,
-    /// The arguments to go on with; only with `edit`. `***` in the place of a secret leaves the secret as it is.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
-    pub arguments: Option<Json>,
-    /// What the model receives in the place of the tool's result; only with `respond`. Any JSON, or a result as `after` takes it,
-    /// whose output it is then.
-    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
-    pub result: Option<Json>,
-    /// What is to be said about it, of at most `max_reason_bytes`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-    /// The digest of the review that is answered: the answer is refused if the review has another one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub digest: Option<String>,
-}
-
-/// A value that is there, and may be null.
-fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Json>, D::Error> {
-    Json::deserialize(deserializer).map(Some)
 }
 
 /// A review with its answer.

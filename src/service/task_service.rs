@@ -3,10 +3,10 @@
 use crate::{
     BegunTask, CheckedExpression, ClientError, ContextPage, ContextQuery, EventPage, Explain,
     ExpressionOutcome, NewTask, Offers, OperationAnswer, Person, ProblemDetails, ProblemKind, PurgedTask,
-    ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery, TaskExpression, TaskProgress, TaskStanding,
+    ReviewPage, ReviewedReview, ReviewsQuery, TaskExpression, TaskProgress, TaskStanding,
 };
 use celador::BroughtTool;
-use celador::task::{CallId, Operation};
+use celador::task::{CallId, Operation, ReviewReply};
 use serde_json::Value;
 use std::time::Duration;
 

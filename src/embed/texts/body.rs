@@ -6,7 +6,7 @@ use crate::{Decided, Error, Flaw, Place, Source, ToExplain};
 use celador::BroughtTool;
 use celador::cel::Json;
 use celador::manifest::given::{Files, GivenFiles};
-use celador::task::{Call, CallId, Operation, Parent, ReviewState, ReviewWord, User};
+use celador::task::{Call, CallId, Operation, Parent, ReviewReply, ReviewState, User};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -265,10 +265,8 @@ pub(super) struct Wanted {
 #[derive(Deserialize)]
 pub(super) struct Reply {
     pub(super) review: String,
-    pub(super) answer: ReviewWord,
-    pub(super) arguments: Option<Json>,
-    pub(super) result: Option<Json>,
-    pub(super) note: Option<String>,
+    #[serde(flatten)]
+    pub(super) reply: ReviewReply,
     pub(super) by: Option<Answering>,
 }
 

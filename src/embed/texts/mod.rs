@@ -14,8 +14,8 @@ mod unheld;
 #[cfg(feature = "authoring")]
 use crate::Replaying;
 use crate::{
-    Agent, Clock, Error, ErrorKind, Host, Person, Policies, Review, ReviewFilter, ReviewReply, Stepped, Task,
-    TaskWish, Tryout,
+    Agent, Clock, Error, ErrorKind, Host, Person, Policies, Review, ReviewFilter, Stepped, Task, TaskWish,
+    Tryout,
 };
 #[cfg(feature = "authoring")]
 use body::authoring::{Lines, Replay};
@@ -225,19 +225,18 @@ impl Texts {
     }
 
     fn answer_review(&self, about: u32, body: &str) -> Answered {
-        let Reply { review, answer: word, arguments, result, note, by } = read(body)?;
+        let Reply { review, reply, by } = read(body)?;
         let known = self.reviews_of(about, &ReviewFilter::default())?;
         let found = known.into_iter().find(|known| known.id == review);
         let found = found
             .ok_or_else(|| Error::misuse("unknown_review", "no such review, or one that closed long ago"))?;
         let by = by.map(|Answering { id, email, groups }| Person { id, email, groups });
-        let reply = ReviewReply { word, arguments, result, note, by };
         let task = match self.thing(about)? {
             Thing::Task(task) => task,
             Thing::Agent(agent) => agent.task_of(&found)?,
             _ => return Err(unknown_handle()),
         };
-        told(&task.answer(&found, reply)?.0)
+        told(&task.answer(&found, reply, by)?.0)
     }
 
     /// A recording that comes in parts: begun with its policies, lines of it, its tally.

@@ -98,9 +98,9 @@ pub use state::{
     Decision, Enforced, EventStage, Exchange, ExplainedExpression, ExplainedStep, Explanation, Finding,
     Hidden, Identity, Invocation, LackingValues, LimitReached, ModelCall, Next, Obligation, ObservedStep,
     Offer, Parent, Progress, Question, QuestionId, Ran, Refused, Request, Retain, Review, ReviewAnswer,
-    ReviewAnswered, ReviewChoice, ReviewProgress, ReviewRecord, ReviewRule, ReviewState, ReviewWord,
-    Reviewed, ReviewedAgent, ReviewedUser, Rule, SkipReason, StartTask, StepEnding, StepKind, StepName,
-    StepOutcome, Suggestion, Switch, Switches, Task, TaskError, TaskState, Termination, TerminationReason,
-    Terms, TraceEntry, Turn, Usage, User, Verdict, VerdictKind,
+    ReviewAnswered, ReviewChoice, ReviewProgress, ReviewRecord, ReviewReply, ReviewRule, ReviewState,
+    ReviewWord, Reviewed, ReviewedAgent, ReviewedUser, Rule, SkipReason, StartTask, StepEnding, StepKind,
+    StepName, StepOutcome, Suggestion, Switch, Switches, Task, TaskError, TaskState, Termination,
+    TerminationReason, Terms, TraceEntry, Turn, Usage, User, Verdict, VerdictKind,
 };
 pub(crate) use state::{ClauseSeen, NameSeen};

@@ -19,18 +19,18 @@ impl Review {
         Self { review, task }
     }
 
-    fn answer(&self, py: Python<'_>, reply: ReviewReply) -> PyResult<Self> {
+    fn answer(&self, py: Python<'_>, reply: ReviewReply, by: Option<Person>) -> PyResult<Self> {
         let (review, _) = if self.task.is_at_once() {
-            door(py, || self.task.answer(&self.review, reply))
+            door(py, || self.task.answer(&self.review, reply, by))
         } else {
-            long_door(py, || self.task.answer(&self.review, reply))
+            long_door(py, || self.task.answer(&self.review, reply, by))
         }?;
         Ok(Self { review, task: self.task.clone() })
     }
 }
 
-fn reply(word: ReviewWord, note: Option<String>, by: Option<Person>) -> ReviewReply {
-    ReviewReply { word, arguments: None, result: None, note, by }
+fn reply(word: ReviewWord, note: Option<String>) -> ReviewReply {
+    ReviewReply { note, ..ReviewReply::new(word) }
 }
 
 #[pymethods]
@@ -107,12 +107,12 @@ impl Review {
 
     #[pyo3(signature = (*, note=None, by=None))]
     fn approve(&self, py: Python<'_>, note: Option<String>, by: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        self.answer(py, reply(ReviewWord::Approve, note, wishes::person(by)?))
+        self.answer(py, reply(ReviewWord::Approve, note), wishes::person(by)?)
     }
 
     #[pyo3(signature = (*, note=None, by=None))]
     fn deny(&self, py: Python<'_>, note: Option<String>, by: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        self.answer(py, reply(ReviewWord::Deny, note, wishes::person(by)?))
+        self.answer(py, reply(ReviewWord::Deny, note), wishes::person(by)?)
     }
 
     #[pyo3(signature = (arguments, *, note=None, by=None))]
@@ -124,7 +124,7 @@ impl Review {
         by: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let arguments = Some(taking::object(Some(arguments))?);
-        self.answer(py, ReviewReply { arguments, ..reply(ReviewWord::Edit, note, wishes::person(by)?) })
+        self.answer(py, ReviewReply { arguments, ..reply(ReviewWord::Edit, note) }, wishes::person(by)?)
     }
 
     #[pyo3(signature = (result, *, note=None, by=None))]
@@ -136,7 +136,7 @@ impl Review {
         by: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let result: Option<Json> = Some(taking::json(result)?);
-        self.answer(py, ReviewReply { result, ..reply(ReviewWord::Respond, note, wishes::person(by)?) })
+        self.answer(py, ReviewReply { result, ..reply(ReviewWord::Respond, note) }, wishes::person(by)?)
     }
 
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {

@@ -16,11 +16,10 @@ use crate::readiness::Readiness;
 use crate::request::{Empty, JSON};
 use crate::reviews::review_stream::EVENT_STREAM;
 use crate::routes::{EventsQuery, Health, ListQuery, OffersQuery, PurgeQuery, Unlock};
-use celador::task::{ExplainedDecision, ReviewRecord};
+use celador::task::{ExplainedDecision, ReviewRecord, ReviewReply};
 use celador_service::{
     BegunTask, CheckedExpression, ContextPage, ContextQuery, EventPage, Explain, ExpressionOutcome, NewTask,
-    Offers, PurgedTask, ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery, SeveralCalls, TaskProgress,
-    TaskStanding,
+    Offers, PurgedTask, ReviewPage, ReviewedReview, ReviewsQuery, SeveralCalls, TaskProgress, TaskStanding,
 };
 use celador_store::conversation::{AgentCard, Reply, StoredContext};
 use schemars::JsonSchema;

@@ -15,9 +15,9 @@ use celador::cel::Json;
 use celador::context::MASK;
 use celador::task::{
     self, CallResult, CallStatus, Identity, Next, Progress, QuestionId, Review, ReviewAnswer, ReviewAnswered,
-    ReviewChoice, ReviewRecord, ReviewState, ReviewWord, Task, VerdictKind,
+    ReviewChoice, ReviewRecord, ReviewReply, ReviewState, ReviewWord, Task, VerdictKind,
 };
-use celador_service::{ReviewPage, ReviewReply, ReviewedReview, ReviewsQuery};
+use celador_service::{ReviewPage, ReviewedReview, ReviewsQuery};
 use celador_store::{OperationKind, ReviewFilter, ReviewRow, ReviewViewer};
 use serde_json::Value;
 use tracing::debug;

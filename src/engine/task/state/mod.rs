@@ -84,7 +84,7 @@ pub use progress::Progress;
 pub(in crate::task) use queue::{Named, Queue, QueuedOperation, Wanted};
 pub use retain::Retain;
 pub use review::{Review, ReviewState, Reviewed, Rule};
-pub use review_answer::{Identity, ReviewAnswer, ReviewChoice, ReviewWord};
+pub use review_answer::{Identity, ReviewAnswer, ReviewChoice, ReviewReply, ReviewWord};
 pub use review_record::{
     ReviewAnswered, ReviewProgress, ReviewRecord, ReviewRule, ReviewedAgent, ReviewedUser,
 };

@@ -124,6 +124,58 @@ struct Whole {
     addressed_as: Vec<String>,
 }
 
+/// An answer to a review, as a person gives it. Who they are their host knows.
+///
+/// ```
+/// use celador::task::{ReviewChoice, ReviewReply, ReviewWord};
+///
+/// let reply: ReviewReply = serde_json::from_str(r#"{"answer": "respond", "result": null, "note": "It is out of stock."}"#)?;
+/// assert_eq!((reply.answer, reply.note.as_deref()), (ReviewWord::Respond, Some("It is out of stock.")));
+/// assert!(matches!(reply.choice(), Ok(ReviewChoice::Respond { .. })));
+/// // arguments go with `edit` alone
+/// let reply: ReviewReply = serde_json::from_str(r#"{"answer": "approve", "arguments": {"amount": 5}}"#)?;
+/// assert!(reply.choice().is_err());
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "AnswerReview"))]
+pub struct ReviewReply {
+    /// The answer.
+    pub answer: ReviewWord,
+    /// The arguments to go on with; only with `edit`. `***` in the place of a secret leaves the secret as it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["object", "null"])))]
+    pub arguments: Option<Json>,
+    /// What the model receives in the place of the tool's result; only with `respond`. Any JSON, or a result as `after` takes it,
+    /// whose output it is then.
+    #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schemars(with = "serde_json::Value"))]
+    pub result: Option<Json>,
+    /// What is to be said about it, of at most `max_reason_bytes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The digest of the review that is answered: the answer is refused if the review has another one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+}
+
+impl ReviewReply {
+    /// A reply of this word and nothing else.
+    #[must_use]
+    pub const fn new(answer: ReviewWord) -> Self {
+        Self { answer, arguments: None, result: None, note: None, digest: None }
+    }
+
+    /// What it says, if its parts go together.
+    ///
+    /// # Errors
+    /// A sentence, if something lacks or is too much.
+    pub fn choice(&self) -> Result<ReviewChoice, &'static str> {
+        ReviewChoice::of(self.answer, self.arguments.clone(), self.result.clone())
+    }
+}
+
 /// What a reviewer wants, in a word.
 ///
 /// ```

@@ -6,9 +6,9 @@ use crate::mcp::settings::{Elicit, McpServer, McpSettings};
 use crate::mcp::{AGENT, Pins, ToolRules, manifest, session};
 use celador::manifest::load::{File, FileOrigin};
 use celador::source::Source;
-use celador::task::ReviewWord;
+use celador::task::{ReviewReply, ReviewWord};
 use celador_server::{InProcess, Parts, Settings, TaskBackend, system_clock};
-use celador_service::{ContextQuery, ReviewReply, ReviewsQuery, TaskService};
+use celador_service::{ContextQuery, ReviewsQuery, TaskService};
 use celador_store::{Database, Location, StoredTasks, TaskFilter};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -219,8 +219,7 @@ impl Both {
     pub(super) async fn review(&self, approves: bool) {
         let listed = self.desk.reviews(ReviewsQuery::default()).await.unwrap().reviews;
         let answer = if approves { ReviewWord::Approve } else { ReviewWord::Deny };
-        let reply = ReviewReply { answer, arguments: None, result: None, note: None, digest: None };
-        self.desk.answer_review(&listed[0].id, reply, None).await.unwrap();
+        self.desk.answer_review(&listed[0].id, ReviewReply::new(answer), None).await.unwrap();
     }
 
     /// The functions that the only task has on record.
