@@ -35,7 +35,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "Review"))]
 pub struct ReviewRecord {
-    /// Its id, made of the owner, the task and the question: `rv_` and 32 hexadecimal digits.
+    /// Its id. In a store and on a server it is made of the owner, the task and the question: `rv_` and 32 hexadecimal digits.
     pub id: String,
     /// Whether it is open, and otherwise how it was closed.
     pub state: ReviewState,

@@ -32,7 +32,7 @@ export type Question = Schemas["Question"];
 type Written = Schemas["Decision"];
 
 /** `waits_for` as `waitsFor`. */
-type Camel<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Name;
+export type Camel<Name> = Name extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Name;
 
 /** Members that have another name or type here. */
 type Own = "verdict" | "trace" | "decided" | "value" | "exposes" | "terms";
@@ -180,7 +180,7 @@ export function ofWritten(written: WrittenDecision): Decision {
 }
 
 /** `waits_for` as `waitsFor`. */
-function camel(name: string): string {
+export function camel(name: string): string {
   return name.includes("_") ? name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : name;
 }
 

@@ -1,6 +1,6 @@
 /** A review, as it was when it was read, and the answers to it. */
 
-import type { Origin } from "./decision.js";
+import { type Camel, camel } from "./decision.js";
 import type { Json, JsonObject } from "./json.js";
 import { type Awaitable, then } from "./port.js";
 import type { components } from "./wire.js";
@@ -24,29 +24,18 @@ export type WrittenReview = Schemas["Review"];
 /** Sends an answer to the review with this id, and gives the review as it is then. */
 export type SendAnswer = (id: string, answer: JsonObject) => Awaitable<WrittenReview>;
 
-/** What a policy asks a person. The answers are values where the task is in memory, and promises elsewhere. */
-export interface ReviewOf<Later extends boolean> {
-  readonly id: string;
-  readonly state: ReviewState;
-  readonly task: string;
-  readonly question: number;
-  /** Who is asked. */
-  readonly reviewer: string;
-  /** Those of whom several have to approve, or any one. */
-  readonly panel?: ReviewPanel;
-  readonly call?: string;
-  readonly function?: string;
-  /** The resolved arguments of the call; what a manifest marks as secret is `***`. */
-  readonly arguments?: JsonObject;
-  /** What people are asked: the `question` of the step, or one that names the function. */
-  readonly text?: string;
-  readonly rule?: Origin;
-  readonly askedAt?: string;
-  readonly expiresAt?: string;
-  /** What an answer is bound to. */
-  readonly digest: string;
-  /** The answer, with who gave it and when. */
-  readonly answered?: JsonObject;
+/** Whether the API may leave a member out, or write null for it. */
+type MayLack<Member> = undefined extends Member ? true : null extends Member ? true : false;
+
+/** The members of a review under the names that they have here; absent where the API has null. What a manifest marks as secret is `***`. */
+type Members = {
+  readonly [K in keyof WrittenReview as MayLack<WrittenReview[K]> extends true ? never : Camel<K>]: WrittenReview[K];
+} & {
+  readonly [K in keyof WrittenReview as MayLack<WrittenReview[K]> extends true ? Camel<K> : never]?: Exclude<WrittenReview[K], null>;
+};
+
+/** The answers to a review. They are values where the task is in memory, and promises elsewhere. */
+interface Answers<Later extends boolean> {
   approve(how?: Answering): Maybe<Later, ReviewOf<Later>>;
   deny(how?: Answering): Maybe<Later, ReviewOf<Later>>;
   /** Approves with other arguments, which pass the steps again. */
@@ -54,6 +43,9 @@ export interface ReviewOf<Later extends boolean> {
   /** Gives the result in the tool's place: the call does not run. */
   respond(result: Json, how?: Answering): Maybe<Later, ReviewOf<Later>>;
 }
+
+/** What a policy asks a person, and the answers to it. */
+export type ReviewOf<Later extends boolean> = Members & Answers<Later>;
 
 /** A promise of something, or the thing itself. */
 export type Maybe<Later extends boolean, T> = Later extends true ? Promise<T> : T;
@@ -66,32 +58,13 @@ export function reviewOf(written: WrittenReview, send: SendAnswer): ReviewOf<boo
     const whole = { answer: word, ...more, ...(note === undefined ? {} : { note }), ...(person === undefined ? {} : { by: person }) };
     return then(send(written.id, whole as JsonObject), (now) => reviewOf(now, send)) as ReviewOf<boolean>;
   };
+  const members = Object.entries(written).filter(([, value]) => value != null);
   const review = {
-    id: written.id,
-    state: written.state,
-    task: written.task,
-    question: written.question,
-    reviewer: written.reviewer,
-    digest: written.digest,
-    ...present({
-      panel: written.panel,
-      call: written.call,
-      function: written.function,
-      arguments: written.arguments,
-      text: written.text,
-      rule: written.rule,
-      askedAt: written.asked_at,
-      expiresAt: written.expires_at,
-      answered: written.answered,
-    }),
+    ...Object.fromEntries(members.map(([name, value]) => [camel(name), value])),
     approve: (how?: Answering) => answer("approve", {}, how),
     deny: (how?: Answering) => answer("deny", {}, how),
     edit: (args: JsonObject, how?: Answering) => answer("edit", { arguments: args }, how),
     respond: (result: Json, how?: Answering) => answer("respond", { result }, how),
   };
   return Object.freeze(review) as unknown as ReviewOf<boolean>;
-}
-
-function present(members: Record<string, unknown>): Record<string, unknown> {
-  return Object.fromEntries(Object.entries(members).filter(([, value]) => value != null));
 }
