@@ -16,6 +16,7 @@ use super::room::{Room, Taken};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
+use super::task_request::TaskRequest;
 use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -276,7 +277,7 @@ impl Gate {
                 // a server with much to do is asked again later
                 Err(_) => continue,
             };
-            let request = Request { caller: caller.clone(), ..Request::of_server(&task) };
+            let request = TaskRequest::new(caller.clone(), &task);
             let before = told.clone();
             let look = move |service: &Service| service.standing_now(&request, &before);
             match self.work(look, held, time).await {

@@ -12,14 +12,15 @@ use super::operations::pending::pause_after;
 use super::operations::task_policies::task_state;
 use super::operations::unjudged_routes::{Unjudged, noted};
 use super::problem::{Kind, Problem};
-use super::request::Request as Asked;
 use super::reviews::{answered, listed};
 use super::routes::{begin, checked, context_page, evaluated, offers_of, purged};
 use super::service::{Parts, Service};
 use super::settings::Settings;
+use super::task_request::{OnceKey, TaskRequest};
 use super::tasks::owner;
 use super::{EVENT_INTERVAL, identity, most_threads, upkeep};
 use celador::BroughtTool;
+use celador::digest::Digest;
 use celador::task::{CallId, Operation, ReviewReply};
 use celador_service::{
     BegunTask, CheckedExpression, ClientError, ContextPage, ContextQuery, EventPage, Explain,
@@ -119,10 +120,10 @@ impl InProcess {
     }
 
     /// The caller of this process, about a task.
-    fn asked(&self, task: &str) -> Result<Asked, ServiceError> {
+    fn asked(&self, task: &str) -> Result<TaskRequest, ServiceError> {
         let caller = self.service.authority.caller(None, self.service.now());
         let caller = caller.map_err(|_| Problem::from(Kind::Unauthenticated).details(""))?;
-        Ok(Asked { caller, ..Asked::of_server(task) })
+        Ok(TaskRequest::new(caller, task))
     }
 
     /// Waits until what is pending of an answer is decided, or for so long. An answer that cannot be looked for any more is the last
@@ -182,12 +183,15 @@ impl TaskService for InProcess {
         StepTerms { key, wait }: StepTerms,
     ) -> Result<OperationAnswer<'static>, ServiceError> {
         let request = self.asked(task)?;
-        let body = match &key {
-            // what the same operation is known by when it comes again
-            Some(_) => serde_json::to_vec(&operation).map_err(|_| ClientError::Text)?,
-            None => request.body,
+        let once = match key {
+            Some(key) => {
+                // what the same operation is known by when it comes again
+                let written = serde_json::to_vec(&operation).map_err(|_| ClientError::Text)?;
+                Some(OnceKey { key, digest: Digest::of_parts([task.as_bytes(), &written]).to_string() })
+            }
+            None => None,
         };
-        let request = Asked { key, body, target: format!("{} {task}", operation.name()), ..request };
+        let request = TaskRequest { once, ..request };
         let told = self.done(move |service| service.tasks.take(&request, &operation)).await?;
         if wait.is_zero() { Ok(told) } else { self.until_decided(told, task, wait).await }
     }
@@ -281,19 +285,19 @@ impl TaskService for InProcess {
         reply: ReviewReply,
         by: Option<Person>,
     ) -> Result<ReviewedReview, ServiceError> {
-        let request = self.asked(review)?;
+        let caller = self.asked("")?.caller;
         let caller = match by {
-            Some(Person { id, email, groups }) => request.caller.speaking(identity::Person {
+            Some(Person { id, email, groups }) => caller.speaking(identity::Person {
                 subject: id,
                 is_named: true,
                 email,
                 groups,
                 ..identity::Person::default()
             }),
-            None => request.caller,
+            None => caller,
         };
-        let request = Asked { caller, ..request };
-        self.done(move |service| answered(service, &request, reply)).await
+        let review = review.to_owned();
+        self.done(move |service| answered(service, &caller, &review, reply)).await
     }
 
     async fn note_unjudged(&self, form: &str, count: u64) -> Result<bool, ServiceError> {

@@ -36,7 +36,7 @@
 //! | `tasks` | the tasks of all callers: in memory, in the store behind them, in the decision log |
 //! | `hooks` | hooks of agents that people run, as operations on the task of a session |
 //! | `reviews` | what people are asked, and what they answer: over HTTP, on the page, in the stream, by webhooks |
-//! | `network` | sockets: how many connections, how long each, TLS; hosts and web pages that requests may come from; requests to other servers |
+//! | `network` | sockets: how many connections, how long each, TLS; hosts and web pages that requests may come from |
 //! | `telemetry` | logs, figures, spans, and the words for what went wrong |
 //! | `openapi` | the document that describes the routes, which a test stores as `openapi.json` (feature `schema`) |
 //! | `protocols` | JSON-RPC of conversation contexts, the agent card |
@@ -45,6 +45,8 @@
 //! | `room`, `shares` | whose turn it is: places, evaluations, bytes of bodies |
 //! | `auth`, `identity` | tokens in, callers out |
 //! | `request`, `query` | a request that was let in, its body and its query as types |
+//! | `task_request` | what a task needs of a request, however it came |
+//! | `in_process`, `task_backend` | the tasks of a program by one trait: in its process without a network, or on a server |
 //! | `problem`, `messages` | everything that is said when it is not done |
 //! | `manifests`, `digest_list` | what is served, and how it is replaced when its files have come to rest |
 //! | `sweeper` | retention: what is too old goes |
@@ -84,6 +86,7 @@ mod stopping;
 pub mod strict_json;
 mod sweeper;
 mod task_backend;
+mod task_request;
 mod tasks;
 mod telemetry;
 pub mod traffic;

@@ -7,6 +7,7 @@ use super::identity::Caller;
 use super::messages;
 use super::problem::{Kind, Problem};
 use super::query;
+use super::task_request::{OnceKey, TaskRequest};
 use axum::http::HeaderName;
 use celador::digest::Digest;
 use celador::limits::EngineLimits;
@@ -78,19 +79,10 @@ impl Answer {
 }
 
 impl Request {
-    /// A step that the server takes by itself.
-    pub(super) fn of_server(task: &str) -> Self {
-        Self {
-            caller: Caller::nobody(),
-            target: String::new(),
-            id: task.to_owned(),
-            part: String::new(),
-            query: String::new(),
-            body: b"{}".to_vec(),
-            key: None,
-            headers: Vec::new(),
-            address: None,
-        }
+    /// What it asks of the task in its path.
+    pub(super) fn of_task(&self) -> TaskRequest {
+        let once = self.key.clone().map(|key| OnceKey { key, digest: self.digest() });
+        TaskRequest { once, address: self.address, ..TaskRequest::new(self.caller.clone(), &self.id) }
     }
 
     /// The body as a type of the wire.
@@ -110,7 +102,7 @@ impl Request {
     }
 
     /// What a retry must be like to be one: method, path and body.
-    pub(super) fn digest(&self) -> String {
+    fn digest(&self) -> String {
         let caller = self.caller.identity.as_deref().unwrap_or_default();
         let parts = [caller.as_bytes(), self.target.as_bytes(), &self.body];
         Digest::of_parts(parts).to_string()

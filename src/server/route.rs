@@ -36,7 +36,7 @@ impl Action {
             Self::Call(answer) => answer(service, request),
             Self::Take(name) => {
                 let operation = request.operation(name, &service.settings.limits.store.engine)?;
-                service.tasks.step(request, &operation)
+                service.tasks.step(&request.of_task(), &operation)
             }
         }
     }

@@ -18,6 +18,7 @@ use super::readiness::Readiness;
 use super::request::{Answer, Request};
 use super::route::{Access, Action, Body, Route, Work};
 use super::service::Service;
+use super::task_request::TaskRequest;
 use super::tasks::seat::Open;
 use super::tasks::{Begun, check_task_id, owner as owner_of};
 use super::{messages, reviews};
@@ -166,7 +167,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let new: NewTask = request.read(&service.settings.limits.store.engine)?;
-    let (task, begun) = begin(service, request, new)?;
+    let (task, begun) = begin(service, &request.of_task(), new)?;
     let answer = Answer::json(if begun == Begun::Before { 200 } else { 201 }, &task)?;
     let answer = answer.with_header(LOCATION, format!("/v1/tasks/{}", path_segment(&task.task)));
     Ok(if begun == Begun::Replayed { answer.replayed() } else { answer })
@@ -175,7 +176,7 @@ fn create(service: &Service, request: &Request) -> Result<Answer, Problem> {
 /// Begins a task of the caller of a request, or finds the one that the same request has begun.
 pub(super) fn begin(
     service: &Service,
-    request: &Request,
+    request: &TaskRequest,
     mut new: NewTask,
 ) -> Result<(BegunTask, Begun), Problem> {
     // a token may have been renewed before the same request comes again
@@ -301,7 +302,7 @@ pub(super) struct EventsQuery {
 
 fn events(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let EventsQuery { after } = request.query()?;
-    Answer::json(200, &service.tasks.events(request, after.unwrap_or_default())?)
+    Answer::json(200, &service.tasks.events(&request.of_task(), after.unwrap_or_default())?)
 }
 
 /// The reason for purging a task.
@@ -315,13 +316,13 @@ pub(super) struct PurgeQuery {
 
 fn purge(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let PurgeQuery { reason } = request.query()?;
-    Answer::json(200, &purged(service, request, reason.as_deref())?)
+    Answer::json(200, &purged(service, &request.of_task(), reason.as_deref())?)
 }
 
 /// Purges a task of the caller of a request.
 pub(super) fn purged(
     service: &Service,
-    request: &Request,
+    request: &TaskRequest,
     reason: Option<&str>,
 ) -> Result<PurgedTask, Problem> {
     let most = service.settings.limits.store.engine.max_reason_bytes;
@@ -330,13 +331,13 @@ pub(super) fn purged(
 
 /// A part of a task's context. A cursor is good for one version: entries that come meanwhile move those of before.
 fn context(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    Answer::json(200, &context_page(service, request, request.query()?)?)
+    Answer::json(200, &context_page(service, &request.of_task(), request.query()?)?)
 }
 
 /// A part of the context of the task of a request.
 pub(super) fn context_page(
     service: &Service,
-    request: &Request,
+    request: &TaskRequest,
     ContextQuery { paths, limit: entries, cursor }: ContextQuery,
 ) -> Result<ContextPage, Problem> {
     let refuse = || Problem::new(Kind::BadRequest, messages::bad_context_query());
@@ -396,7 +397,7 @@ pub(super) fn offers_of(policy: &Policy) -> Offers {
 }
 
 fn offers(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    service.tasks.look(request, |Open { task, .. }| Answer::json(200, &offers_of(task.policy())))
+    service.tasks.look(&request.of_task(), |Open { task, .. }| Answer::json(200, &offers_of(task.policy())))
 }
 
 /// Whose offers are listed.
@@ -436,7 +437,7 @@ fn unlock(service: &Service, request: &Request) -> Result<Answer, Problem> {
     }
     let Unlock { reason, owner } = request.read(&service.settings.limits.store.engine)?;
     let owner = owner.map_or_else(|| owner_of(&request.caller), |owner| Owner::caller(&owner));
-    service.tasks.step_of(&owner, request, &Operation::Unlock { reason })
+    service.tasks.step_of(&owner, &request.of_task(), &Operation::Unlock { reason })
 }
 
 fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Problem> {
@@ -444,13 +445,13 @@ fn evaluate_on_task(service: &Service, request: &Request) -> Result<Answer, Prob
     if expression.agent.is_some() || expression.context.is_some() {
         return Err(Problem::new(Kind::BadRequest, messages::task_has_them()));
     }
-    Answer::json(200, &evaluated(service, request, &expression)?)
+    Answer::json(200, &evaluated(service, &request.of_task(), &expression)?)
 }
 
 /// What an expression comes to on the task of a request.
 pub(super) fn evaluated(
     service: &Service,
-    request: &Request,
+    request: &TaskRequest,
     expression: &Evaluate,
 ) -> Result<ExpressionOutcome, Problem> {
     service.tasks.look(request, |open @ Open { task, .. }| {
@@ -461,7 +462,7 @@ pub(super) fn evaluated(
 
 /// An expression can compute anything from a secret, so that no masking of its value would do. Where a task has secrets, or
 /// may have, it is for those who may take steps of the task, and are told them anyway.
-fn may_compute(request: &Request, open: &Open) -> Result<(), Problem> {
+fn may_compute(request: &TaskRequest, open: &Open) -> Result<(), Problem> {
     let has_none = open.task.policy().secrets().is_empty() && !open.is_borrowed;
     let may = has_none || request.caller.may(Scope::TasksWrite);
     if may { Ok(()) } else { Err(Problem::lacking(Scope::TasksWrite)) }
@@ -472,13 +473,13 @@ fn check_on_task(service: &Service, request: &Request) -> Result<Answer, Problem
     if expression.agent.is_some() {
         return Err(Problem::new(Kind::BadRequest, messages::task_has_them()));
     }
-    Answer::json(200, &checked(service, request, &expression)?)
+    Answer::json(200, &checked(service, &request.of_task(), &expression)?)
 }
 
 /// What is wrong with an expression on the task of a request.
 pub(super) fn checked(
     service: &Service,
-    request: &Request,
+    request: &TaskRequest,
     expression: &Check,
 ) -> Result<CheckedExpression, Problem> {
     let policy = service.tasks.look(request, |Open { task, .. }| Ok(task.policy().clone()))?;
@@ -487,8 +488,9 @@ pub(super) fn checked(
 
 fn render(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let template: Render = request.read(&service.settings.limits.store.engine)?;
-    service.tasks.look(request, |open @ Open { task, .. }| {
-        may_compute(request, open)?;
+    let request = request.of_task();
+    service.tasks.look(&request, |open @ Open { task, .. }| {
+        may_compute(&request, open)?;
         Answer::json(200, &template.on_task(task, service.now())?)
     })
 }

@@ -58,7 +58,12 @@ impl HookDesk {
             caller: Caller::anybody(),
             query: query.to_owned(),
             body: event,
-            ..Request::of_server("")
+            target: String::new(),
+            id: String::new(),
+            part: String::new(),
+            key: None,
+            headers: Vec::new(),
+            address: None,
         };
         let answer = done_by(&self.service, |service| claude_code(service, &request));
         let answer = answer.map_err(|problem| problem.detail().unwrap_or(problem.kind.title()).to_owned())?;

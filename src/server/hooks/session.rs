@@ -8,6 +8,7 @@ use super::query::HookQuery;
 use crate::problem::{Kind, Problem};
 use crate::request::Request;
 use crate::service::Service;
+use crate::task_request::TaskRequest;
 use crate::tasks::check_task_id;
 use celador::cel::Json;
 use celador::context::Runtime;
@@ -139,11 +140,9 @@ impl<'s> Session<'s> {
         })
     }
 
-    /// The request of a step, on behalf of the caller who sends the event.
-    fn of_task(&self) -> Request {
-        let Request { caller, target, headers, .. } = self.request;
-        let (caller, target, headers) = (caller.clone(), target.clone(), headers.clone());
-        Request { caller, target, headers, ..Request::of_server(&self.event.session_id) }
+    /// A request about the task, on behalf of the caller who sends the event.
+    fn of_task(&self) -> TaskRequest {
+        TaskRequest::new(self.request.caller.clone(), &self.event.session_id)
     }
 
     /// A call of a tool as the task knows it, with the server that has the tool; that is empty for those of Claude Code. A tool that no manifest names is a call of

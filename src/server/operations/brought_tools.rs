@@ -7,6 +7,7 @@ use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
+use crate::task_request::TaskRequest;
 use crate::tasks::seat::{Open, has_ended, sit};
 use crate::tasks::{Tasks, begun_task, once, owner};
 use celador::BroughtTool;
@@ -27,7 +28,7 @@ pub(crate) struct Bring {
 /// `POST /v1/tasks/{task}/tools`
 pub(crate) fn bring(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let Bring { tools } = request.read(&service.settings.limits.store.engine)?;
-    let (brought, is_replayed) = service.tasks.bring(request, &owner(&request.caller), &tools)?;
+    let (brought, is_replayed) = service.tasks.bring(&request.of_task(), &owner(&request.caller), &tools)?;
     let answer = Answer::json(200, &brought)?;
     Ok(if is_replayed { answer.replayed() } else { answer })
 }
@@ -36,23 +37,23 @@ impl Tasks {
     /// Brings tools. Out comes the task, and whether that was told before under the request's key.
     pub(crate) fn bring(
         &self,
-        request: &Request,
+        request: &TaskRequest,
         owner: &Owner,
         tools: &[BroughtTool],
     ) -> Result<(BegunTask, bool), Problem> {
-        let seat = self.seat(owner, &request.id);
+        let seat = self.seat(owner, &request.task);
         let mut open = sit(&seat);
         for _ in 0..=self.limits.max_conflicts {
-            if let Some(brought) = self.answered(owner, request, Some(&request.id))? {
+            if let Some(brought) = self.answered(owner, request, Some(&request.task))? {
                 return Ok((brought, true));
             }
             let mut found = match open.take() {
                 Some(open) => self.brought_up(open)?,
-                None => self.open(owner, &request.id)?,
+                None => self.open(owner, &request.task)?,
             };
             let brought = self.bring_to(&mut found, tools);
-            let present = self.store.version(owner, &request.id);
-            if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version() {
+            let present = self.store.version(owner, &request.task);
+            if present.map_err(|error| self.gone(owner, &request.task, &error))? != found.head.version() {
                 self.metrics().conflict();
                 continue;
             }

@@ -4,7 +4,7 @@
 //! under way; one of another process is told that the task is gone when it writes. Ending a task is a step like any other.
 
 use crate::problem::Problem;
-use crate::request::Request;
+use crate::task_request::TaskRequest;
 use crate::tasks::seat::{Open, sit};
 use crate::tasks::steps::check_reason;
 use crate::tasks::{Tasks, owner};
@@ -16,22 +16,27 @@ use tracing::warn;
 
 impl Tasks {
     /// Purges a task of the caller. With a decision log that is required, it is answered when its line is on disk.
-    pub(crate) fn purge(&self, request: &Request, reason: &str, most: usize) -> Result<PurgedTask, Problem> {
+    pub(crate) fn purge(
+        &self,
+        request: &TaskRequest,
+        reason: &str,
+        most: usize,
+    ) -> Result<PurgedTask, Problem> {
         check_reason(reason, most)?;
         self.recorder.ready()?;
         let owner = owner(&request.caller);
-        let seat = self.seat(&owner, &request.id);
+        let seat = self.seat(&owner, &request.task);
         let open = Some(sit(&seat));
         let who = request.caller.identity.as_deref().unwrap_or_default();
         let purge = Purge { at: (self.clock)(), who, reason };
         let (tombstone, recorded) = self
-            .purge_seated(&owner, &request.id, &purge, None, open)
-            .map_err(|error| self.gone(&owner, &request.id, &error))?;
+            .purge_seated(&owner, &request.task, &purge, None, open)
+            .map_err(|error| self.gone(&owner, &request.task, &error))?;
         if let Err(error) = self.recorder.tidy() {
             warn!(%error, "lines of a purged task stay in the store for now");
         }
         self.empty_log();
-        self.end_children(&owner, &request.id, who);
+        self.end_children(&owner, &request.task, who);
         recorded?;
         Ok(purged(tombstone))
     }

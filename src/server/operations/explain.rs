@@ -9,6 +9,7 @@ use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
+use crate::task_request::TaskRequest;
 use crate::tasks::seat::Open;
 use crate::tasks::{Tasks, owner};
 use celador::cel::Json;
@@ -19,13 +20,13 @@ use celador_store::StoreError;
 
 pub(crate) fn explain(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let what = request.read(&service.settings.limits.store.engine)?;
-    Answer::json(200, &explained(service, request, what)?)
+    Answer::json(200, &explained(service, &request.of_task(), what)?)
 }
 
 /// The explanation of a decision of a task, or of a call that is tried on it.
 pub(crate) fn explained(
     service: &Service,
-    request: &Request,
+    request: &TaskRequest,
     body: Explain,
 ) -> Result<ExplainedDecision, Problem> {
     let now = service.now();
@@ -49,18 +50,18 @@ pub(crate) fn explained(
 }
 
 /// Who reads a task may be told why it was decided, as what is secret is masked; where the policy that says so is not there, those who may take steps.
-fn may_look(request: &Request, open: &Open) -> Result<(), Problem> {
+fn may_look(request: &TaskRequest, open: &Open) -> Result<(), Problem> {
     let may = !open.is_borrowed || request.caller.may(Scope::TasksWrite);
     if may { Ok(()) } else { Err(Problem::lacking(Scope::TasksWrite)) }
 }
 
 impl Tasks {
     /// The decision of an event, taken once more on the task as it was before.
-    fn explain_event(&self, request: &Request, version: u64) -> Result<ExplainedDecision, Problem> {
+    fn explain_event(&self, request: &TaskRequest, version: u64) -> Result<ExplainedDecision, Problem> {
         let owner = owner(&request.caller);
         self.look(request, |open: &Open| {
             may_look(request, open)?;
-            let found = self.store.before_event(&owner, &request.id, version);
+            let found = self.store.before_event(&owner, &request.task, version);
             let found = found.map_err(|error| self.problem(&error))?;
             let not_told = || Problem::new(Kind::NotExplainable, messages::not_explainable());
             let (saved, event) = found.ok_or_else(not_told)?;

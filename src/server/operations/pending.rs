@@ -5,9 +5,9 @@
 
 use crate::problem::Problem;
 use crate::query;
-use crate::request::Request;
 use crate::reviews::Expiring;
 use crate::service::Service;
+use crate::task_request::TaskRequest;
 use crate::tasks::Key;
 use crate::tasks::seat::Seat;
 use celador::cel::Timestamp;
@@ -54,7 +54,7 @@ pub(crate) fn refuse_overdue(service: &Service, stop: &dyn Fn() -> bool) {
         if stop() {
             return;
         }
-        if let Err(problem) = service.tasks.step_of(&owner, &Request::of_server(&id), &Expiring) {
+        if let Err(problem) = service.tasks.step_of(&owner, &TaskRequest::of_server(&id), &Expiring) {
             debug!(%problem, "a call that has waited too long still waits");
         }
     }

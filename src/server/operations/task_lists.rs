@@ -2,7 +2,7 @@
 
 use crate::identity::Caller;
 use crate::problem::{Kind, Problem};
-use crate::request::Request;
+use crate::task_request::TaskRequest;
 use crate::tasks::{Tasks, owner};
 use celador::task::{Decision, ReviewRecord, ReviewState};
 use celador_service::{ClosedReview, EventPage, TaskEvent};
@@ -126,16 +126,16 @@ impl Tasks {
     }
 
     /// What happened to a task behind a version, a page at a time.
-    pub(crate) fn events(&self, request: &Request, after: u64) -> Result<EventPage, Problem> {
-        let found = self.store.events(&owner(&request.caller), &request.id, after, self.page);
+    pub(crate) fn events(&self, request: &TaskRequest, after: u64) -> Result<EventPage, Problem> {
+        let found = self.store.events(&owner(&request.caller), &request.task, after, self.page);
         let found = found.map_err(|error| self.problem(&error))?;
         // a page may also end where its bytes do
-        let present = self.store.version(&owner(&request.caller), &request.id);
+        let present = self.store.version(&owner(&request.caller), &request.task);
         let present = present.map_err(|error| self.problem(&error))?;
         let is_cut = |last: &&StoredEvent| found.len() >= self.page || last.version < present;
         let next = found.last().filter(is_cut).map(|last| last.version);
         let (first, last) = (after.saturating_add(1), found.last().map_or(0, |last| last.version));
-        let reviews = self.store.reviews_at(&owner(&request.caller), &request.id, (first, last));
+        let reviews = self.store.reviews_at(&owner(&request.caller), &request.task, (first, last));
         let mut closed: BTreeMap<u64, Vec<ClosedReview>> = BTreeMap::new();
         for ReviewRow { version, review, .. } in reviews.map_err(|error| self.problem(&error))? {
             if review.state != ReviewState::Open {

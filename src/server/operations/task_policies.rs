@@ -9,6 +9,7 @@ use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
+use crate::task_request::TaskRequest;
 use crate::tasks::seat::{Held, Open, has_ended, sit};
 use crate::tasks::steps::check_reason;
 use crate::tasks::{Tasks, owner};
@@ -86,11 +87,11 @@ fn lacking(task: &Task) -> Vec<LackingValue> {
 
 /// `GET /v1/tasks/{task}`
 pub(crate) fn state(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    Answer::json(200, &task_state(service, request)?)
+    Answer::json(200, &task_state(service, &request.of_task())?)
 }
 
 /// A task as it stands.
-pub(crate) fn task_state(service: &Service, request: &Request) -> Result<TaskStanding, Problem> {
+pub(crate) fn task_state(service: &Service, request: &TaskRequest) -> Result<TaskStanding, Problem> {
     let served = service.manifests.served();
     let looked = service.tasks.look(request, |open| {
         let (namespace, agent) = open.head.agent();
@@ -142,15 +143,20 @@ pub(crate) fn decide(service: &Service, request: &Request) -> Result<Answer, Pro
     let decide: Decide = request.read(&service.settings.limits.store.engine)?;
     check_reason(&decide.reason, service.settings.limits.store.engine.max_reason_bytes)?;
     let owner = decide.owner.as_deref().map_or_else(|| owner(&request.caller), Owner::caller);
-    service.tasks.decide(request, &owner, &decide)
+    service.tasks.decide(&request.of_task(), &owner, &decide)
 }
 
 impl Tasks {
     /// A task that no policy at hand can read, as far as it can be shown without one.
-    fn closed(&self, request: &Request, served: &Served, problem: &Problem) -> Result<TaskStanding, Problem> {
+    fn closed(
+        &self,
+        request: &TaskRequest,
+        served: &Served,
+        problem: &Problem,
+    ) -> Result<TaskStanding, Problem> {
         let owner = owner(&request.caller);
-        let loaded = self.store.load(&owner, &request.id);
-        let loaded = loaded.map_err(|error| self.gone(&owner, &request.id, &error))?;
+        let loaded = self.store.load(&owner, &request.task);
+        let loaded = loaded.map_err(|error| self.gone(&owner, &request.task, &error))?;
         let (head, saved) = (&loaded.head, &loaded.saved);
         let (namespace, agent) = head.agent();
         let reason = problem.detail().unwrap_or_default().to_owned();
@@ -173,16 +179,16 @@ impl Tasks {
 
     /// Brings a task under the policy that is served, or has it keep its own. Nothing else happens to it. With a decision log
     /// that is required, it is answered when its line is on disk.
-    fn decide(&self, request: &Request, owner: &Owner, decide: &Decide) -> Result<Answer, Problem> {
+    fn decide(&self, request: &TaskRequest, owner: &Owner, decide: &Decide) -> Result<Answer, Problem> {
         let Decide { decision, reason, .. } = decide;
         self.recorder.ready()?;
         let who = request.caller.identity.as_deref();
-        let seat = self.seat(owner, &request.id);
+        let seat = self.seat(owner, &request.task);
         let mut open = sit(&seat);
         for _ in 0..=self.limits.max_conflicts {
             *open = None;
-            let loaded = self.store.load(owner, &request.id);
-            let loaded = loaded.map_err(|error| self.gone(owner, &request.id, &error))?;
+            let loaded = self.store.load(owner, &request.task);
+            let loaded = loaded.map_err(|error| self.gone(owner, &request.task, &error))?;
             if self.is_over(&loaded.saved.state()) {
                 return Err(Problem::new(Kind::BadRequest, messages::has_ended()));
             }
@@ -199,7 +205,7 @@ impl Tasks {
             };
             let (operation, task) = (OperationKind::Policy, &found.task);
             let step = NewEvent { operation, at, task, before: &before, decision: None, once: None };
-            let notice = decided.notice(at, owner, &request.id, found.head.version().saturating_add(1));
+            let notice = decided.notice(at, owner, &request.task, found.head.version().saturating_add(1));
             let due = self.recorder.due_line(serde_json::to_string(&notice).unwrap_or_default());
             let (manifests, decided) = (found.manifests.clone(), Some(decided.clone()));
             let terms = Terms { manifests, decided, due: due.clone(), ..Terms::default() };

@@ -7,6 +7,7 @@ use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::reviews::Expiring;
 use crate::service::Service;
+use crate::task_request::TaskRequest;
 use crate::tasks::recorder::Recorded;
 use crate::tasks::seat::{Open, has_ended, sit};
 use crate::tasks::steps::{Answers, Circumstances, TaskStep, WhileHeld};
@@ -22,14 +23,14 @@ use tracing::debug;
 
 /// `GET /v1/tasks/{task}/calls/{call}`
 pub(crate) fn standing(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    Answer::json(200, &service.standing(request, &CallId::from(&*request.part))?)
+    Answer::json(200, &service.standing(&request.of_task(), &CallId::from(&*request.part))?)
 }
 
 impl Service {
     /// How far a call has come, or an input, event or response that waits.
     pub(crate) fn standing(
         &self,
-        request: &Request,
+        request: &TaskRequest,
         call: &CallId,
     ) -> Result<TaskProgress<'static>, Problem> {
         let tasks = &self.tasks;
@@ -37,7 +38,7 @@ impl Service {
         if tasks.look(request, has_overdue)? {
             // what waits too long is refused by whoever looks first; a task that is held says how it stands
             let own = owner(&request.caller);
-            if let Err(problem) = tasks.step_of(&own, &Request::of_server(&request.id), &Expiring) {
+            if let Err(problem) = tasks.step_of(&own, &TaskRequest::of_server(&request.task), &Expiring) {
                 debug!(%problem, "a call that has waited too long still waits");
             }
         }
@@ -50,7 +51,7 @@ impl Service {
     /// A call that the task does not know any more.
     pub(crate) fn standing_now(
         &self,
-        request: &Request,
+        request: &TaskRequest,
         told: &OperationAnswer<'static>,
     ) -> Result<OperationAnswer<'static>, Problem> {
         let stands = |open: &Open| stands_now(open, told).ok_or_else(|| Kind::UnknownCall.into());
@@ -130,7 +131,7 @@ enum Told {
 
 impl Tasks {
     /// Takes a step of a task of the caller and answers when it is durable.
-    pub(crate) fn step<S: TaskStep>(&self, request: &Request, step: &S) -> Result<Answer, Problem> {
+    pub(crate) fn step<S: TaskStep>(&self, request: &TaskRequest, step: &S) -> Result<Answer, Problem> {
         self.step_of(&owner(&request.caller), request, step)
     }
 
@@ -138,7 +139,7 @@ impl Tasks {
     pub(crate) fn step_of<S: TaskStep>(
         &self,
         owner: &Owner,
-        request: &Request,
+        request: &TaskRequest,
         step: &S,
     ) -> Result<Answer, Problem> {
         self.take_step(owner, request, step, Told::Client).map(|taken| taken.answer)
@@ -147,7 +148,7 @@ impl Tasks {
     /// The same for callers in this process: what the step came to.
     pub(crate) fn take<S: TaskStep>(
         &self,
-        request: &Request,
+        request: &TaskRequest,
         step: &S,
     ) -> Result<OperationAnswer<'static>, Problem> {
         let taken = self.take_step(&owner(&request.caller), request, step, Told::Process)?;
@@ -157,18 +158,18 @@ impl Tasks {
     fn take_step<S: TaskStep>(
         &self,
         owner: &Owner,
-        request: &Request,
+        request: &TaskRequest,
         step: &S,
         told: Told,
     ) -> Result<TakenStep, Problem> {
         let begun = Instant::now();
-        let seat = self.seat(owner, &request.id);
+        let seat = self.seat(owner, &request.task);
         let mut open = sit(&seat);
         let about = About::of(step);
         for _ in 0..=self.limits.max_conflicts {
             self.recorder.ready()?;
-            if let Some(taken) = self.answered(owner, request, Some(&request.id))? {
-                let taken = self.true_now(owner, &request.id, taken, &mut open)?;
+            if let Some(taken) = self.answered(owner, request, Some(&request.task))? {
+                let taken = self.true_now(owner, &request.task, taken, &mut open)?;
                 let answer = Answer::json(200, &taken)?.replayed();
                 let about = (about.operation, about.function);
                 self.recorder.record_replay(request, (self.clock)(), about, &answer.body)?;
@@ -176,12 +177,12 @@ impl Tasks {
             }
             let mut found = match open.take() {
                 Some(open) => self.brought_up(open)?,
-                None => self.open(owner, &request.id)?,
+                None => self.open(owner, &request.task)?,
             };
             if let Some(problem) = hindrance(&found, step) {
                 // another process may have been told what becomes of it
-                let present = self.store.version(owner, &request.id);
-                if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version() {
+                let present = self.store.version(owner, &request.task);
+                if present.map_err(|error| self.gone(owner, &request.task, &error))? != found.head.version() {
                     self.metrics().conflict();
                     continue;
                 }
@@ -200,14 +201,15 @@ impl Tasks {
             let with_labels = |task: &Task, result: &CallResult| self.with_labels(owner, task, result);
             let at = Circumstances { now, settings, person, with_labels: &with_labels };
             // before the step is taken: it may close the call and the question that its body is about
-            let content = self.recorder.content_of(step, &found.task, &request.body);
+            let content = self.recorder.content_of(step, &found.task);
             let comes_again = step.comes_again(&found.task);
             let progress = match step.take(&mut found.task, &at) {
                 Ok(progress) => progress,
                 Err(problem) => {
                     // nothing has happened, as the operations promise; but another process may know of the call or question
-                    let present = self.store.version(owner, &request.id);
-                    if present.map_err(|error| self.gone(owner, &request.id, &error))? != found.head.version()
+                    let present = self.store.version(owner, &request.task);
+                    if present.map_err(|error| self.gone(owner, &request.task, &error))?
+                        != found.head.version()
                     {
                         self.metrics().conflict();
                         continue;
@@ -231,8 +233,8 @@ impl Tasks {
             let is_turned_away = decision.is_some_and(|decision| task.turned_away_since(&before, decision));
             if is_turned_away || comes_again && task.is_at(&before) {
                 // nothing is stored that would tell that another process was ahead, or has purged the task
-                let present = self.store.version(owner, &request.id);
-                if present.map_err(|error| self.gone(owner, &request.id, &error))? != head.version() {
+                let present = self.store.version(owner, &request.task);
+                if present.map_err(|error| self.gone(owner, &request.task, &error))? != head.version() {
                     self.metrics().conflict();
                     continue;
                 }
@@ -280,7 +282,7 @@ impl Tasks {
                     if is_over {
                         // its children have seats of their own
                         drop(open);
-                        self.end_children(owner, &request.id, who);
+                        self.end_children(owner, &request.task, who);
                     }
                     // stored all the same: who sends it again under its key is answered when the log has it
                     return recorded.map(|()| TakenStep { answer, taken: owned });
@@ -325,7 +327,7 @@ impl Tasks {
 
     /// A step as the decision log is told of it.
     fn taken<'t>(
-        request: &'t Request,
+        request: &'t TaskRequest,
         About { operation, function, reason }: About<'t>,
         (task, owner, at): (&'t Task, &'t Owner, Timestamp),
         begun: Instant,

@@ -9,6 +9,7 @@ use crate::messages;
 use crate::problem::{Kind, Problem};
 use crate::request::{Answer, Request};
 use crate::service::Service;
+use crate::task_request::TaskRequest;
 use crate::tasks::steps::{Circumstances, TaskStep};
 use crate::tasks::{Tasks, owner};
 use celador::cel::Json;
@@ -70,7 +71,7 @@ pub(crate) fn listed(
 
 /// `GET /v1/reviews/{review}`
 pub(crate) fn read(service: &Service, request: &Request) -> Result<Answer, Problem> {
-    Answer::json(200, &seen(service, request)?.review)
+    Answer::json(200, &seen(service, &request.caller, &request.id)?.review)
 }
 
 /// `GET /v1/reviews/stream`, which `review_stream` answers before any function of a route is asked.
@@ -78,53 +79,45 @@ pub(crate) fn streamed(_: &Service, _: &Request) -> Result<Answer, Problem> {
     Err(Kind::Internal.into())
 }
 
-/// The review of a request, if its caller sees it.
-fn seen(service: &Service, request: &Request) -> Result<ReviewRow, Problem> {
+/// A review, if a caller sees it.
+fn seen(service: &Service, caller: &Caller, review: &str) -> Result<ReviewRow, Problem> {
     let tasks = &service.tasks;
-    let found = tasks.store.review(&request.id).map_err(|error| tasks.problem(&error))?;
-    found.filter(|row| sees(&request.caller, row)).ok_or_else(|| Kind::UnknownReview.into())
+    let found = tasks.store.review(review).map_err(|error| tasks.problem(&error))?;
+    found.filter(|row| sees(caller, row)).ok_or_else(|| Kind::UnknownReview.into())
 }
 
 /// `POST /v1/reviews/{review}`
 pub(crate) fn answer(service: &Service, request: &Request) -> Result<Answer, Problem> {
     let reply = request.read(&service.settings.limits.store.engine)?;
-    Answer::json(200, &answered(service, request, reply)?)
+    Answer::json(200, &answered(service, &request.caller, &request.id, reply)?)
 }
 
-/// Answers a review: a step of its task. The id of the request is that of the review.
+/// Answers a review: a step of its task.
 pub(crate) fn answered(
     service: &Service,
-    request: &Request,
+    caller: &Caller,
+    review: &str,
     body: ReviewReply,
 ) -> Result<ReviewedReview, Problem> {
     let (tasks, limits) = (&service.tasks, &service.settings.limits.store.engine);
     let choice = choice_of(&body, limits.max_reason_bytes)?;
-    let row = seen(service, request)?;
-    let by = answering(&request.caller, &row.review, body.answer)?;
+    let row = seen(service, caller, review)?;
+    let by = answering(caller, &row.review, body.answer)?;
     if body.digest.as_ref().is_some_and(|digest| *digest != row.review.digest) {
         return Err(Kind::ReviewChanged.into());
     }
     let bound = (row.review.question, row.review.digest.clone());
-    let names = request.caller.person.as_ref().map(|person| person.names_in(&row.review));
-    let step = Answering { choice, bound, by, note: body.note, addressed_as: names.unwrap_or_default() };
+    let names = caller.person.as_ref().map(|person| person.names_in(&row.review));
+    let addressed_as = names.unwrap_or_default();
+    let step = Answering { choice, bound, by, note: body.note.clone(), addressed_as, reply: body };
     if row.review.state != ReviewState::Open {
         return step.once_more(tasks, row, true);
     }
     let repeated = step.is_among(&row.review.approvals);
-    let of_task = Request {
-        caller: request.caller.clone(),
-        target: request.target.clone(),
-        id: row.review.task.clone(),
-        part: String::new(),
-        query: String::new(),
-        body: request.body.clone(),
-        // the same answer twice is one answer, by whatever key it comes
-        key: None,
-        headers: Vec::new(),
-        address: None,
-    };
+    // the same answer twice is one answer, by whatever key it comes
+    let of_task = TaskRequest::new(caller.clone(), &row.review.task);
     let taken = tasks.step_of(&row.owner, &of_task, &step);
-    let present = seen(service, request)?;
+    let present = seen(service, caller, review)?;
     match (taken, present.review.state) {
         // one of several has approved, and the review waits for the others
         (Ok(_), ReviewState::Open) if step.is_among(&present.review.approvals) => {
@@ -281,7 +274,7 @@ pub(crate) fn expire(service: &Service, stop: &dyn Fn() -> bool) {
         };
         let (rows, last) = page;
         for row in &rows {
-            let request = Request::of_server(&row.review.task);
+            let request = TaskRequest::of_server(&row.review.task);
             if let Err(problem) = tasks.step_of(&row.owner, &request, &Expiring) {
                 debug!(%problem, "a review that has expired is still open");
             }
@@ -296,6 +289,10 @@ pub(crate) struct Expiring;
 impl TaskStep for Expiring {
     fn operation(&self) -> OperationKind {
         OperationKind::Expire
+    }
+
+    fn body(&self) -> Value {
+        serde_json::json!({})
     }
 
     fn take(&self, task: &mut Task, at: &Circumstances<'_>) -> Result<Progress, Problem> {
@@ -313,11 +310,17 @@ struct Answering {
     by: Option<Identity>,
     /// The names of a review of several people that are theirs.
     addressed_as: Vec<String>,
+    /// The reply, as it was given.
+    reply: ReviewReply,
 }
 
 impl TaskStep for Answering {
     fn operation(&self) -> OperationKind {
         OperationKind::Review
+    }
+
+    fn body(&self) -> Value {
+        serde_json::to_value(&self.reply).unwrap_or_default()
     }
 
     fn masked(&self, task: &Task, mut body: Value) -> Value {

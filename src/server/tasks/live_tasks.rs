@@ -14,8 +14,8 @@ use crate::limits::ServerLimits;
 use crate::manifests::Manifests;
 use crate::messages;
 use crate::problem::{Kind, Problem};
-use crate::request::Request;
 use crate::settings::{LiveTasks, Settings};
+use crate::task_request::{OnceKey, TaskRequest};
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::reasons::Writing;
 use celador::cel::Json;
@@ -135,7 +135,7 @@ impl Tasks {
     /// Starts a task of a caller, or finds the one that this very request has started before.
     pub(crate) fn create(
         &self,
-        request: &Request,
+        request: &TaskRequest,
         mut start: StartTask,
     ) -> Result<(BegunTask, Begun), Problem> {
         let owner = owner(&request.caller);
@@ -197,7 +197,7 @@ impl Tasks {
     }
 
     /// The task that was created under the request's key; a problem if that task was purged.
-    fn created_before(&self, owner: &Owner, request: &Request) -> Result<Option<BegunTask>, Problem> {
+    fn created_before(&self, owner: &Owner, request: &TaskRequest) -> Result<Option<BegunTask>, Problem> {
         let Some(begun): Option<BegunTask> = self.answered(owner, request, None)? else { return Ok(None) };
         let tombstone = self.store.tombstone(owner, &begun.task);
         if tombstone.map_err(|error| self.problem(&error))?.is_some() {
@@ -221,13 +221,13 @@ impl Tasks {
     pub(crate) fn answered<T: DeserializeOwned>(
         &self,
         owner: &Owner,
-        request: &Request,
+        request: &TaskRequest,
         task: Option<&str>,
     ) -> Result<Option<T>, Problem> {
-        let Some(key) = &request.key else { return Ok(None) };
-        let found = self.store.answer(owner, task, key);
+        let Some(asked) = &request.once else { return Ok(None) };
+        let found = self.store.answer(owner, task, &asked.key);
         let Some(once) = found.map_err(|error| self.problem(&error))? else { return Ok(None) };
-        if once.request != request.digest() {
+        if once.request != asked.digest {
             return Err(Kind::KeyReused.into());
         }
         self.metrics().replay();
@@ -276,8 +276,8 @@ pub(crate) fn owner(caller: &Caller) -> Owner {
 }
 
 /// What is kept of an answer, the bytes of its body, if its request may come again.
-pub(crate) fn once(request: &Request, answer: &[u8]) -> Option<Once> {
-    let key = request.key.clone()?;
+pub(crate) fn once(request: &TaskRequest, answer: &[u8]) -> Option<Once> {
+    let OnceKey { key, digest } = request.once.clone()?;
     let answer = String::from_utf8_lossy(answer).into_owned();
-    Some(Once { key, request: request.digest(), answer })
+    Some(Once { key, request: digest, answer })
 }

@@ -8,7 +8,8 @@ use super::ledger::Ledger;
 use super::steps::TaskStep;
 use crate::messages;
 use crate::problem::{Kind, Problem};
-use crate::request::{Answer, Request};
+use crate::request::Answer;
+use crate::task_request::TaskRequest;
 use crate::telemetry::metrics::Metrics;
 use crate::telemetry::reasons::Reason;
 use celador::cel::Timestamp;
@@ -32,7 +33,7 @@ pub(crate) struct Recorder {
 
 /// A step that was taken.
 pub(crate) struct Recorded<'t> {
-    pub(crate) request: &'t Request,
+    pub(crate) request: &'t TaskRequest,
     pub(crate) task: &'t Task,
     pub(crate) owner: &'t Owner,
     pub(crate) at: Timestamp,
@@ -158,7 +159,7 @@ impl Recorder {
     /// As [`Recorder::record`].
     pub(crate) fn record_replay(
         &self,
-        request: &Request,
+        request: &TaskRequest,
         at: Timestamp,
         (operation, function): (&'static str, Option<&str>),
         answer: &[u8],
@@ -169,7 +170,7 @@ impl Recorder {
         let line = Replayed {
             at: at.to_string(),
             who,
-            task: &request.id,
+            task: &request.task,
             owner: who.unwrap_or_default(),
             version: answer.get("version").and_then(Value::as_u64).unwrap_or_default(),
             operation,
@@ -282,9 +283,9 @@ impl Recorder {
     }
 
     /// The body of a step as the log may show it, if content is to be in it at all: secrets are masked.
-    pub(crate) fn content_of(&self, step: &impl TaskStep, task: &Task, body: &[u8]) -> Option<Value> {
+    pub(crate) fn content_of(&self, step: &impl TaskStep, task: &Task) -> Option<Value> {
         self.with_content.then(|| {
-            let body = step.body(body);
+            let body = step.body();
             if task.policy().secrets().is_empty() { body } else { step.masked(task, body) }
         })
     }

@@ -37,9 +37,7 @@ pub(crate) trait TaskStep {
     }
 
     /// Its body as the decision log may show it, for a task without secrets.
-    fn body(&self, request: &[u8]) -> Value {
-        serde_json::from_slice(request).unwrap_or_default()
-    }
+    fn body(&self) -> Value;
 
     /// The same for a task that has secrets and has not taken it yet.
     fn masked(&self, _: &Task, body: Value) -> Value {
@@ -154,8 +152,7 @@ impl TaskStep for Operation {
         matches!(self, Self::Unlock { .. })
     }
 
-    /// That of the operation, which a caller in this process gives without a request.
-    fn body(&self, _: &[u8]) -> Value {
+    fn body(&self) -> Value {
         let Ok(Value::Object(members)) = serde_json::to_value(self) else { return Value::Null };
         members.into_iter().next().map(|(_, body)| body).unwrap_or_default()
     }

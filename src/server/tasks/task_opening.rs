@@ -10,8 +10,8 @@ use super::seat::{Held, Open, Seat, sit};
 use crate::manifests::Served;
 use crate::messages;
 use crate::problem::{Kind, Problem};
-use crate::request::Request;
 use crate::settings::LiveTasks;
+use crate::task_request::TaskRequest;
 use celador::BroughtTool;
 use celador::policy::Fingerprint;
 use celador::task::{SavedTask, Task, TaskState};
@@ -61,10 +61,10 @@ impl Tasks {
     /// Looks at a task of the caller as it is now, whichever process took its last step.
     pub(crate) fn look<T>(
         &self,
-        request: &Request,
+        request: &TaskRequest,
         look: impl FnOnce(&Open) -> Result<T, Problem>,
     ) -> Result<T, Problem> {
-        self.look_at(&owner(&request.caller), &request.id, look)
+        self.look_at(&owner(&request.caller), &request.task, look)
     }
 
     /// The same, whoever owns it.
