@@ -318,8 +318,9 @@ fn long_texts_are_gone_through_in_linear_time() {
             }
             computed() - start
         };
-        time(4_000);
-        let (short, long) = (time(4_000), time(32_000));
+        // the least of three: what other processes take of the caches is not counted
+        let least = |bytes| (0..3).map(|_| time(bytes)).fold(f64::INFINITY, f64::min);
+        let (short, long) = (least(4_000), least(32_000));
         // eight times the text: a quadratic search would take 64 times as long
         assert!(long < 24.0 * short.max(1e-3), "{unit:?}: {short} s and {long} s");
     }
