@@ -118,6 +118,15 @@ for (const [name, celador] of Object.entries(RUNTIMES)) {
     assert.throws(() => restore(policies, "{"), { name: "MisuseError" });
   });
 
+  test(`${name}: a review says of which agent and user it is, and null is a response, too`, () => {
+    const task = begun("thread-10");
+    assert.equal(task.before("send_mail", { text: "Dear customer" }).verdict, "suspend");
+    const [review] = task.reviews();
+    assert.deepEqual([review.agent, review.user.id], [{ namespace: "shop", name: "desk" }, "u-7"]);
+    assert.throws(() => review.respond(null, { by: "kim" }), { code: "not_addressed" });
+    assert.equal(review.respond(null, { by: "lead@example.com" }).state, "responded");
+  });
+
   test(`${name}: what is saved in one runtime goes on in the other`, () => {
     const task = begun("thread-9");
     task.before("find_order", { order: "o-7" }, { id: "c1" });
