@@ -7,7 +7,7 @@
 use super::identity::Caller;
 use super::messages;
 use super::network::connection::{Connection, Exchange, Sent, Stage};
-use super::operations::pending::{pause_after, wait_of};
+use super::operations::pending::{Pauses, wait_of};
 use super::problem::{Kind, Problem};
 use super::protocols;
 use super::request::{Answer, JSON, Request};
@@ -16,7 +16,7 @@ use super::room::{Room, Taken};
 use super::route::{Access, Body, Route, Work};
 use super::service::Service;
 use super::shares::Holder;
-use super::task_request::TaskRequest;
+use super::task_request::{OnceKey, TaskRequest};
 use axum::body::{Bytes, HttpBody, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -255,20 +255,18 @@ impl Gate {
         (wait, caller, task): (Duration, Caller, String),
         holder: &Holder,
     ) -> Answer {
-        let (begun, mut pause) = (Instant::now(), None);
+        let mut pauses = Pauses::new(wait);
         let time = Duration::from_millis(self.service.settings.limits.max_request_ms);
         let Ok(mut told) = serde_json::from_slice::<OperationAnswer<'static>>(&answer.body) else {
             return answer;
         };
+        if !told.is_pending() {
+            return answer;
+        }
         while told.is_pending() {
-            let left = wait.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                break;
-            }
-            let next = pause_after(pause);
-            pause = Some(next);
+            let Some(pause) = pauses.next() else { break };
             let stops = tokio::select! {
-                () = sleep(next.min(left)) => false,
+                () = sleep(pause) => false,
                 () = self.service.tasks.feed.closed() => true,
             };
             let held = match self.room.enter(Work::Step, 0, holder).await {
@@ -406,9 +404,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 fn key(headers: &HeaderMap, most: usize) -> Result<Option<String>, Problem> {
     let mut values = headers.get_all(IDEMPOTENCY_KEY).iter();
     let Some(value) = values.next() else { return Ok(None) };
-    let text = value.to_str().ok().filter(|text| (1..=most).contains(&text.len()));
-    let text =
-        text.filter(|text| values.next().is_none() && text.bytes().all(|byte| byte.is_ascii_graphic()));
+    let text = value.to_str().ok().filter(|text| values.next().is_none() && OnceKey::is_valid(text, most));
     let text = text.ok_or_else(|| Problem::new(Kind::BadRequest, messages::bad_key(most)))?;
     Ok(Some(text.to_owned()))
 }

@@ -6,12 +6,14 @@
 use super::error::ServeError;
 use super::gate::done_by;
 use super::manifests::ReadManifests;
+use super::messages;
 use super::operations::evaluate::{Check, Evaluate, scope_of};
 use super::operations::explain::explained;
-use super::operations::pending::pause_after;
+use super::operations::pending::Pauses;
 use super::operations::task_policies::task_state;
 use super::operations::unjudged_routes::{Unjudged, noted};
 use super::problem::{Kind, Problem};
+use super::request::depth;
 use super::reviews::{answered, listed};
 use super::routes::{begin, checked, context_page, evaluated, offers_of, purged};
 use super::service::{Parts, Service};
@@ -28,9 +30,10 @@ use celador_service::{
     ReviewsQuery, ServiceError, StepTerms, TaskExpression, TaskProgress, TaskService, TaskStanding,
 };
 use celador_store::Location;
+use serde::Serialize;
 use serde_json::Value;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::watch;
 
@@ -126,6 +129,20 @@ impl InProcess {
         Ok(TaskRequest::new(caller, task))
     }
 
+    /// What somebody asks for as JSON, if it is within the bounds that the body of a request has.
+    fn written(&self, body: &impl Serialize) -> Result<Vec<u8>, ServiceError> {
+        let limits = &self.service.settings.limits;
+        let written = serde_json::to_vec(body).map_err(|_| ClientError::Text)?;
+        let (most, deepest) = (limits.max_body_bytes, limits.store.engine.eval.max_json_depth);
+        if written.len() > most {
+            return Err(Problem::new(Kind::TooLarge, messages::body_over(most)).details("").into());
+        }
+        if depth(&written) > deepest {
+            return Err(Problem::new(Kind::BadRequest, messages::too_deep(deepest)).details("").into());
+        }
+        Ok(written)
+    }
+
     /// Waits until what is pending of an answer is decided, or for so long. An answer that cannot be looked for any more is the last
     /// one that was true.
     async fn until_decided(
@@ -135,15 +152,10 @@ impl InProcess {
         wait: Duration,
     ) -> Result<OperationAnswer<'static>, ServiceError> {
         let wait = wait.min(Duration::from_millis(self.service.settings.limits.max_pending_ms));
-        let (begun, mut pause) = (Instant::now(), None);
+        let mut pauses = Pauses::new(wait);
         while told.is_pending() {
-            let left = wait.saturating_sub(begun.elapsed());
-            if left.is_zero() {
-                break;
-            }
-            let next = pause_after(pause);
-            pause = Some(next);
-            self.sleep(next.min(left)).await;
+            let Some(pause) = pauses.next() else { break };
+            self.sleep(pause).await;
             let (request, before) = (self.asked(task)?, told.clone());
             match self.done(move |service| service.standing_now(&request, &before)).await {
                 Ok(present) => told = present,
@@ -164,11 +176,13 @@ impl InProcess {
 impl TaskService for InProcess {
     async fn begin(&self, new: NewTask) -> Result<BegunTask, ServiceError> {
         let request = self.asked("")?;
+        self.written(&new)?;
         self.done(move |service| begin(service, &request, new).map(|(task, _)| task)).await
     }
 
     async fn bring(&self, task: &str, tools: Vec<BroughtTool>) -> Result<BegunTask, ServiceError> {
         let request = self.asked(task)?;
+        self.written(&tools)?;
         self.done(move |service| {
             let brought = service.tasks.bring(&request, &owner(&request.caller), &tools);
             brought.map(|(task, _)| task)
@@ -183,14 +197,14 @@ impl TaskService for InProcess {
         StepTerms { key, wait }: StepTerms,
     ) -> Result<OperationAnswer<'static>, ServiceError> {
         let request = self.asked(task)?;
-        let once = match key {
-            Some(key) => {
-                // what the same operation is known by when it comes again
-                let written = serde_json::to_vec(&operation).map_err(|_| ClientError::Text)?;
-                Some(OnceKey { key, digest: Digest::of_parts([task.as_bytes(), &written]).to_string() })
-            }
-            None => None,
-        };
+        let most = self.service.settings.limits.max_idempotency_key_bytes;
+        if key.as_ref().is_some_and(|key| !OnceKey::is_valid(key, most)) {
+            return Err(Problem::new(Kind::BadRequest, messages::bad_key(most)).details("").into());
+        }
+        let written = self.written(&operation)?;
+        // what the same operation is known by when it comes again
+        let digest = || Digest::of_parts([task.as_bytes(), &written]).to_string();
+        let once = key.map(|key| OnceKey { key, digest: digest() });
         let request = TaskRequest { once, ..request };
         let told = self.done(move |service| service.tasks.take(&request, &operation)).await?;
         if wait.is_zero() { Ok(told) } else { self.until_decided(told, task, wait).await }
@@ -249,6 +263,7 @@ impl TaskService for InProcess {
         expression: TaskExpression,
     ) -> Result<ExpressionOutcome, ServiceError> {
         let request = self.asked(task)?;
+        self.written(&expression)?;
         self.done(move |service| evaluated(service, &request, &Evaluate::of(expression)?)).await
     }
 
@@ -267,6 +282,7 @@ impl TaskService for InProcess {
 
     async fn explain(&self, task: &str, what: Explain) -> Result<Value, ServiceError> {
         let request = self.asked(task)?;
+        self.written(&what)?;
         self.done(move |service| {
             let explained = explained(service, &request, what)?;
             serde_json::to_value(explained).map_err(|_| Kind::Internal.into())
@@ -296,6 +312,7 @@ impl TaskService for InProcess {
             }),
             None => caller,
         };
+        self.written(&reply)?;
         let review = review.to_owned();
         self.done(move |service| answered(service, &caller, &review, reply)).await
     }

@@ -24,6 +24,13 @@ pub(crate) struct OnceKey {
     pub(crate) digest: String,
 }
 
+impl OnceKey {
+    /// Whether a text can be a key: 1 to `most` visible ASCII characters.
+    pub(crate) fn is_valid(text: &str, most: usize) -> bool {
+        (1..=most).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic())
+    }
+}
+
 impl TaskRequest {
     /// A request that may come twice.
     pub(crate) fn new(caller: Caller, task: &str) -> Self {

@@ -3,7 +3,7 @@
 use crate::serving::{Reply, Serving};
 use celador::task::{Operation, User};
 use celador_server::{InProcess, Parts, Settings, system_clock};
-use celador_service::{NewTask, StepTerms, TaskService};
+use celador_service::{NewTask, ProblemKind, StepTerms, TaskService};
 use celador_store::{Database, Location, StoreLimits};
 use serde_json::{Value, json};
 use std::thread;
@@ -119,6 +119,41 @@ fn who_waits_in_the_same_process_holds_no_place() {
         assert!(told["asks"]["invoke"].is_object(), "{told}");
         assert!(begun.elapsed() < Duration::from_secs(15));
     });
+}
+
+/// A program in the same process has the bounds of a request, and no right that a server's caller lacks.
+#[test]
+fn what_a_server_refuses_is_refused_in_the_same_process() {
+    let mut settings = Settings::new(vec!["policies/support-desk".into()]);
+    settings.limits.max_body_bytes = 2_000;
+    let database = Database::open(&Location::Memory, &settings.limits.store).unwrap();
+    let tasks =
+        InProcess::open(settings, Parts { clock: system_clock().unwrap(), database, log: None }).unwrap();
+    let runtime = Builder::new_current_thread().build().unwrap();
+    let user = User { id: "u-7".into(), ..User::default() };
+    let (namespace, agent) = ("support".to_owned(), Some("support-desk".to_owned()));
+    let new = NewTask { id: Some("t-1".into()), namespace, agent, user, ..NewTask::default() };
+    runtime.block_on(tasks.begin(new.clone())).unwrap();
+    let deep = (0..101).fold(json!(1), |below, _| json!([below]));
+    let long = "a".repeat(2_000);
+    for (operation, kind) in [
+        (json!({"unlock": {"reason": "Again."}}), ProblemKind::UnlockDisabled),
+        (json!({ "input": { "message": long } }), ProblemKind::TooLarge),
+        (json!({ "input": { "message": "a", "ticket_id": deep } }), ProblemKind::BadRequest),
+    ] {
+        let operation: Operation = serde_json::from_value(operation).unwrap();
+        let name = operation.name();
+        let refused = runtime.block_on(tasks.take("t-1", operation, StepTerms::default()));
+        assert_eq!(refused.unwrap_err().kind(), Some(kind), "{name}");
+    }
+    for key in ["", "a b", "ü"] {
+        let terms = StepTerms { key: Some(key.to_owned()), ..StepTerms::default() };
+        let refused = runtime.block_on(tasks.take("t-1", Operation::Interrupt {}, terms));
+        assert_eq!(refused.unwrap_err().kind(), Some(ProblemKind::BadRequest), "{key:?}");
+    }
+    let metadata = [("note".to_owned(), "a".repeat(2_000))].into();
+    let refused = runtime.block_on(tasks.begin(NewTask { metadata, ..new }));
+    assert_eq!(refused.unwrap_err().kind(), Some(ProblemKind::TooLarge));
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::tasks::seat::Seat;
 use celador::cel::Timestamp;
 use serde::Deserialize;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tracing::debug;
 
 /// How soon it is asked again for the first time, and how long the pause between two times becomes.
@@ -38,10 +38,26 @@ pub(crate) fn wait_of(query: &str, most: u64) -> Result<Option<Duration>, Proble
     Ok(wait_ms.map(|wait| Duration::from_millis(wait.min(most))))
 }
 
-/// The pause that follows one, or the first.
-pub(crate) fn pause_after(pause: Option<Duration>) -> Duration {
-    let (first, longest) = PAUSES;
-    pause.map_or(first, |pause| pause.saturating_mul(2).min(longest))
+/// The pauses between two looks at what is pending, until a time is over.
+pub(crate) struct Pauses {
+    begun: Instant,
+    wait: Duration,
+    next: Duration,
+}
+
+impl Pauses {
+    /// From now on, for so long.
+    pub(crate) fn new(wait: Duration) -> Self {
+        Self { begun: Instant::now(), wait, next: PAUSES.0 }
+    }
+
+    /// The next pause; nothing once the time is over.
+    pub(crate) fn next(&mut self) -> Option<Duration> {
+        let left = self.wait.saturating_sub(self.begun.elapsed());
+        let pause = self.next.min(left);
+        self.next = self.next.saturating_mul(2).min(PAUSES.1);
+        (!left.is_zero()).then_some(pause)
+    }
 }
 
 /// Refuses the calls of tasks in memory that have waited for others for too long, until it is to stop. Those of other tasks are

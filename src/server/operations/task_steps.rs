@@ -162,6 +162,10 @@ impl Tasks {
         step: &S,
         told: Told,
     ) -> Result<TakenStep, Problem> {
+        // a lock is for good unless the operator has said otherwise
+        if step.revives() && !self.unlocks {
+            return Err(Kind::UnlockDisabled.into());
+        }
         let begun = Instant::now();
         let seat = self.seat(owner, &request.task);
         let mut open = sit(&seat);
