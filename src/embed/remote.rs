@@ -29,7 +29,7 @@ use tokio::runtime::{Builder, Runtime};
 /// Who answers requests.
 pub(crate) struct Desk {
     tasks: TaskBackend,
-    /// What waits for answers and has the connections to a server; given up without waiting, as who drops it may be a task of another one.
+    /// Runs requests and owns the connections to a server. It is shut down in the background, since it may be dropped inside another runtime.
     runtime: Option<Runtime>,
 }
 

@@ -1,6 +1,6 @@
 //! Which reviews are listed, and who answers them.
 //!
-//! Who answers is known to the program that embeds the engine; to a server it is known by a token.
+//! The program that embeds the engine names the person who answers. A server takes them from the token.
 
 use celador::task::ReviewState;
 

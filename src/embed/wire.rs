@@ -66,7 +66,7 @@ pub(crate) fn not_done(error: ServiceError, about: &str) -> Error {
     }
 }
 
-/// What a server says when it does not do what was asked.
+/// The error for a problem of the service.
 pub(crate) fn problem(details: &ProblemDetails, about: &str) -> Error {
     let told = |finding: &Value| Some(Flaw::told(serde_json::from_value(finding.clone()).ok()?, about));
     let ProblemDetails { title, status, detail, findings, .. } = details;

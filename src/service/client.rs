@@ -165,14 +165,21 @@ impl Client {
         headers: &[(&str, &str)],
         body: Option<&[u8]>,
     ) -> Result<ClientReply, ClientError> {
-        let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
-        self.exchange(method, self.below(path)?, &Self::headers(headers)?, body).await
+        self.exchange(self.request_below(method, path, headers, body)?).await
     }
 
-    /// Names and values as headers.
-    pub(crate) fn headers(headers: &[(&str, &str)]) -> Result<Vec<(HeaderName, HeaderValue)>, ClientError> {
+    /// A request below the address, in words.
+    pub(crate) fn request_below(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<Request<Full<Bytes>>, ClientError> {
+        let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
         let header = |(name, value): &(&str, &str)| Some((name.parse().ok()?, value.parse().ok()?));
-        headers.iter().map(header).collect::<Option<_>>().ok_or(ClientError::Text)
+        let headers: Option<Vec<_>> = headers.iter().map(header).collect();
+        self.request(method, self.below(path)?, &headers.ok_or(ClientError::Text)?, body)
     }
 
     /// Posts JSON to the address itself, with these headers.
@@ -184,11 +191,11 @@ impl Client {
         headers: &[(HeaderName, HeaderValue)],
         body: &[u8],
     ) -> Result<ClientReply, ClientError> {
-        self.exchange(Method::POST, self.whole.clone(), headers, Some(body)).await
+        self.exchange(self.request(Method::POST, self.whole.clone(), headers, Some(body))?).await
     }
 
     /// A path below the address.
-    pub(crate) fn below(&self, path: &str) -> Result<PathAndQuery, ClientError> {
+    fn below(&self, path: &str) -> Result<PathAndQuery, ClientError> {
         format!("{}{path}", self.prefix).parse().map_err(|_| ClientError::Text)
     }
 
@@ -198,7 +205,7 @@ impl Client {
     }
 
     /// A request with what all requests of this client have.
-    pub(crate) fn request(
+    fn request(
         &self,
         method: Method,
         path: PathAndQuery,
@@ -221,14 +228,7 @@ impl Client {
         request.body(body).map_err(|_| ClientError::Text)
     }
 
-    async fn exchange(
-        &self,
-        method: Method,
-        path: PathAndQuery,
-        headers: &[(HeaderName, HeaderValue)],
-        body: Option<&[u8]>,
-    ) -> Result<ClientReply, ClientError> {
-        let request = self.request(method, path, headers, body)?;
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<ClientReply, ClientError> {
         let answer = async {
             let (sender, connection) = self.connect().await?;
             converse(sender, connection, request).await

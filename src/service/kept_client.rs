@@ -5,7 +5,7 @@
 //! connection, and no other request is sent twice.
 
 use crate::client::{Client, ClientError, ClientReply, Connection};
-use http::{Method, Request, Response};
+use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1::SendRequest;
@@ -64,9 +64,7 @@ impl KeptClient {
         headers: &[(&str, &str)],
         body: Option<&[u8]>,
     ) -> Result<ClientReply, ClientError> {
-        let method = Method::from_bytes(method.as_bytes()).map_err(|_| ClientError::Text)?;
-        let headers = Client::headers(headers)?;
-        let request = self.client.request(method, self.client.below(path)?, &headers, body)?;
+        let request = self.client.request_below(method, path, headers, body)?;
         let exchanged = timeout(self.client.patience(), self.exchange(request));
         exchanged.await.unwrap_or(Err(ClientError::TimedOut))
     }

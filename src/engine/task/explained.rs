@@ -34,7 +34,7 @@ use std::collections::BTreeMap;
 pub struct ExplainedDecision {
     /// The decision, as it comes out when the operation is taken once more.
     pub decision: Decision,
-    /// Whether the kind of its verdict is that of the event. It is another one if somebody has answered meanwhile, and where the rules have changed.
+    /// Whether its verdict is of the kind that the event has. An answer that came later and other rules make it differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub same: Option<bool>,
     /// The steps and expressions.

@@ -36,7 +36,7 @@ pub(super) fn document(routes: &[Route]) -> Result<Value, String> {
         let found = found.ok_or_else(|| format!("the operation `{}` is not described", route.operation))?;
         let operation = operations.swap_remove(found);
         refusals.extend(statuses(route, &operation));
-        let operation = described(route, &operation, &mut schemas);
+        let operation = described(route, &operation, &mut schemas)?;
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path.as_object_mut().map(|path| path.insert(route.method.as_str().to_lowercase(), operation));
     }
@@ -70,7 +70,7 @@ pub(super) fn document(routes: &[Route]) -> Result<Value, String> {
     }))
 }
 
-fn described(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Value {
+fn described(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Result<Value, String> {
     let needs = match route.access {
         Access::Needs(scope) => Some(format!("Needs the scope `{}`.", scope.as_str())),
         Access::Public | Access::Known => None,
@@ -92,7 +92,7 @@ fn described(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Val
     let taken = match (&operation.taken, route.action) {
         (Some(Taken::Whole(of)), _) => Some(schemas.request(*of)),
         (Some(Taken::Without(name, of, left_out)), _) => Some(schemas.request_without(name, *of, left_out)),
-        (None, Action::Take(name)) => Some(schemas.operation(name)),
+        (None, Action::Take(name)) => Some(schemas.operation(name)?),
         (None, Action::Call(_)) => None,
     };
     if let Some(schema) = taken {
@@ -102,7 +102,7 @@ fn described(route: &Route, operation: &Operation, schemas: &mut Schemas) -> Val
     if route.access == Access::Public {
         add("security", json!([]));
     }
-    members.into()
+    Ok(members.into())
 }
 
 /// The parts of the path, the members of the query, and the key of a request that counts once.

@@ -68,20 +68,23 @@ impl Schemas {
     }
 
     /// The schema of the body of an operation. One that has a type of its own has the name of that, all others the operation's.
-    pub(super) fn operation(&mut self, name: &str) -> Value {
+    ///
+    /// # Errors
+    /// A name of no operation.
+    pub(super) fn operation(&mut self, name: &str) -> Result<Value, String> {
         let all = Value::from(members_of::<Operation>(&mut self.requests));
         let variants = all.get("oneOf").and_then(Value::as_array).into_iter().flatten();
-        let Some((mut body, description)) = variants.into_iter().find_map(|variant| {
+        let found = variants.into_iter().find_map(|variant| {
             let body = variant.get("properties")?.get(name)?.clone();
             Some((body, variant.get("description").cloned()))
-        }) else {
-            return Value::Null;
-        };
-        let Some(members) = body.as_object_mut() else { return body };
+        });
+        let unknown = || format!("`{name}` is the name of no operation with a schema");
+        let (mut body, description) = found.ok_or_else(unknown)?;
+        let members = body.as_object_mut().ok_or_else(unknown)?;
         members.extend(description.map(|text| ("description".to_owned(), text)));
         if members.contains_key("$ref") {
             refine(&mut body, Side::Request);
-            return body;
+            return Ok(body);
         }
         let in_words = name.split('_').map(|word| {
             let mut letters = word.chars();
@@ -90,7 +93,7 @@ impl Schemas {
         });
         let name: String = in_words.collect();
         self.parts.insert(name.clone(), body);
-        json!({ "$ref": format!("#{PLACE}/{name}") })
+        Ok(json!({ "$ref": format!("#{PLACE}/{name}") }))
     }
 
     /// The parameters of a query, which are the members of a type.
